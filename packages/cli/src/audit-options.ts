@@ -20,15 +20,15 @@ import { assertDatabase } from "./assert-database.ts";
 import type { SettingsLine } from "./settings-line.ts";
 
 export const WHICH_LOG: CommandOptions = {
-  project: { type: "text", value: "PROJECT", help: "Whose log. [default]" },
-  server: { type: "flag", help: "The log of what is of the whole server." },
+  project: { type: "text", value: "PROJECT", help: "Project of the log. [default]" },
+  server: { type: "flag", help: "Log of the whole server." },
 };
 
 /** @returns the name of the project; undefined for the log of the whole server */
 export function projectOf(line: SettingsLine): string | undefined {
   const project = line.text("project");
   if (!line.flag("server")) return project ?? "default";
-  if (project !== undefined) throw usageError("--project and --server exclude each other");
+  if (project !== undefined) throw usageError("give --project or --server, not both");
   return undefined;
 }
 
@@ -53,17 +53,17 @@ export function verifierOf(line: SettingsLine): Verifier | undefined {
   const text = existsSync(value) ? readFileSync(value, "utf8") : value;
   const verifier = readVerifier(text.trim());
   if (verifier !== undefined) return verifier;
-  throw usageError("--public-key is no key that countersign audit key prints, nor a file with one");
+  throw usageError("--public-key must be the output of countersign audit key, or a file with it");
 }
 
 /** @throws CommandError when there is no such file, or no checkpoint in it */
 export function olderOf(line: SettingsLine): { note: string; checkpoint: Checkpoint } | undefined {
   const file = line.text("checkpoint");
   if (file === undefined) return undefined;
-  if (!existsSync(file)) throw usageError(`there is no file ${file}`);
+  if (!existsSync(file)) throw usageError(`${file} does not exist`);
   const note = readFileSync(file, "utf8");
   const checkpoint = readCheckpoint(note);
-  if (checkpoint === undefined) throw usageError(`${file} holds no checkpoint`);
+  if (checkpoint === undefined) throw usageError(`${file} does not contain a checkpoint`);
   return { note, checkpoint };
 }
 
@@ -79,7 +79,7 @@ export function timeOf(line: SettingsLine, name: string): number | undefined {
   if (text === undefined) return undefined;
   const time = /^\d{10,15}$/.test(text) ? Number(text) : Date.parse(text);
   if (Number.isSafeInteger(time) && time >= 0) return time;
-  throw usageError(`--${name} is no time, like 2026-01-31 or 2026-01-31T12:00:00Z`);
+  throw usageError(`--${name} must be a time, such as 2026-01-31 or 2026-01-31T12:00:00Z`);
 }
 
 export function refuse(code: string, message: string): CommandError {

@@ -9,17 +9,17 @@ export function connectApi(line: SettingsLine): ReviewerApi {
   const { url, token } = line.config();
   if (token === undefined || token === "") {
     const hint = "countersign tokens create reviewer --name NAME";
-    throw usageError(`COUNTERSIGN_TOKEN is not set; make a token with: ${hint}`);
+    throw usageError(`COUNTERSIGN_TOKEN is not set; create a token with: ${hint}`);
   }
   // Otherwise the error about the header would contain the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw usageError("COUNTERSIGN_TOKEN contains characters that no token has");
+    throw usageError("COUNTERSIGN_TOKEN contains characters that are not allowed in a token");
   }
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw usageError("the url of the server must begin with http:// or https://");
+    throw usageError("--url must start with http:// or https://");
   }
   if (!isPrivate(new URL(url))) {
-    throw usageError("the token would cross the network in the clear: use https:// for this host");
+    throw usageError("http:// would send the token unencrypted; use https:// for this host");
   }
   return new ReviewerApi(url, token);
 }

@@ -18,7 +18,7 @@ import { visibleText } from "./visible-text.ts";
 
 /** Every command about policies takes it. */
 export const FLOOR: CommandOptions = {
-  floor: { type: "flag", help: "The floor of the whole server, not the project's policy." },
+  floor: { type: "flag", help: "Baseline policy of the server, not of the project." },
 };
 
 export function scopeOf(line: SettingsLine): PolicyScope {
@@ -37,13 +37,13 @@ export function readPolicyFile(file: string): string {
     bytes = readFileSync(file);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    const reason = code === "ENOENT" ? "there is no such file" : `it cannot be read: ${code}`;
+    const reason = code === "ENOENT" ? "the file does not exist" : `cannot be read (${code})`;
     throw new CommandError(EXIT.refused, "no_file", `${file}: ${reason}`);
   }
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new CommandError(EXIT.refused, "no_text", `${file}: it is not UTF-8 text`);
+    throw new CommandError(EXIT.refused, "no_text", `${file}: not UTF-8 text`);
   }
 }
 
@@ -74,7 +74,7 @@ export function refuseFile(
   isJson: boolean,
 ): never {
   if (!isJson) terminal.note(renderFindings(file, found));
-  const count = found.length === 1 ? "a fault" : `${found.length} faults`;
+  const count = found.length === 1 ? "1 error" : `${found.length} errors`;
   throw new CommandError(EXIT.refused, "policy_invalid", `${file} has ${count}`, found);
 }
 

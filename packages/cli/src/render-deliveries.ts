@@ -33,7 +33,7 @@ function renderStatus(delivery: Delivery, now: number): string {
     const at = endedAt === undefined ? "" : ` at ${endedAt}`;
     return `ended${at}: ${endInWords(endedBy)}`;
   }
-  if (status === "in_flight") return "an attempt is under way";
+  if (status === "in_flight") return "an attempt is in progress";
   const next = nextIn(nextAttemptAt, now);
   return `${visibleText(status)}, next attempt ${next === "now" ? "due now" : `in ${next}`}`;
 }
@@ -46,12 +46,12 @@ function nextIn(nextAttemptAt: string | undefined, now: number): string {
 
 const OUTCOMES: ReadonlyMap<string, string> = new Map([
   ["refused", "refused: the address is not public"],
-  ["unreachable:dns", "its name cannot be resolved"],
+  ["unreachable:dns", "the host name cannot be resolved"],
   ["unreachable:connect", "no connection"],
   ["unreachable:tls", "TLS failed"],
   ["unreachable:timeout", "no answer in time"],
-  ["unreachable:reset", "the connection broke off"],
-  ["unreachable:stale", "the connection broke off"],
+  ["unreachable:reset", "the connection was closed"],
+  ["unreachable:stale", "the connection was closed"],
   ["unreachable:protocol", "the answer was not HTTP"],
   ["unreachable:too_large", "the answer was too large"],
   ["unreachable:internal", "failed before it was sent; see the server's log"],

@@ -43,6 +43,6 @@ test("an answer that is not of the reviewer API ends the command with exit code 
   const client = new ReviewerApi(url, "token");
   await assert.rejects(client.call("GET /grants"), {
     exitCode: EXIT.unreachable,
-    message: `${url} does not answer as countersign does; check the URL`,
+    message: `${url} did not send a Countersign API response; check --url`,
   });
 });

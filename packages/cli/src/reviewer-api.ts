@@ -76,7 +76,7 @@ export class ReviewerApi extends ReviewClient {
 
   /** The server does not answer as the reviewer API does. */
   unexpectedAnswer(): CommandError {
-    const message = `${this.#origin} does not answer as countersign does; check the URL`;
+    const message = `${this.#origin} did not send a Countersign API response; check --url`;
     return new CommandError(EXIT.unreachable, "unreachable", message);
   }
 

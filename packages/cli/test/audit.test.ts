@@ -74,7 +74,7 @@ function offline(t: TestContext, ...words: readonly string[]): Promise<Run> {
 test("[ours.audit.verify] beside the running server all logs are verified, with exit code 0", async (t) => {
   const { code, stdout } = await audit(t, "verify");
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /^project default: \d+ entries are as they were sealed, root \S{44}$/m);
+  assert.match(stdout, /^project default: \d+ entries verified, root \S{44}$/m);
   const json = JSON.parse((await audit(t, "verify", "--json")).stdout);
   assert.equal(json.valid, true);
   assert.ok(json.logs[0].size > REQUESTS);
@@ -137,7 +137,7 @@ test("[ours.audit.export] an export is verified without the database, by counter
   const publicKey = readFileSync(key, "utf8").trim();
   const run = promisify(execFile);
   const theirs = await run(process.execPath, [VERIFIER, file, publicKey]);
-  assert.match(theirs.stdout, /^entries 0 to \d+ are as they were sealed\n$/);
+  assert.match(theirs.stdout, /^entries 0 to \d+ verified\n$/);
 
   for (const args of [[], [file], [file, "key"]]) {
     const stdout = "usage: node verify.mjs EXPORT PUBLIC_KEY\n";
@@ -215,14 +215,14 @@ test("[ours.cli.exit-codes] wrong use of the audit commands ends with 2, and wha
   const none = temporaryFolder(t);
   for (const [words, code, says] of [
     [["verify", "--file", file], 2, /--public-key is missing/],
-    [["verify", "--file", file, "--public-key", "nonsense"], 2, /is no key/],
-    [["verify", "--file", "/nowhere", "--public-key", key], 2, /there is no file/],
-    [["verify", "--file", file, "--proof", file, "--public-key", key], 2, /exclude/],
-    [["verify", "--checkpoint", key], 2, /holds no checkpoint/],
-    [["export", "--since", "soon"], 2, /is no time/],
-    [["key", "--project", "p", "--server"], 2, /exclude/],
-    [["prove", "nonsense"], 2, /not that of a request/],
-    [["prove", "01a20121-94e3-7021-b58b-2793b325438e"], 1, /says nothing of this request/],
+    [["verify", "--file", file, "--public-key", "nonsense"], 2, /must be the output of/],
+    [["verify", "--file", "/nowhere", "--public-key", key], 2, /does not exist/],
+    [["verify", "--file", file, "--proof", file, "--public-key", key], 2, /not both/],
+    [["verify", "--checkpoint", key], 2, /does not contain a checkpoint/],
+    [["export", "--since", "soon"], 2, /must be a time/],
+    [["key", "--project", "p", "--server"], 2, /not both/],
+    [["prove", "nonsense"], 2, /invalid id/],
+    [["prove", "01a20121-94e3-7021-b58b-2793b325438e"], 1, /has no entry of this request/],
     [["key", "--project", "nobody"], 1, /unknown project "nobody"/],
   ] as const) {
     const outcome = await audit(t, ...words);

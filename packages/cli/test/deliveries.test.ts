@@ -65,7 +65,7 @@ function assertClear({ code, stdout, stderr }: Outcome, exitCode: number): void 
 
 test("[ours.deliveries.cli] list shows what waits by its next attempt, each on one line", async (t) => {
   const who = await newProject();
-  assert.equal(await deliveries(t, who, "list"), "No delivery is waiting.\n");
+  assert.equal(await deliveries(t, who, "list"), "No delivery is pending.\n");
   const late = await notify(server, who, failed(5));
   const soon = await notify(
     server,
@@ -113,8 +113,8 @@ test("[ours.deliveries.cli] list follows the pages of the server up to its limit
   const sql = "update notification set next_at = $1 where instance_id = $2";
   await withStore(server, (store) => store.transact((tx) => tx.run(sql, [at, who.instanceId])));
   for (const [limit, shown, note] of [
-    ["1", 1, "There are more than 1; see --limit.\n"],
-    ["220", 220, "There are more than 220; see --limit.\n"],
+    ["1", 1, "Only the first 1 are shown. Raise --limit to see more.\n"],
+    ["220", 220, "Only the first 220 are shown. Raise --limit to see more.\n"],
     ["1000", 230, ""],
   ] as const) {
     const { stdout, stderr } = await run(t, who, "list", "--limit", limit);
@@ -162,7 +162,7 @@ test("[ours.deliveries.cli] retry-now makes one delivery due, or all of an insta
   const all = ["retry-now", "--instance", who.instanceId];
   assert.equal(await deliveries(t, who, ...all), "Due now: 2 deliveries.\n");
   assert.match(await deliveries(t, who, "show", second.id), /next attempt due now/);
-  const none = "No delivery of this instance waits for a later time.\n";
+  const none = "No delivery of this instance is scheduled for later.\n";
   assert.equal(await deliveries(t, who, ...all), none);
 });
 
@@ -170,9 +170,9 @@ test("[ours.deliveries.cli] retry-now on what is under way says so, and on what 
   const who = await newProject();
   const lease = Date.now() + HOUR_MS;
   const { id } = await notify(server, who, { claimed_until: lease, next_at: lease });
-  assert.equal(await deliveries(t, who, "retry-now", id), `An attempt of ${id} is under way.\n`);
+  assert.equal(await deliveries(t, who, "retry-now", id), `An attempt of ${id} is in progress.\n`);
   assert.match(await deliveries(t, who, "list"), new RegExp(`^${id}  sending `, "m"));
-  assert.match(await deliveries(t, who, "show", id), /^status +an attempt is under way$/m);
+  assert.match(await deliveries(t, who, "show", id), /^status +an attempt is in progress$/m);
   const ended = { next_at: null, ended_at: Date.now(), ended_by: "acknowledged" };
   const done = await notify(server, who, ended);
   const outcome = await run(t, who, "retry-now", done.id);
@@ -207,8 +207,8 @@ test("[ours.deliveries.cli] wrong usage is told in one clear line, exit code 2",
     show: /the id of the delivery is missing/,
     "retry-now": /the id of the delivery, or --instance ID, is missing/,
     [`retry-now ${UNKNOWN} ${UNKNOWN}`]: /unexpected argument/,
-    [`retry-now ${UNKNOWN} --instance ${UNKNOWN}`]: /not both/,
-    "retry-now --instance mine": /--instance is not the id of an instance/,
+    [`retry-now ${UNKNOWN} --instance ${UNKNOWN}`]: /give either/,
+    "retry-now --instance mine": /--instance must be the id of an instance/,
   };
   for (const [args, message] of Object.entries(cases)) {
     const outcome = await run(t, who, ...args.split(" ").filter((word) => word !== ""));
@@ -232,7 +232,7 @@ test("[ours.deliveries.scope] what is not there, or another project's, is refuse
     assertClear(await run(t, who, "show", wrong), 1);
     assertClear(await run(t, who, "retry-now", wrong), 1);
   }
-  assert.equal(await deliveries(t, unrelated, "list"), "No delivery is waiting.\n");
+  assert.equal(await deliveries(t, unrelated, "list"), "No delivery is pending.\n");
 });
 
 test("[ours.deliveries.role] a viewer's retry is refused with exit code 1, and its look is not", async (t) => {

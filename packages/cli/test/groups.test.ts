@@ -71,11 +71,11 @@ test("[ours.cli.reviewers] set changes what is given and leaves the rest", async
 test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t) => {
   const before = await onData(t, "reviewers", "list");
   const cases: readonly (readonly [string, number, RegExp])[] = [
-    ["reviewers set ana", 2, /needs --role ROLE or --groups/],
+    ["reviewers set ana", 2, /give --role ROLE or --groups/],
     [
       "reviewers set ana --role king",
       2,
-      /--role is viewer, reviewer, editor, auditor, admin or operator/,
+      /--role must be one of viewer, reviewer, editor, auditor, admin or operator/,
     ],
     ["reviewers set ana --groups A", 2, /--groups must be names/],
     ["reviewers set nobody --groups a", 1, /No reviewer of the project has this name/],
@@ -83,9 +83,9 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
     ["reviewers list --project nowhere", 1, /No project has this name/],
     ["tokens create reviewer --name ana --groups a", 1, /is in no group; change it with/],
     ["tokens create reviewer --name zoe --groups A", 2, /--groups must be names/],
-    ["tokens create provisioner --name p --groups a", 2, /belong to reviewers/],
-    ["tokens create provisioner --name p --bot", 2, /belong to reviewers/],
-    ["tokens create provisioner --name p --scopes read", 2, /belong to reviewers/],
+    ["tokens create provisioner --name p --groups a", 2, /require the kind reviewer/],
+    ["tokens create provisioner --name p --bot", 2, /require the kind reviewer/],
+    ["tokens create provisioner --name p --scopes read", 2, /require the kind reviewer/],
     [
       "tokens create reviewer --name ana --bot",
       1,
@@ -161,13 +161,13 @@ test("[ours.cli.instances] a limit is said to be one, and a refusal is told", as
   assert.notEqual(second, undefined);
   const { stdout, stderr } = await asAdmin(t, "instances", "list", "--limit", "1");
   assert.equal(stdout.trimEnd().split("\n").length, 2);
-  assert.equal(stderr, "There are more than 1; see --limit.\n");
+  assert.equal(stderr, "Only the first 1 are shown. Raise --limit to see more.\n");
   const refusals: readonly (readonly [string, number, RegExp])[] = [
-    [`instances set ${id}`, 2, /needs --groups A,B or --owner NAME/],
+    [`instances set ${id}`, 2, /give --groups A,B or --owner NAME/],
     [`instances set ${id} --owner nobody`, 1, /owner must be the name of a reviewer/],
     [`instances set ${id} --groups A`, 2, /--groups must be names/],
     ["instances set x --groups a", 1, /not found, or you do not have access/],
-    ["instances list --limit 0", 2, /--limit is a whole number/],
+    ["instances list --limit 0", 2, /--limit must be a whole number/],
   ];
   for (const [command, code, message] of refusals) {
     const outcome = await asAdmin(t, ...command.split(" "));

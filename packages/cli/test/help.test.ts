@@ -26,6 +26,22 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "requests approve": ["--note TEXT", "--valid-for DURATION", "--digest SHA256", "--yes"],
   "requests deny": ["--note TEXT"],
   "requests watch": [],
+  "requests withdraw": [],
+  "reviewers list": ["--project PROJECT"],
+  "reviewers set": ["--role ROLE", "--groups A,B"],
+  "reviewers remove": [],
+  "instances list": ["--limit COUNT"],
+  "instances set": ["--groups A,B", "--owner NAME"],
+  "policy propose": ["--floor", "--restore NUMBER", "--note TEXT", "--expect NUMBER"],
+  "policy proposals": ["--closed", "--limit COUNT"],
+  "policy proposal": [],
+  "policy reject": ["--note TEXT"],
+  "policy release": ["--project PROJECT"],
+  "audit verify": ["--project PROJECT", "--server", "--public-key KEY", "--checkpoint FILE"],
+  "audit export": ["--since TIME", "--out FILE"],
+  "audit checkpoint": [],
+  "audit key": [],
+  "audit prove": ["--out FILE"],
   "deliveries list": ["--ended", "--limit COUNT"],
   "deliveries show": [],
   "deliveries retry-now": ["--instance ID"],
@@ -106,6 +122,10 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   serve: ["server", "limits", "sign-in", "webhooks", "channels"],
   tokens: ["server"],
+  reviewers: ["server"],
+  instances: ["client"],
+  audit: ["server"],
+  "policy release": ["server"],
   "people link": ["server", "sign-in"],
   people: ["server"],
   invitations: ["client"],
@@ -157,6 +177,9 @@ for (const [name, own] of Object.entries(COMMANDS)) {
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, new RegExp(`^Usage: countersign ${name}`));
     for (const option of [...own, "--json"]) assert.match(stdout, new RegExp(`^  ${option} `, "m"));
+    const [, , summary = ""] = stdout.split("\n");
+    assert.match(summary, /^[A-Z][a-z]+ .{1,52}\.$/, "an imperative phrase under 60 characters");
+    assert.match(stdout, new RegExp(`\nExample:\n  countersign ${name}`));
 
     const groups = GROUPS[name] ?? GROUPS[words[0] ?? ""] ?? [];
     const settings = ALL_OPTIONS.filter(({ group, name: setting }) => {

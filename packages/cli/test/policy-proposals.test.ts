@@ -70,7 +70,7 @@ writeFileSync(TWO_FILE, TWO);
 writeFileSync(DENY_FILE, DENY);
 
 test("[ours.cli.policy.proposals] one person proposes, another looks and publishes or rejects, and the author is told why not", async () => {
-  assert.match(done(await run(ed, "publish", TWO_FILE, "--yes")), /^Version 1 is in force/);
+  assert.match(done(await run(ed, "publish", TWO_FILE, "--yes")), /^Version 1 is active/);
   const alone = await run(ed, "publish", DENY_FILE, "--yes");
   assert.equal(alone.code, 1);
   assert.match(
@@ -99,14 +99,14 @@ test("[ours.cli.policy.proposals] one person proposes, another looks and publish
   );
   assert.equal((await run(li, "publish", "--proposal", id)).code, 2);
   const published = await run(li, "publish", "--proposal", id, "--yes");
-  assert.match(done(published), /^Version 2 is in force/);
+  assert.match(done(published), /^Version 2 is active/);
 
   const second = proposedId(await run(ed, "propose", "--restore", "1"));
   assert.equal(
     done(await run(li, "reject", second, "--note", "Not again.")),
     `Rejected ${second}.\n`,
   );
-  assert.equal(done(await run(ed, "proposals")), "Nothing is proposed.\n");
+  assert.equal(done(await run(ed, "proposals")), "There are no open proposals.\n");
   const closed = JSON.parse(done(await run(ed, "proposals", "--closed", "--json")));
   const states = closed.map(({ state, reason }: Record<string, string>) => [state, reason]);
   assert.deepEqual(states, [
@@ -122,7 +122,10 @@ test("[ours.cli.policy.release] on the machine of the data folder a proposal is 
     command("release", id, "--data", server.data, ...args);
   assert.equal((await release("--project", "nowhere")).code, 1);
   assert.equal((await release("--floor")).code, 1);
-  assert.match(done(await release()), /^Version 4 is in force .* The audit log says by whom\.\n$/);
+  assert.match(
+    done(await release()),
+    /^Version 4 is active .* The audit log records who published it\.\n$/,
+  );
   assert.equal(done(await run(ed, "show")), DENY);
   const [newest] = JSON.parse(done(await run(li, "history", "--limit", "1", "--json")));
   assert.deepEqual([newest.published_by, newest.proposer], ["operator:cli", "Ed"]);

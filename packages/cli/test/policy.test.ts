@@ -102,7 +102,7 @@ test("[ours.cli.policy.offline] faults are told as FILE:LINE:COLUMN without any 
   }
   const good = await run("check", "good.yaml");
   assert.equal(done(good), "good.yaml: 1 rule, 1 test passed\n");
-  assert.equal(good.stderr, "Whether the groups are known was not checked.\n");
+  assert.equal(good.stderr, "The groups were not checked: set COUNTERSIGN_TOKEN.\n");
   assert.equal(done(await run("test", "good.yaml")), "1 test: 1 passed, 0 failed\n");
   writeFileSync(join(folder, "approves.yaml"), policyWithRule("approve", "x"));
   done(await run("check", "approves.yaml"));
@@ -137,9 +137,9 @@ test("[ours.cli.policy.offline] a file that is not there or no text is one clear
   const run = (...args: readonly string[]) => countersign(t, ["policy", ...args], { cwd: folder });
   const missing = await run("check", "none.yaml");
   assert.deepEqual([missing.code, missing.stdout], [1, ""]);
-  assert.equal(missing.stderr, "countersign: none.yaml: there is no such file\n");
+  assert.equal(missing.stderr, "countersign: none.yaml: the file does not exist\n");
   const bytes = await run("test", "bytes");
-  assert.equal(bytes.stderr, "countersign: bytes: it is not UTF-8 text\n");
+  assert.equal(bytes.stderr, "countersign: bytes: not UTF-8 text\n");
   assert.equal((await run("check")).code, 2);
 });
 
@@ -161,20 +161,17 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is in 
   const desk = await startDesk(t);
   const first = desk.write(policyWithRule("deny", "x"), "a.yaml");
   const published = await desk.run("publish", first, "--expect", "0", "--note", "The first.");
-  assert.match(done(published), /^Version 1 is in force \(sha256 [0-9a-f]{64}\)\.\n$/);
-  assert.equal(
-    published.stderr,
-    "No version is in force.\nRules that change:\n  added    deny-it\n",
-  );
+  assert.match(done(published), /^Version 1 is active \(sha256 [0-9a-f]{64}\)\.\n$/);
+  assert.equal(published.stderr, "No version is active.\nRules that change:\n  added    deny-it\n");
 
   const more = "  - given: { tool: z, args: {} }\n    expect: { then: ask }\n";
   const other = policyWithRule("deny", "y") + more;
   const second = await desk.run("publish", desk.write(other, "b.yaml"), "--yes");
-  assert.match(done(second), /^Version 2 is in force/);
+  assert.match(done(second), /^Version 2 is active/);
   assert.match(second.stderr, /^Version 1, published by Ed at .*: The first\. \(sha256 /);
   assert.match(second.stderr, /\nRules that change:\n {2}changed {2}deny-it\n$/);
   const again = await desk.run("publish", "b.yaml", "--yes");
-  assert.equal(done(again), "Version 2, which is in force, is this very policy.\n");
+  assert.equal(done(again), "Version 2 is active and identical.\n");
 
   const late = await desk.run("publish", first, "--expect", "1");
   assert.equal(late.code, 1);
@@ -200,7 +197,7 @@ test("[ours.cli.policy.publish] nothing is published without consent, or with fa
   assert.deepEqual([bad.code, bad.stdout], [1, ""]);
   assert.match(
     bad.stderr,
-    /^bad\.yaml:5:.*\nbad\.yaml:9:.*\ncountersign: bad\.yaml has 2 faults\n$/,
+    /^bad\.yaml:5:.*\nbad\.yaml:9:.*\ncountersign: bad\.yaml has 2 errors\n$/,
   );
   // This one only the server can refuse.
   const unknownGroup = desk.write(UNKNOWN_GROUP_POLICY, "strangers.yaml");
@@ -210,7 +207,7 @@ test("[ours.cli.policy.publish] nothing is published without consent, or with fa
     error: { code: string; findings: { line: number }[] };
   };
   assert.deepEqual([report.error.code, report.error.findings[0]?.line], ["policy_invalid", 6]);
-  assert.equal(done(await desk.run("history")), "Nothing was published yet.\n");
+  assert.equal(done(await desk.run("history")), "No version has been published.\n");
 });
 
 /** A terminal with a person at it who gives one answer. */
@@ -286,7 +283,7 @@ test("[ours.cli.policy.publish] a person is asked, and only yes publishes", asyn
 test("[ours.cli.policy.read] show prints a version letter for letter, and history lists them", async (t) => {
   const desk = await startDesk(t);
   const none = await desk.run("show");
-  assert.deepEqual([done(none), none.stderr], ["", "No policy was published yet.\n"]);
+  assert.deepEqual([done(none), none.stderr], ["", "No policy has been published.\n"]);
   const sources = ["a", "b"].map((tool) => `# \u202e ${tool}\n${policyWithRule("deny", tool)}`);
   for (const source of sources) {
     done(await desk.run("publish", desk.write(source), "--yes", "--note", "Why not?"));
@@ -309,7 +306,7 @@ test("[ours.cli.policy.read] show prints a version letter for letter, and histor
   const one = await desk.run("history", "--limit", "1");
   assert.deepEqual(
     [done(one).split("\n").length, one.stderr],
-    [3, "There are more than 1; see --limit.\n"],
+    [3, "Only the first 1 are shown. Raise --limit to see more.\n"],
   );
   assert.equal((JSON.parse(done(await desk.run("history", "--json"))) as object[]).length, 2);
 
@@ -338,7 +335,7 @@ test("[ours.cli.policy.simulate] simulate lists what would change and sums it up
   const one = done(await desk.run("simulate", draft, ...options));
   assert.match(
     one,
-    /^Of 1 calls: none changes\.\n1 unchanged\.\nThere are older calls; see --limit\.\n/,
+    /^Of 1 calls: none changes\.\n1 unchanged\.\nOlder calls were skipped\. Raise --limit to include them\.\n/,
   );
 
   const lines = done(await desk.run("simulate", draft, "--json"))
@@ -352,7 +349,7 @@ test("[ours.cli.policy.simulate] simulate lists what would change and sums it up
   const path = join(temporaryFolder(t), "draft.yaml");
   writeFileSync(path, policyWithRule("deny", "deploy"));
   assert.equal(await runFor(t, person, desk.token, "simulate", path), 0);
-  assert.deepEqual(person.statuses, ["Looking at the calls of the past ..."]);
+  assert.deepEqual(person.statuses, ["Reading past calls ..."]);
   assert.match(person.seen.join("\n"), /^\S+ {2}ask->deny /);
 
   assert.equal((await desk.run("simulate", draft, "--since", "yesterday")).code, 2);

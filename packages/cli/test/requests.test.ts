@@ -46,7 +46,7 @@ test("[ours.cli.requests.decide] list says when there is nothing, and when there
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
   const { stdout, stderr } = await countersign(t, ["requests", "list", "--limit", "1"], { env });
   assert.equal(stdout.trimEnd().split("\n").length, 2);
-  assert.equal(stderr, "There are more than 1; see --limit.\n");
+  assert.equal(stderr, "Only the first 1 are shown. Raise --limit to see more.\n");
   for (const id of ids) await requests(t, "deny", id);
 });
 
@@ -57,7 +57,7 @@ test("[ours.cli.requests.decide] list follows the pages of the server up to its 
   const token = await makeToken(server.data, { kind: "reviewer", project });
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
   for (const [limit, shown, note] of [
-    ["220", 220, "There are more than 220; see --limit.\n"],
+    ["220", 220, "Only the first 220 are shown. Raise --limit to see more.\n"],
     ["1000", 230, ""],
   ] as const) {
     const list = ["requests", "list", "--limit", limit];

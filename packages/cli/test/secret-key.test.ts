@@ -115,7 +115,7 @@ test("[ours.secret-key.rotate] rotate replaces the key of a stopped server's fol
   assert.deepEqual(previous, [old]);
   const output = `^The secret key is now ${idOf(current)}; secrets encrypted with it: \\d\\.\n$`;
   assert.match(stdout, new RegExp(output));
-  assert.match(stderr, /Backups made before now need the old key, .*secret\.key\.previous/);
+  assert.match(stderr, /Earlier backups need the old key, .*secret\.key\.previous/);
   await assertServes(t, data, issued);
 
   rmSync(join(data, "secret.key.previous"));

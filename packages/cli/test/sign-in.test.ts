@@ -53,7 +53,7 @@ test("[ours.cli.sign-in.setup] a start prints the link of the first person, each
   assert.ok(!second.stdout.includes(token));
 
   const third = await start(t, data);
-  assert.doesNotMatch(third.stderr, /setup#|Nobody can sign in/);
+  assert.doesNotMatch(third.stderr, /setup#|No one can sign in/);
   await third.end("SIGTERM");
   assert.doesNotMatch(third.stdout, /setup\.needed/);
 });
@@ -105,7 +105,7 @@ test("[ours.cli.people] people are listed, disabled and enabled, and only who ex
   const server = await startServer(t);
   const people = async (...words: string[]) =>
     countersign(t, ["people", ...words, "--data", server.data]);
-  assert.equal((await people("list")).stdout, "Nobody signs in.\n");
+  assert.equal((await people("list")).stdout, "There are no people.\n");
   const setup = await people("setup-link", "--port", server.port);
   assert.equal(await use(server.url, setup.stdout.trim().split("#")[1] ?? "", "ana"), 201);
   assert.equal((await people("disable", "ANA")).stdout, "ANA is disabled.\n");

@@ -64,9 +64,9 @@ test("[ours.cli.requests.watch] while the server is gone it says so once, and go
   await watch.prints("stdout", new RegExp(before.id));
 
   await server.kill();
-  await watch.prints("stderr", /^Not live: cannot reach .*; trying again every second\.$/m);
+  await watch.prints("stderr", /^Disconnected: cannot reach .*\. Retrying every second\.$/m);
   const again = await startServer(t, { data: server.data, args: ["--port", server.port] });
-  await watch.prints("stderr", /^Connected again\.$/m);
+  await watch.prints("stderr", /^Reconnected\.$/m);
 
   const after = await agent.submit({ tool: "after" });
   await watch.prints("stdout", new RegExp(after.id));
@@ -80,7 +80,7 @@ test("[ours.cli.requests.watch] while the server is gone it says so once, and go
       .map((line) => line.slice(10, 46)),
     [before.id, after.id],
   );
-  assert.match(stderr, /^Not live: .*\nConnected again\.\n$/);
+  assert.match(stderr, /^Disconnected: .*\nReconnected\.\n$/);
 });
 
 test("[ours.cli.requests.watch] a token that was revoked meanwhile ends it as refused", async (t) => {

@@ -94,7 +94,7 @@ test("[ours.import.interrupted] ended between the commit and the last word, it i
 
   const again = await runImport(t, data, target);
   assert.equal(again.code, 0, again.stderr);
-  assert.match(again.stdout, /^Was there already, and is the same/);
+  assert.match(again.stdout, /^Already imported and identical/);
   assert.equal(existsSync(join(data, "MOVED")), true);
   assert.equal(existsSync(join(data, "MOVING")), false);
 });

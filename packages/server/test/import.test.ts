@@ -133,7 +133,12 @@ test("[ours.import.refused] what is no import is refused with one line, and touc
   const { COUNTERSIGN_DATABASE_URL: _, ...without } = env;
   const { data } = source;
   const cases = [
-    { args: [data], env: without, code: 2, says: /set COUNTERSIGN_DATABASE_URL to the Postgre/ },
+    {
+      args: [data],
+      env: without,
+      code: 2,
+      says: /set COUNTERSIGN_DATABASE_URL to the target Postgre/,
+    },
     { args: [], env, code: 2, says: /the data folder or database file to import is missing/ },
     { args: [data, data], env, code: 2, says: /unexpected argument/ },
     { args: [join(folder, "nothing")], env, code: 1, says: /no database found at / },

@@ -15,7 +15,7 @@ async function backup(t: TestContext, server: Server): Promise<string> {
   const outcome = await countersign(t, ["backup", target, "--data", server.data]);
   assert.equal(outcome.code, 0, outcome.stderr);
   assert.equal(outcome.stdout, `Copied ${server.database} to ${target}.\n`);
-  assert.match(outcome.stderr, /^Keep .*secret\.key as well, at another place/);
+  assert.match(outcome.stderr, /^Keep a copy of .*secret\.key on another machine/);
   return target;
 }
 

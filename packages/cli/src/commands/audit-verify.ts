@@ -32,16 +32,17 @@ interface Outcome {
 
 export const auditVerify: Command = {
   usage: "audit verify",
-  help: "Verify the log in the database, an export or a proof; exit code 1 when it is wrong.",
+  help: "Verify the audit log, an export or a proof.",
+  example: "audit verify --project default",
   settings: ["server"],
   options: {
     ...WHICH_LOG,
     project: { type: "text", value: "PROJECT", help: "Only the log of this project." },
-    server: { type: "flag", help: "Only the log of what is of the whole server." },
-    "public-key": { type: "text", value: "KEY", help: "What audit key prints, or a file with it." },
-    checkpoint: { type: "text", value: "FILE", help: "Also against one that was kept elsewhere." },
-    file: { type: "text", value: "EXPORT", help: "Verify an export, without the database." },
-    proof: { type: "text", value: "FILE", help: "Verify proofs, without the database." },
+    server: { type: "flag", help: "Only the log of the whole server." },
+    "public-key": { type: "text", value: "KEY", help: "Output of audit key, or a file with it." },
+    checkpoint: { type: "text", value: "FILE", help: "Older checkpoint to compare with." },
+    file: { type: "text", value: "EXPORT", help: "Export to verify, instead of the database." },
+    proof: { type: "text", value: "FILE", help: "Proofs to verify, instead of the database." },
   },
 
   async run(line, terminal) {
@@ -59,7 +60,7 @@ export const auditVerify: Command = {
 async function outcomeOf(line: SettingsLine, terminal: Terminal): Promise<Outcome> {
   const [file, proof] = [line.text("file"), line.text("proof")];
   if (file !== undefined && proof !== undefined) {
-    throw usageError("--file and --proof exclude each other");
+    throw usageError("give --file or --proof, not both");
   }
   try {
     if (file !== undefined) return await ofExport(line, file, offlineKey(line), terminal);
@@ -82,7 +83,7 @@ function findingOf(error: unknown): Finding | undefined {
 function offlineKey(line: SettingsLine): Verifier {
   const verifier = verifierOf(line);
   if (verifier === undefined) throw usageError("--public-key is missing");
-  if (isLogNamed(line)) throw usageError("--project and --server belong to a database");
+  if (isLogNamed(line)) throw usageError("--project and --server require a database");
   return verifier;
 }
 
@@ -108,7 +109,7 @@ async function ofDatabase(line: SettingsLine, terminal: Terminal): Promise<Outco
   });
 }
 
-const NO_LOG = "There is no log yet: a server begins it with the first entry that it seals.";
+const NO_LOG = "There is no log yet. The server creates it with the first sealed entry.";
 
 type VerifiedLog = DatabaseVerification["logs"][number];
 
@@ -116,10 +117,10 @@ function good({ project, size, unsealed, late, checkpoint }: VerifiedLog): strin
   const [, , root = ""] = checkpoint.split("\n");
   const more = [
     unsealed > 0 ? `; not sealed yet: ${unsealed}` : "",
-    late > 0 ? `; sealed long after their time: ${late}` : "",
+    late > 0 ? `; sealed late: ${late}` : "",
   ];
   const label = `${nameOf(project)}: ${size} entries`;
-  return `${label} are as they were sealed, root ${root}${more.join("")}`;
+  return `${label} verified, root ${root}${more.join("")}`;
 }
 
 function toLog({ project, origin, size, unsealed, late, checkpoint }: VerifiedLog): object {
@@ -138,7 +139,7 @@ async function ofExport(
   const options = { verifier, older: olderBy(line, verifier), onProgress };
   const { origin, from, size, finding } = await verifyExport(linesOf(file), options);
   const range = size === from ? "no entry" : `entries ${from} to ${size - 1}`;
-  const lines = [`${origin}: ${range} are as they were sealed`];
+  const lines = [`${origin}: ${range} verified`];
   return { finding, lines, json: { origin, from, size } };
 }
 
@@ -160,7 +161,7 @@ async function ofProofs(file: string, verifier: Verifier): Promise<Outcome> {
 }
 
 function linesOf(file: string): AsyncIterable<string> {
-  if (!existsSync(file)) throw usageError(`there is no file ${file}`);
+  if (!existsSync(file)) throw usageError(`${file} does not exist`);
   return readLines(file);
 }
 

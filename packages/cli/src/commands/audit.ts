@@ -14,12 +14,13 @@ import { writeLines } from "../line-writer.ts";
 
 export const auditExport: Command = {
   usage: "audit export",
-  help: "Write the sealed log as JSON lines, also beside a running server.",
+  help: "Export the audit log as JSON lines.",
+  example: "audit export --out audit.jsonl",
   settings: ["server"],
   options: {
     ...WHICH_LOG,
-    since: { type: "text", value: "TIME", help: "Begin about there, not at the beginning." },
-    out: { type: "text", value: "FILE", help: "Write to FILE, not to stdout." },
+    since: { type: "text", value: "TIME", help: "Approximate start. [the first entry]" },
+    out: { type: "text", value: "FILE", help: "Output file. [stdout]" },
   },
 
   async run(line, terminal) {
@@ -36,7 +37,8 @@ export const auditExport: Command = {
 
 export const auditCheckpoint: Command = {
   usage: "audit checkpoint",
-  help: "Print the latest checkpoint of the log, to be kept at another place.",
+  help: "Print the latest checkpoint of the audit log.",
+  example: "audit checkpoint",
   settings: ["server"],
   options: WHICH_LOG,
 
@@ -53,7 +55,8 @@ export const auditCheckpoint: Command = {
 
 export const auditKey: Command = {
   usage: "audit key",
-  help: "Print the public key of the log, for those who verify it elsewhere.",
+  help: "Print the public key of the audit log.",
+  example: "audit key",
   settings: ["server"],
   options: WHICH_LOG,
 
@@ -71,32 +74,33 @@ export const auditKey: Command = {
 
 export const auditProve: Command = {
   usage: "audit prove REQUEST_ID",
-  help: "Write what the log says of one request, each entry with its proof.",
+  help: "Export the entries of a request with their proofs.",
+  example: "audit prove 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70 --out proof.jsonl",
   settings: ["server"],
   options: {
-    project: { type: "text", value: "PROJECT", help: "Whose request. [default]" },
-    out: { type: "text", value: "FILE", help: "Write to FILE, not to stdout." },
+    project: { type: "text", value: "PROJECT", help: "Project of the request. [default]" },
+    out: { type: "text", value: "FILE", help: "Output file. [stdout]" },
   },
 
   async run(line, terminal) {
     const [text = ""] = line.take("the id of the request");
     const id = parseIdentifier(text);
-    if (id === undefined) throw usageError("the id is not that of a request");
+    if (id === undefined) throw usageError("invalid id of a request");
     const out = line.text("out");
     await withAudit(line, async ({ reader, log: find }) => {
       const log = await find(projectOf(line));
       const entries = await findEntriesOfRequest(reader, log.projectId, id);
-      if (entries.length === 0) throw refuse("not_found", "the log says nothing of this request");
+      if (entries.length === 0) throw refuse("not_found", "the log has no entry of this request");
       const proven = await proveEntries(reader, log, entries);
       const left = entries.length - proven.length;
       if (proven.length === 0) {
-        throw refuse("not_sealed", "nothing of it is sealed yet: ask again in some seconds");
+        throw refuse("not_sealed", "no entry of it is sealed yet; retry in some seconds");
       }
       const lines = proven.map(writeProven).join("\n");
       if (out === undefined) terminal.out(lines);
       else writeFileSync(out, `${lines}\n`, { mode: 0o600 });
       if (out !== undefined) terminal.note(`Wrote ${proven.length} entries to ${out}.`);
-      if (left > 0) terminal.note(`Not sealed yet, and left out: ${left}.`);
+      if (left > 0) terminal.note(`Skipped, because not sealed yet: ${left}.`);
     });
     return EXIT.done;
   },

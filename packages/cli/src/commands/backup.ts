@@ -5,7 +5,8 @@ import type { Command } from "../command.ts";
 
 export const backup: Command = {
   usage: "backup FILE",
-  help: "Copy the database, also of a running server. The secret key is not in the copy.",
+  help: "Copy the database, without the secret key.",
+  example: "backup backup.db",
   settings: ["server"],
   options: {},
 
@@ -13,7 +14,7 @@ export const backup: Command = {
     const [target = ""] = line.take("the file to write");
     const config = line.config();
     if (config.database_url !== undefined) {
-      const message = "the database is at database_url: copy it with pg_dump";
+      const message = "backup copies SQLite only; copy database_url with pg_dump";
       throw new CommandError(EXIT.refused, "not_a_file", message);
     }
     const { data } = config;
@@ -22,7 +23,7 @@ export const backup: Command = {
     backupDatabase(source, target);
     terminal.out(line.json ? JSON.stringify({ file: target }) : `Copied ${source} to ${target}.`);
     const key = config.secret_key === undefined ? `${data}/secret.key` : "the secret key";
-    terminal.note(`Keep ${key} as well, at another place: the copy needs it.`);
+    terminal.note(`Keep a copy of ${key} on another machine. The backup needs it.`);
     return EXIT.done;
   },
 };

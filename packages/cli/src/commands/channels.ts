@@ -18,38 +18,51 @@ import { visibleText } from "../visible-text.ts";
 
 const KINDS = CHANNEL_KINDS.join(", ");
 
-const FROM_FILE = "@FILE reads it from there, @- from the input.";
+const FROM_FILE = "@FILE reads a file, @- reads stdin.";
 
 const OPTIONS: CommandOptions = {
-  name: { type: "text", value: "NAME", help: "What it is called. Required." },
-  target: { type: "text", value: "URL", help: `Where it leads, but for email. ${FROM_FILE}` },
-  to: { type: "text", value: "ADDRESS,ADDRESS", help: "For email: whom it tells." },
-  "access-token": { type: "text", value: "TOKEN", help: `For ntfy: of the topic. ${FROM_FILE}` },
+  name: { type: "text", value: "NAME", help: "Name of the channel. Required." },
+  target: {
+    type: "text",
+    value: "URL",
+    help: `Webhook or topic URL, except for email. ${FROM_FILE}`,
+  },
+  to: { type: "text", value: "ADDRESS,ADDRESS", help: "Recipients, for email." },
+  "access-token": {
+    type: "text",
+    value: "TOKEN",
+    help: `Access token of the topic, for ntfy. ${FROM_FILE}`,
+  },
   "signing-secret": {
     type: "text",
     value: "SECRET",
-    help: `For webhook. ${FROM_FILE} [a new one]`,
+    help: `Secret of a webhook. ${FROM_FILE} [a new one]`,
   },
-  groups: { type: "text", value: "GROUP,GROUP", help: "Only what asks one of these. [all]" },
-  "include-arguments": { type: "flag", help: "Show the arguments of calls." },
-  "remind-before": { type: "text", value: "DURATION", help: "Tell once more before the deadline." },
+  groups: { type: "text", value: "GROUP,GROUP", help: "Only requests to these groups. [all]" },
+  "include-arguments": { type: "flag", help: "Arguments of calls in messages." },
+  "remind-before": {
+    type: "text",
+    value: "DURATION",
+    help: "Time of a reminder before the deadline. [none]",
+  },
 };
 
 export const channelsCreate: Command = {
   usage: "channels create webhook|email|slack|ntfy",
-  help: "Tell people through a channel what waits for them.",
+  help: "Create a notification channel for reviewers.",
+  example: "channels create email --name ops --to ops@example.com",
   settings: ["client"],
   options: OPTIONS,
 
   async run(line, terminal) {
     const [value] = line.take(KINDS);
     const kind = CHANNEL_KINDS.find((known) => known === value);
-    if (kind === undefined) throw usageError(`a channel is one of ${KINDS}`);
+    if (kind === undefined) throw usageError(`the kind of a channel is one of ${KINDS}`);
     const name = line.text("name");
     if (!name) throw usageError("--name is missing");
     const remindBefore = line.text("remind-before");
     if (remindBefore !== undefined && parseDuration(remindBefore) === undefined) {
-      throw usageError("--remind-before is a duration like 5m");
+      throw usageError("--remind-before must be a duration, such as 5m");
     }
     const url = secretOf(line, "target");
     const to = namesOf(line, "to");
@@ -70,7 +83,7 @@ export const channelsCreate: Command = {
     print(channel, line, terminal);
     if (channel.signing_secret !== undefined && !line.json) {
       terminal.out(`secret     ${channel.signing_secret}`);
-      terminal.note("The secret is shown this once: it verifies what comes from this channel.");
+      terminal.note("The secret is displayed once. Receivers use it to verify messages.");
     }
     return EXIT.done;
   },
@@ -78,7 +91,8 @@ export const channelsCreate: Command = {
 
 export const channelsList: Command = {
   usage: "channels list",
-  help: "List channels with how their last message went.",
+  help: "List channels and the outcome of their last message.",
+  example: "channels list",
   settings: ["client"],
   options: {},
 
@@ -94,7 +108,8 @@ export const channelsList: Command = {
 
 export const channelsTest: Command = {
   usage: "channels test NAME|ID",
-  help: "Send a message that says it is a test, and tell what happened.",
+  help: "Send a test message and show the outcome.",
+  example: "channels test ops",
   settings: ["client"],
   options: {},
 
@@ -108,7 +123,8 @@ export const channelsTest: Command = {
 
 export const channelsDisable: Command = {
   usage: "channels disable NAME|ID",
-  help: "Tell nothing through a channel, also of what waits.",
+  help: "Pause a channel; drop its pending announcements.",
+  example: "channels disable ops",
   settings: ["client"],
   options: {},
 
@@ -119,7 +135,8 @@ export const channelsDisable: Command = {
 
 export const channelsEnable: Command = {
   usage: "channels enable NAME|ID",
-  help: "Use a channel again, for what comes from now on.",
+  help: "Resume a paused channel for new requests.",
+  example: "channels enable ops",
   settings: ["client"],
   options: {},
 
@@ -130,7 +147,8 @@ export const channelsEnable: Command = {
 
 export const channelsDelete: Command = {
   usage: "channels delete NAME|ID",
-  help: "Remove a channel.",
+  help: "Delete a channel.",
+  example: "channels delete ops",
   settings: ["client"],
   options: {},
 
@@ -159,7 +177,8 @@ async function findChannel(line: SettingsLine): Promise<readonly [ReviewerApi, C
   const { channels } = await api.call("GET /channels");
   const found =
     channels.find(({ name }) => name === value) ?? channels.find(({ id }) => id === value);
-  if (found === undefined) throw usageError("there is no channel of this name or id");
+  if (found === undefined)
+    throw usageError("there is no channel with this name or id; see channels list");
   return [api, found];
 }
 
@@ -185,8 +204,8 @@ function card(channel: Channel): string {
   const { id, name, kind, target, state, failures, last } = channel;
   return [
     `channel    ${visibleText(name)}  ${id}`,
-    `leads to   ${kind} ${visibleText(target)}`,
-    `tells of   ${groupsOf(channel)}`,
+    `target     ${kind} ${visibleText(target)}`,
+    `groups     ${groupsOf(channel)}`,
     `state      ${state}`,
     ...(last === undefined ? [] : [`last       ${lastOf(last)} at ${last.at}`]),
     ...(failures === 0 ? [] : [`failures   ${failures} in a row`]),

@@ -10,11 +10,16 @@ const LIMIT_MAX = 1_000;
 
 export const deliveriesList: Command = {
   usage: "deliveries list",
-  help: "List notifications still to be delivered, by their next attempt.",
+  help: "List pending deliveries by their next attempt.",
+  example: "deliveries list --ended",
   settings: ["client"],
   options: {
-    ended: { type: "flag", help: "Those that have ended instead, the latest first." },
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+    ended: { type: "flag", help: "Ended deliveries instead, latest first." },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
+    },
   },
 
   async run(line, terminal) {
@@ -22,7 +27,7 @@ export const deliveriesList: Command = {
     const state = line.flag("ended") ? "ended" : "waiting";
     const limit = Number(line.text("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     }
     const api = connectApi(line);
     const { items: deliveries, hasMore } = await collect(
@@ -33,10 +38,10 @@ export const deliveriesList: Command = {
     if (line.json) {
       terminal.out(`[${deliveries.map(exactText).join(",")}]`);
     } else if (deliveries.length === 0) {
-      terminal.out(state === "ended" ? "No delivery has ended." : "No delivery is waiting.");
+      terminal.out(state === "ended" ? "No delivery has ended." : "No delivery is pending.");
     } else {
       terminal.out(renderDeliveries(deliveries, api.now, terminal.columns));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     return EXIT.done;
   },
@@ -44,7 +49,8 @@ export const deliveriesList: Command = {
 
 export const deliveriesShow: Command = {
   usage: "deliveries show ID",
-  help: "Show one delivery, by its id or by that of its request.",
+  help: "Show a delivery by its id or its request's id.",
+  example: "deliveries show 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {},
 
@@ -59,10 +65,11 @@ export const deliveriesShow: Command = {
 
 export const deliveriesRetryNow: Command = {
   usage: "deliveries retry-now [ID]",
-  help: "Try a waiting delivery again at once, or all of an instance.",
+  help: "Retry a pending delivery, or all of an instance.",
+  example: "deliveries retry-now 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {
-    instance: { type: "text", value: "ID", help: "All that wait under this instance." },
+    instance: { type: "text", value: "ID", help: "Instance whose pending deliveries to retry." },
   },
 
   async run(line, terminal) {
@@ -75,16 +82,16 @@ export const deliveriesRetryNow: Command = {
       return EXIT.done;
     }
     if (line.positionals.length > 0) {
-      throw usageError("retry-now takes the id of a delivery or --instance ID, not both");
+      throw usageError("give either the id of a delivery or --instance ID");
     }
     if (parseIdentifier(instance) === undefined) {
-      throw usageError("--instance is not the id of an instance; see deliveries show ID");
+      throw usageError("--instance must be the id of an instance; see deliveries show ID");
     }
     const body = { instance_id: instance };
     const answer = await api.call("POST /deliveries/retry", { body });
     const { hurried } = answer;
     if (line.json) terminal.out(exactText(answer));
-    else if (hurried === 0) terminal.out("No delivery of this instance waits for a later time.");
+    else if (hurried === 0) terminal.out("No delivery of this instance is scheduled for later.");
     else terminal.out(`Due now: ${hurried} ${hurried === 1 ? "delivery" : "deliveries"}.`);
     return EXIT.done;
   },
@@ -92,5 +99,5 @@ export const deliveriesRetryNow: Command = {
 
 /** The attempt itself starts after the answer. */
 function retryInWords({ id, status }: Delivery): string {
-  return status === "in_flight" ? `An attempt of ${id} is under way.` : `${id} is due now.`;
+  return status === "in_flight" ? `An attempt of ${id} is in progress.` : `${id} is due now.`;
 }

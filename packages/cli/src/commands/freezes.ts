@@ -10,17 +10,18 @@ import { excerpt, visibleText } from "../visible-text.ts";
 const LIMIT_MAX = 1_000;
 
 const SCOPES: CommandOptions = {
-  project: { type: "flag", help: "All instances of the project of the token." },
-  server: { type: "flag", help: "All projects; takes the role operator." },
+  project: { type: "flag", help: "All instances of the token's project." },
+  server: { type: "flag", help: "All projects; requires the role operator." },
 };
 
 export const freeze: Command = {
   usage: "freeze [INSTANCE]",
-  help: "Deny all that an instance, the project or the server asks, until unfreeze.",
+  help: "Deny all calls of an instance, project or server.",
+  example: 'freeze --project --note "Incident 42"',
   settings: ["client"],
   options: {
     ...SCOPES,
-    note: { type: "text", value: "TEXT", help: "Told to the agents with each denial. [Frozen.]" },
+    note: { type: "text", value: "TEXT", help: "Note to the agent with each denial. [Frozen.]" },
   },
 
   async run(line, terminal) {
@@ -34,7 +35,7 @@ export const freeze: Command = {
     const { denied, complete } = frozen;
     const requests = denied === 1 ? "request" : "requests";
     terminal.out(`Frozen: ${described(frozen)}. Denied ${denied} pending ${requests}.`);
-    if (!complete) terminal.note("The server goes on denying what was pending.");
+    if (!complete) terminal.note("The server is still denying pending requests.");
     return EXIT.done;
   },
 };
@@ -42,6 +43,7 @@ export const freeze: Command = {
 export const unfreeze: Command = {
   usage: "unfreeze [INSTANCE]",
   help: "Lift the freeze of an instance, the project or the server.",
+  example: "unfreeze --project",
   settings: ["client"],
   options: SCOPES,
 
@@ -53,7 +55,7 @@ export const unfreeze: Command = {
       ({ scope, instance }) => scope === target.scope && instance?.id === target.instance_id,
     );
     if (found === undefined) {
-      throw new CommandError(EXIT.refused, "not_found", "it is not frozen; see freezes list");
+      throw new CommandError(EXIT.refused, "not_found", "not frozen; see freezes list");
     }
     const lifted = await api.call("POST /freezes/{id}/lift", { path: { id: found.id } });
     terminal.out(line.json ? exactText(lifted) : `Lifted the freeze of ${described(lifted)}.`);
@@ -63,11 +65,16 @@ export const unfreeze: Command = {
 
 export const freezesList: Command = {
   usage: "freezes list",
-  help: "List what is frozen, the newest first.",
+  help: "List freezes, latest first.",
+  example: "freezes list",
   settings: ["client"],
   options: {
-    lifted: { type: "flag", help: "Those that were lifted instead." },
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+    lifted: { type: "flag", help: "Lifted freezes instead of active ones." },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
+    },
   },
 
   async run(line, terminal) {
@@ -75,16 +82,16 @@ export const freezesList: Command = {
     const state = line.flag("lifted") ? "lifted" : "in_force";
     const limit = Number(line.text("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     }
     const { items: freezes, hasMore } = await listFreezes(connectApi(line), state, limit);
     if (line.json) {
       terminal.out(`[${freezes.map(exactText).join(",")}]`);
     } else if (freezes.length === 0) {
-      terminal.out(state === "lifted" ? "No freeze was lifted." : "Nothing is frozen.");
+      terminal.out(state === "lifted" ? "There are no lifted freezes." : "Nothing is frozen.");
     } else {
       terminal.out(table(freezes));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     return EXIT.done;
   },
@@ -109,12 +116,13 @@ function targetOf(line: SettingsLine): FreezeTarget {
   const scopes = (["project", "server"] as const).filter((name) => line.flag(name));
   const [scope] = scopes;
   if (scopes.length + line.positionals.length > 1) {
-    throw usageError("it takes one of the id of an instance, --project and --server");
+    throw usageError("give exactly one of ID, --project and --server");
   }
   if (scope !== undefined) return { scope };
   const [value = ""] = line.take("the id of an instance, --project or --server");
   const instanceId = parseIdentifier(value);
-  if (instanceId === undefined) throw usageError("that is not the id of an instance");
+  if (instanceId === undefined)
+    throw usageError("ID must be the id of an instance; see instances list");
   return { scope: "instance", instance_id: instanceId };
 }
 

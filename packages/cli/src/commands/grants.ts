@@ -12,11 +12,16 @@ const CALLS_MAX = 1_000;
 
 export const grantsList: Command = {
   usage: "grants list",
-  help: "List grants that may still answer calls, the newest first.",
+  help: "List active grants, latest first.",
+  example: "grants list",
   settings: ["client"],
   options: {
-    ended: { type: "flag", help: "Those that have ended instead." },
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+    ended: { type: "flag", help: "Ended grants instead of active ones." },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
+    },
   },
 
   async run(line, terminal) {
@@ -24,7 +29,7 @@ export const grantsList: Command = {
     const state = line.flag("ended") ? "ended" : "active";
     const limit = Number(line.text("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     }
     const api = connectApi(line);
     const { items: grants, hasMore } = await collect(
@@ -38,7 +43,7 @@ export const grantsList: Command = {
       terminal.out(state === "ended" ? "No grant has ended." : "There are no active grants.");
     } else {
       terminal.out(renderGrants(grants, api.now, terminal.columns));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     return EXIT.done;
   },
@@ -46,28 +51,41 @@ export const grantsList: Command = {
 
 export const grantsCreate: Command = {
   usage: "grants create [REQUEST]",
-  help: "Approve calls of an instance that are yet to come, within bounds.",
+  help: "Create a grant that approves future calls.",
+  example: "grants create 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70 --calls 5 --lasts 1h",
   settings: ["client"],
   options: {
-    instance: { type: "text", value: "ID", help: "Whose calls. [that of REQUEST]" },
-    tool: { type: "text", value: "GLOB", help: "Which tools, * for any run. [that of REQUEST]" },
-    when: { type: "text", value: "CEL", help: "Only when this holds, as in policy." },
-    session: { type: "text", value: "ID", help: "Only in this session. [that of REQUEST]" },
-    "any-session": { type: "flag", help: "Whatever the session of REQUEST is." },
-    calls: { type: "text", value: "COUNT", help: `At most so many, up to ${CALLS_MAX}. [10]` },
-    lasts: { type: "text", value: "DURATION", help: "Ends after that, at most 24h. [30m]" },
-    "valid-for": { type: "text", value: "DURATION", help: "How long each approval may be used." },
-    note: { type: "text", value: "TEXT", help: "Told to the agent with each approval." },
+    instance: {
+      type: "text",
+      value: "ID",
+      help: "Instance whose calls are approved. [that of REQUEST]",
+    },
+    tool: {
+      type: "text",
+      value: "GLOB",
+      help: "Tools; * matches any characters. [that of REQUEST]",
+    },
+    when: { type: "text", value: "CEL", help: "Condition for the arguments, as in a policy." },
+    session: { type: "text", value: "ID", help: "Session of the calls. [that of REQUEST]" },
+    "any-session": { type: "flag", help: "Calls of any session." },
+    calls: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of calls, up to ${CALLS_MAX}. [10]`,
+    },
+    lasts: { type: "text", value: "DURATION", help: "Lifetime of the grant, up to 24h. [30m]" },
+    "valid-for": { type: "text", value: "DURATION", help: "Lifetime of each approval." },
+    note: { type: "text", value: "TEXT", help: "Note to the agent with each approval." },
   },
 
   async run(line, terminal) {
     const [request] = line.positionals.length === 0 ? [] : line.take("the id of the request");
     const instance = line.text("instance");
     if (request === undefined && (instance === undefined || line.text("tool") === undefined)) {
-      throw usageError("grants create takes the id of a request, or --instance ID and --tool GLOB");
+      throw usageError("give the id of a request, or --instance ID and --tool GLOB");
     }
     if (instance !== undefined && parseIdentifier(instance) === undefined) {
-      throw usageError("--instance is not the id of an instance");
+      throw usageError("--instance must be the id of an instance; see instances list");
     }
     const api = connectApi(line);
     const body = {
@@ -88,7 +106,8 @@ export const grantsCreate: Command = {
 
 export const grantsShow: Command = {
   usage: "grants show ID",
-  help: "Show one grant with its terms, and what is left of it.",
+  help: "Show a grant and its remaining calls.",
+  example: "grants show 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {},
 
@@ -101,7 +120,8 @@ export const grantsShow: Command = {
 
 export const grantsRevoke: Command = {
   usage: "grants revoke ID",
-  help: "End a grant at once.",
+  help: "Revoke a grant.",
+  example: "grants revoke 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {},
 
@@ -128,11 +148,11 @@ function callsOf(line: SettingsLine): number | undefined {
   if (text === undefined) return undefined;
   const calls = /^\d+$/.test(text) ? Number(text) : 0;
   if (calls >= 1 && calls <= CALLS_MAX) return calls;
-  throw usageError(`--calls is a whole number from 1 to ${CALLS_MAX}`);
+  throw usageError(`--calls must be a whole number from 1 to ${CALLS_MAX}`);
 }
 
 function durationOf(line: SettingsLine, name: "lasts" | "valid-for"): string | undefined {
   const text = line.text(name);
   if (text === undefined || parseDuration(text) !== undefined) return text;
-  throw usageError(`--${name} is a duration like 30m`);
+  throw usageError(`--${name} must be a duration, such as 30m`);
 }

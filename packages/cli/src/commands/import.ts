@@ -7,11 +7,12 @@ type Imported = Awaited<ReturnType<typeof importDatabase>>;
 /** The command, under a name that is no keyword. */
 export const importCommand: Command = {
   usage: "import FROM",
-  help: "Move the data folder or database file FROM into the empty PostgreSQL at database_url.",
+  help: "Move a SQLite database to an empty PostgreSQL database.",
+  example: "import ./data",
   options: {
     "accept-damaged": {
       type: "flag",
-      help: "Copy requests whose checksum does not match as they are.",
+      help: "Copy requests with a wrong checksum unchanged.",
     },
   },
   settings: ["server"],
@@ -20,7 +21,7 @@ export const importCommand: Command = {
     const [from = ""] = line.take("the data folder or database file to import");
     const config = line.config();
     if (config.database_url === undefined) {
-      throw usageError("set COUNTERSIGN_DATABASE_URL to the PostgreSQL to import into");
+      throw usageError("set COUNTERSIGN_DATABASE_URL to the target PostgreSQL database");
     }
     const onProgress = line.json ? () => {} : progressOn(terminal);
     const options = { from, acceptsDamaged: line.flag("accept-damaged"), onProgress };
@@ -41,7 +42,7 @@ function progressOn(terminal: Terminal): ImportOptions["onProgress"] {
 
 function describe({ target, contents, digest, wasThere }: Imported): string {
   const rows = contents.reduce((sum, { rows }) => sum + rows, 0);
-  const did = wasThere ? "Was there already, and is the same" : "Imported and compared";
+  const did = wasThere ? "Already imported and identical" : "Imported and compared";
   return `${did}: ${rows} rows of ${contents.length} tables at ${target}, SHA-256 ${digest}.`;
 }
 
@@ -51,7 +52,7 @@ function nextSteps({ target, keyId, damaged }: Imported, from: string): string {
     `COUNTERSIGN_SECRET_KEY set to the key ${keyId}. Keep ${from} as a backup of this moment; a`,
     "server refuses to start on a data folder that was moved.",
   ];
-  if (damaged.length > 0) lines.push(`Requests copied although damaged: ${damaged.length}.`);
+  if (damaged.length > 0) lines.push(`Damaged requests copied unchanged: ${damaged.length}.`);
   return lines.join("\n");
 }
 

@@ -10,17 +10,22 @@ const LIMIT_MAX = 1_000;
 
 export const instancesList: Command = {
   usage: "instances list",
-  help: "List instances with their groups and owners, the oldest first.",
+  help: "List instances, oldest first.",
+  example: "instances list",
   settings: ["client"],
   options: {
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [200]` },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [200]`,
+    },
   },
 
   async run(line, terminal) {
     line.take();
     const limit = Number(line.text("limit") ?? 200);
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     }
     const api = connectApi(line);
     const { items: instances, hasMore } = await collect(
@@ -34,7 +39,7 @@ export const instancesList: Command = {
       terminal.out("There are no instances.");
     } else {
       terminal.out(table(instances));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     return EXIT.done;
   },
@@ -42,11 +47,12 @@ export const instancesList: Command = {
 
 export const instancesSet: Command = {
   usage: "instances set ID",
-  help: "Put an instance into groups, or name its owner. For roles that may publish policy.",
+  help: "Set the groups or the owner of an instance.",
+  example: "instances set 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70 --groups support-bots",
   settings: ["client"],
   options: {
-    groups: { type: "text", value: "A,B", help: "All groups from now on; none when empty." },
-    owner: { type: "text", value: "NAME", help: "A reviewer; nobody when empty." },
+    groups: { type: "text", value: "A,B", help: "New groups; an empty list removes all." },
+    owner: { type: "text", value: "NAME", help: "Reviewer who owns it; empty removes the owner." },
   },
 
   async run(line, terminal) {
@@ -54,7 +60,7 @@ export const instancesSet: Command = {
     const groups = groupsOf(line);
     const owner = line.text("owner");
     if (groups === undefined && owner === undefined) {
-      throw usageError("instances set needs --groups A,B or --owner NAME");
+      throw usageError("give --groups A,B or --owner NAME");
     }
     const body = { groups, owner: owner === "" ? null : owner };
     const instance = await connectApi(line).call("PATCH /instances/{id}", { path: { id }, body });

@@ -9,18 +9,19 @@ import { visibleText } from "../visible-text.ts";
 
 export const invitationsCreate: Command = {
   usage: "invitations create NAME",
-  help: "Make a link with which somebody becomes a reviewer, and print it, once.",
+  help: "Create an invitation link for a reviewer.",
+  example: "invitations create Alice --lasts 24h",
   settings: ["client"],
   options: {
     ...ROLE_AND_GROUPS,
-    lasts: { type: "text", value: "DURATION", help: "How long it can be used, to 720h. [72h]" },
+    lasts: { type: "text", value: "DURATION", help: "Lifetime of the link, up to 720h. [72h]" },
   },
 
   async run(line, terminal) {
     const [name = ""] = line.take("the name of the reviewer");
     const lasts = line.text("lasts");
     if (lasts !== undefined && parseDuration(lasts) === undefined) {
-      throw usageError("--lasts is a whole number followed by s, m or h, like 24h");
+      throw usageError("--lasts must be a duration, such as 24h");
     }
     const body = { name, role: roleOf(line), groups: groupsOf(line), lasts };
     const made = await connectApi(line).call("POST /invitations", { body });
@@ -30,14 +31,17 @@ export const invitationsCreate: Command = {
     }
     terminal.out(visibleText(made.url));
     const until = `until ${visibleText(made.expires_at)}`;
-    terminal.note(`For ${visibleText(made.name)}, once, ${until}. Whoever has it may use it.`);
+    terminal.note(
+      `For ${visibleText(made.name)}, once, ${until}. Anyone who has this link can use it.`,
+    );
     return EXIT.done;
   },
 };
 
 export const invitationsList: Command = {
   usage: "invitations list",
-  help: "List invitations, the newest first; their links are not stored.",
+  help: "List invitations, latest first.",
+  example: "invitations list",
   settings: ["client"],
   options: {},
 
@@ -52,14 +56,15 @@ export const invitationsList: Command = {
 
 export const invitationsRevoke: Command = {
   usage: "invitations revoke ID",
-  help: "Take back a link that nobody has used.",
+  help: "Revoke an unused invitation link.",
+  example: "invitations revoke 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {},
 
   async run(line, terminal) {
     const [value = ""] = line.take("the id of the invitation");
     const id = parseIdentifier(value);
-    if (id === undefined) throw usageError("the id is not one that invitations list shows");
+    if (id === undefined) throw usageError("invalid id; run invitations list to see the ids");
     await connectApi(line).call("DELETE /invitations/{id}", { path: { id } });
     terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     return EXIT.done;

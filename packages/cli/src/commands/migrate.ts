@@ -7,9 +7,10 @@ type State = Awaited<ReturnType<typeof checkDatabase>>;
 
 export const migrate: Command = {
   usage: "migrate",
-  help: "Bring the database to the schema of this program; no server may run on a data folder.",
+  help: "Migrate the database of a stopped server.",
+  example: "migrate --check",
   options: {
-    check: { type: "flag", help: "Change nothing; exit code 1 if this program cannot use it." },
+    check: { type: "flag", help: "No change; exit code 1 if this program cannot use it." },
   },
   settings: ["server"],
 

@@ -6,18 +6,23 @@ import { withKnownData } from "../with-data.ts";
 
 export const peopleLink: Command = {
   usage: "people link LOGIN",
-  help: "Let somebody with a login here sign in at the identity provider as the same person.",
+  help: "Link a person to an identity provider account.",
+  example: "people link alice --subject 248289761001",
   settings: ["server", "sign-in"],
   options: {
-    subject: { type: "text", value: "SUB", help: "Who they are there: the claim sub." },
-    remove: { type: "flag", help: "End that, and their sessions." },
+    subject: {
+      type: "text",
+      value: "SUB",
+      help: "Claim sub of the account at the identity provider.",
+    },
+    remove: { type: "flag", help: "Remove the link and end the sessions of the person." },
   },
 
   async run(line, terminal) {
     const [login = ""] = line.take("the login of the person");
     const subject = line.text("subject") ?? null;
     if ((subject === null) !== line.flag("remove")) {
-      throw usageError("people link needs either --subject SUB or --remove");
+      throw usageError("give either --subject SUB or --remove");
     }
     return withKnownData(line, async ({ context }) => {
       await linkPerson(context, { login, subject });

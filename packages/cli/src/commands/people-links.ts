@@ -9,10 +9,11 @@ export const DEFAULT_PROJECT = "default";
 
 export const peopleSetupLink: Command = {
   usage: "people setup-link",
-  help: "Make the link of the first person, who becomes operator. It ends the one before.",
+  help: "Create the setup link for the first operator.",
+  example: "people setup-link",
   settings: ["server"],
   options: {
-    project: { type: "text", value: "PROJECT", help: "Of which operator. [default]" },
+    project: { type: "text", value: "PROJECT", help: "Project of the operator. [default]" },
   },
 
   async run(line, terminal) {
@@ -26,10 +27,11 @@ export const peopleSetupLink: Command = {
 
 export const peopleRecoveryLink: Command = {
   usage: "people recovery-link LOGIN",
-  help: "Make a link with which somebody sets a new password who cannot sign in.",
+  help: "Create a link to set a new password.",
+  example: "people recovery-link alice",
   settings: ["server"],
   options: {
-    "forget-passkeys": { type: "flag", help: "Also remove all passkeys that they have, now." },
+    "forget-passkeys": { type: "flag", help: "Remove all passkeys of the person now." },
   },
 
   async run(line, terminal) {
@@ -48,7 +50,8 @@ export const peopleRecoveryLink: Command = {
 function printLink(line: SettingsLine, terminal: Terminal, page: string, token: string): void {
   const url = linkTo(publicUrlOf(toSettings(line.config())), page, token);
   terminal.out(line.json ? JSON.stringify({ url }) : url);
-  if (!line.json) terminal.note("It works once, for 24 hours. Whoever has it may use it.");
+  if (!line.json)
+    terminal.note("Works once, within 24 hours. Anyone who has this link can use it.");
 }
 
 /** The secret stands behind the `#`, so that no browser sends it and no proxy logs it. */

@@ -7,7 +7,8 @@ import { withKnownData } from "../with-data.ts";
 
 export const peopleList: Command = {
   usage: "people list",
-  help: "List everybody who signs in, with what, and who is disabled.",
+  help: "List the people who can sign in.",
+  example: "people list",
   settings: ["server"],
   options: {},
 
@@ -16,20 +17,20 @@ export const peopleList: Command = {
     return withKnownData(line, async ({ context }) => {
       const people = await listPeople(context);
       if (line.json) terminal.out(JSON.stringify(people.map(toJson)));
-      else terminal.out(people.length === 0 ? "Nobody signs in." : table(people));
+      else terminal.out(people.length === 0 ? "There are no people." : table(people));
     });
   },
 };
 
 export const peopleDisable = accessCommand(
   "disable",
-  "Shut somebody out of everything at once: sessions end, tokens and votes count no more.",
+  "Disable a person: end sessions, tokens and pending votes.",
   true,
 );
 
 export const peopleEnable = accessCommand(
   "enable",
-  "Let somebody in again who was disabled, with the keys and tokens that they had.",
+  "Enable a disabled person, with their keys and tokens.",
   false,
 );
 
@@ -37,6 +38,7 @@ function accessCommand(verb: string, help: string, isDisabled: boolean): Command
   return {
     usage: `people ${verb} LOGIN`,
     help,
+    example: `people ${verb} alice`,
     settings: ["server"],
     options: {},
 

@@ -7,11 +7,12 @@ import { visibleText } from "../visible-text.ts";
 
 export const policyCheck: Command = {
   usage: "policy check FILE",
-  help: "Look for faults in a policy and run its tests. With a token, groups are checked, too.",
+  help: "Check a policy and run its tests.",
+  example: "policy check policy.yaml",
   settings: ["client"],
   options: {
     ...FLOOR,
-    offline: { type: "flag", help: "Without the server, also when there is a token." },
+    offline: { type: "flag", help: "No request to the server, even with a token." },
   },
 
   async run(line, terminal) {
@@ -36,7 +37,7 @@ export const policyCheck: Command = {
       if (found.length === 0) {
         const groups = isChecked ? ", all groups known" : "";
         terminal.out(`${visibleText(file)}: ${count(rules, "rule")}, ${passed(tests)}${groups}`);
-        if (!isChecked) terminal.note("Whether the groups are known was not checked.");
+        if (!isChecked) terminal.note("The groups were not checked: set COUNTERSIGN_TOKEN.");
       }
     }
     return found.length === 0 ? EXIT.done : EXIT.refused;
@@ -73,7 +74,8 @@ function count(number: number, what: string): string {
 
 export const policyTest: Command = {
   usage: "policy test FILE",
-  help: "Run the tests that a policy brings along, without a server.",
+  help: "Run the tests of a policy without a server.",
+  example: "policy test policy.yaml",
   settings: [],
   options: FLOOR,
 

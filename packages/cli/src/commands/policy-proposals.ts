@@ -21,16 +21,21 @@ const LIMIT_MAX = 1_000;
 
 export const policyPropose: Command = {
   usage: "policy propose [FILE]",
-  help: "Offer a policy to another person, who publishes or rejects it.",
+  help: "Propose a policy for another person to publish.",
+  example: 'policy propose policy.yaml --note "Approve small refunds"',
   settings: ["client"],
   options: {
     ...FLOOR,
-    restore: { type: "text", value: "NUMBER", help: "An older version, in place of a file." },
-    note: { type: "text", value: "TEXT", help: "Why; kept with the version." },
+    restore: {
+      type: "text",
+      value: "NUMBER",
+      help: "Older version to propose, instead of a file.",
+    },
+    note: { type: "text", value: "TEXT", help: "Reason, stored with the version." },
     expect: {
       type: "text",
       value: "NUMBER",
-      help: "The version that you began from, 0 for none; refused if another is in force.",
+      help: "Active version that you edited; 0 if there is none.",
     },
   },
 
@@ -62,18 +67,24 @@ function readChecked(file: string, line: SettingsLine, terminal: Terminal): stri
 
 export const policyProposals: Command = {
   usage: "policy proposals",
-  help: "List the policies that wait to be published, the newest first.",
+  help: "List open proposals, latest first.",
+  example: "policy proposals",
   settings: ["client"],
   options: {
     ...FLOOR,
-    closed: { type: "flag", help: "Those that were published or rejected instead." },
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+    closed: { type: "flag", help: "Closed proposals instead of open ones." },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
+    },
   },
 
   async run(line, terminal) {
     line.take();
     const limit = numberOf(line, "limit") ?? 50;
-    if (limit > LIMIT_MAX) throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    if (limit > LIMIT_MAX)
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     const state = line.flag("closed") ? "closed" : "open";
     const api = connectApi(line);
     const route = `GET /${scopeOf(line)}/proposals` as const;
@@ -85,10 +96,12 @@ export const policyProposals: Command = {
     if (line.json) {
       terminal.out(`[${proposals.map(exactText).join(",")}]`);
     } else if (proposals.length === 0) {
-      terminal.out(state === "open" ? "Nothing is proposed." : "No proposal was closed.");
+      terminal.out(
+        state === "open" ? "There are no open proposals." : "There are no closed proposals.",
+      );
     } else {
       terminal.out(renderProposals(proposals));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     return EXIT.done;
   },
@@ -96,7 +109,8 @@ export const policyProposals: Command = {
 
 export const policyProposal: Command = {
   usage: "policy proposal ID",
-  help: "Print a proposal letter for letter, and which rules it changes.",
+  help: "Print a proposal and the rules that it changes.",
+  example: "policy proposal 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: FLOOR,
 
@@ -121,11 +135,12 @@ export const policyProposal: Command = {
 
 export const policyReject: Command = {
   usage: "policy reject ID",
-  help: "Close a proposal without publishing it, or take back your own.",
+  help: "Reject a proposal, or withdraw your own.",
+  example: "policy reject 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {
     ...FLOOR,
-    note: { type: "text", value: "TEXT", help: "Why; kept with the proposal." },
+    note: { type: "text", value: "TEXT", help: "Reason, stored with the proposal." },
   },
 
   async run(line, terminal) {

@@ -25,25 +25,26 @@ import { numberOf, renderVersion } from "./policy-versions.ts";
 
 const PUBLISHING: CommandOptions = {
   ...FLOOR,
-  note: { type: "text", value: "TEXT", help: "Why; kept with the version." },
+  note: { type: "text", value: "TEXT", help: "Reason, stored with the version." },
   expect: {
     type: "text",
     value: "NUMBER",
-    help: "The version that you began from, 0 for none; refused if another is in force.",
+    help: "Active version that you edited; 0 if there is none.",
   },
-  yes: { type: "flag", help: "Publish over the version in force without asking." },
+  yes: { type: "flag", help: "Publish without confirmation." },
 };
 
 export const policyPublish: Command = {
   usage: "policy publish [FILE]",
-  help: "Put a policy in force. Shows which rules change and asks, unless told what was seen.",
+  help: "Show the changes of a policy and publish it.",
+  example: 'policy publish policy.yaml --note "Approve small refunds"',
   settings: ["client"],
   options: {
     ...PUBLISHING,
     proposal: {
       type: "text",
       value: "ID",
-      help: "What another person proposed, in place of a file.",
+      help: "Proposal to publish, instead of a file.",
     },
   },
 
@@ -77,7 +78,7 @@ async function publishProposal(
   line.take();
   for (const name of ["note", "expect"]) {
     if (line.text(name) !== undefined) {
-      throw usageError(`a proposal has its own: --${name} is not taken with --proposal`);
+      throw usageError(`--${name} cannot be combined with --proposal`);
     }
   }
   const consent = consentOf(line, terminal);
@@ -93,13 +94,15 @@ async function publishProposal(
 
 export const policyRollback: Command = {
   usage: "policy rollback NUMBER",
-  help: "Publish an older version again, as a new one. Shows which rules change and asks.",
+  help: "Publish an older version as a new one.",
+  example: "policy rollback 3",
   settings: ["client"],
   options: PUBLISHING,
 
   async run(line, terminal) {
     const [number = ""] = line.take("the number of the version");
-    if (!/^[1-9]\d{0,8}$/.test(number)) throw usageError("the version is a whole number from 1 on");
+    if (!/^[1-9]\d{0,8}$/.test(number))
+      throw usageError("the version must be a whole number from 1");
     const consent = consentOf(line, terminal);
     const api = connectApi(line);
     const scope = scopeOf(line);
@@ -126,7 +129,7 @@ function consentOf(line: SettingsLine, terminal: Terminal): Consent {
   const expected = numberOf(line, "expect", 0);
   const isConfirmed = expected !== undefined || line.flag("yes");
   if (!isConfirmed && !terminal.isInteractive) {
-    throw usageError("it needs --expect NUMBER of the version that it replaces, or --yes");
+    throw usageError("give --expect NUMBER of the active version, or --yes");
   }
   return { isConfirmed, expected };
 }
@@ -137,7 +140,7 @@ async function agreed(
   { isConfirmed }: Consent,
   terminal: Terminal,
 ): Promise<boolean> {
-  terminal.note("source" in current ? renderVersion(current) : "No version is in force.");
+  terminal.note("source" in current ? renderVersion(current) : "No version is active.");
   terminal.note(renderChanges(changesTo(sourceOf(current), source)));
   if (isConfirmed) return true;
   const answer = await terminal.ask(`Publish this as version ${current.number + 1}? [y/N] `);
@@ -167,7 +170,7 @@ export function changesTo(before: string | undefined, after: string): PolicyChan
 
 /** Which rules differ, and whether it takes two people from then on. */
 export function renderChanges(changes: PolicyChanges | undefined): string {
-  if (changes === undefined) return "The rules of the version in force cannot be compared.";
+  if (changes === undefined) return "The rules of the active version cannot be compared.";
   const { added, changed, removed, twoPerson } = changes;
   const lines = [
     ...added.map((id) => `  added    ${id}`),
@@ -186,7 +189,7 @@ function notPublished(terminal: Terminal): ExitCode {
 }
 
 function reportUnchanged(current: ShownPolicy, line: SettingsLine, terminal: Terminal): ExitCode {
-  const message = `Version ${current.number}, which is in force, is this very policy.`;
+  const message = `Version ${current.number} is active and identical.`;
   terminal.out(line.json ? exactText(current) : message);
   return EXIT.done;
 }
@@ -196,7 +199,7 @@ function reportPublished(
   line: SettingsLine,
   terminal: Terminal,
 ): ExitCode {
-  const message = `Version ${published.number} is in force (sha256 ${published.sha256}).`;
+  const message = `Version ${published.number} is active (sha256 ${published.sha256}).`;
   terminal.out(line.json ? exactText(published) : message);
   return EXIT.done;
 }

@@ -5,11 +5,12 @@ import { withKnownData } from "../with-data.ts";
 
 export const policyRelease: Command = {
   usage: "policy release ID",
-  help: "Publish a proposal without another person, where nobody else is left who could.",
+  help: "Publish a proposal when no second person is left.",
+  example: "policy release 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["server"],
   options: {
     ...FLOOR,
-    project: { type: "text", value: "PROJECT", help: "Whose policy it is. [default]" },
+    project: { type: "text", value: "PROJECT", help: "Project of the policy. [default]" },
   },
 
   async run(line, terminal) {
@@ -19,7 +20,7 @@ export const policyRelease: Command = {
     return withKnownData(line, async ({ context }) => {
       const { version } = await releaseProposal(context, { scope, project, proposalId });
       const { number, sha256 } = version;
-      const text = `Version ${number} is in force (sha256 ${sha256}). The audit log says by whom.`;
+      const text = `Version ${number} is active (sha256 ${sha256}). The audit log records who published it.`;
       terminal.out(line.json ? JSON.stringify({ scope, number, sha256 }) : text);
     });
   },

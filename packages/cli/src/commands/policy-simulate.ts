@@ -19,15 +19,24 @@ const EXAMPLES_MAX = 100_000;
 
 export const policySimulate: Command = {
   usage: "policy simulate FILE",
-  help: "Say what a draft would change for the calls of the past. Writes nothing.",
+  help: "Show what a draft would change for past calls.",
+  example: "policy simulate policy.yaml --since 7d",
   settings: ["client"],
   options: {
     ...FLOOR,
-    since: { type: "text", value: "SPAN", help: "Like 7d or 12h ago, or a timestamp. [7d]" },
-    until: { type: "text", value: "SPAN", help: "Where it ends. [now]" },
+    since: {
+      type: "text",
+      value: "SPAN",
+      help: "Start: a span such as 7d or 12h, or a timestamp. [7d]",
+    },
+    until: { type: "text", value: "SPAN", help: "End: a span or a timestamp. [now]" },
     instance: { type: "text", value: "ID", help: "Only the calls of this instance." },
-    limit: { type: "text", value: "COUNT", help: "At most so many calls, the newest. [100000]" },
-    all: { type: "flag", help: "Every call that changes, not only 100 of each kind." },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: "Maximum number of calls, latest first. [100000]",
+    },
+    all: { type: "flag", help: "All changed calls, not only 100 of each kind." },
   },
 
   async run(line, terminal) {
@@ -56,7 +65,7 @@ async function follow(line: SettingsLine, terminal: Terminal, body: Order): Prom
     switch (entry.event) {
       case "started":
         total = entry.total;
-        terminal.status("Looking at the calls of the past ...");
+        terminal.status("Reading past calls ...");
         break;
       case "progress":
         terminal.status(progress(entry.replayed, total));
@@ -91,7 +100,7 @@ function spanOf(line: SettingsLine, name: "since" | "until"): string | undefined
   const days = /^([1-9]\d{0,4})d$/.exec(value)?.[1];
   if (days !== undefined) return `${Number(days) * 24}h`;
   if (!/^[1-9]\d{0,8}[smh]$/.test(value) && Number.isNaN(Date.parse(value))) {
-    throw usageError(`--${name} is a span like 7d or 12h, or a timestamp`);
+    throw usageError(`--${name} must be a span such as 7d or 12h, or a timestamp`);
   }
   return value;
 }
@@ -124,20 +133,20 @@ function renderSummary(summary: SimulationSummary): string {
   const remarks = [
     `${counted(unchanged)} unchanged`,
     ...(errors > 0 ? [`${counted(errors)} with an error in a rule`] : []),
-    ...(unreadable > 0 ? [`${counted(unreadable)} more are damaged and were not looked at`] : []),
+    ...(unreadable > 0 ? [`${counted(unreadable)} damaged calls skipped`] : []),
   ];
   const why = ENDS[ended];
   return [
     `Of ${counted(replayed)} calls: ${what}.`,
     `${remarks.join(", ")}.`,
     ...(why === undefined ? [] : [why]),
-    "Instances are taken to be in the groups that they are in now.",
+    "Groups of instances are those of today.",
   ].join("\n");
 }
 
 const ENDS: Readonly<Record<string, string>> = {
-  limit: "There are older calls; see --limit.",
-  time: "It took too long: there are older calls that were not looked at.",
+  limit: "Older calls were skipped. Raise --limit to include them.",
+  time: "The time limit was reached. Older calls were skipped.",
 };
 
 function counted(number: number): string {

@@ -11,11 +11,12 @@ const LIMIT_MAX = 1_000;
 
 export const policyShow: Command = {
   usage: "policy show",
-  help: "Print the policy in force, or an older version, letter for letter.",
+  help: "Print the active policy or an older version.",
+  example: "policy show > policy.yaml",
   settings: ["client"],
   options: {
     ...FLOOR,
-    number: { type: "text", value: "NUMBER", help: "Of the version. [the one in force]" },
+    number: { type: "text", value: "NUMBER", help: "Number of the version. [the active one]" },
   },
 
   async run(line, terminal) {
@@ -30,7 +31,7 @@ export const policyShow: Command = {
     if (line.json) {
       terminal.out(exactText(version));
     } else if (!("source" in version)) {
-      terminal.note(`No ${line.flag("floor") ? "floor" : "policy"} was published yet.`);
+      terminal.note(`No ${line.flag("floor") ? "floor" : "policy"} has been published.`);
     } else {
       terminal.note(renderVersion(version));
       printPolicy(version.source, terminal);
@@ -41,17 +42,23 @@ export const policyShow: Command = {
 
 export const policyHistory: Command = {
   usage: "policy history",
-  help: "List the versions that were published, the newest first.",
+  help: "List published versions, latest first.",
+  example: "policy history --limit 10",
   settings: ["client"],
   options: {
     ...FLOOR,
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
+    },
   },
 
   async run(line, terminal) {
     line.take();
     const limit = numberOf(line, "limit") ?? 50;
-    if (limit > LIMIT_MAX) throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    if (limit > LIMIT_MAX)
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     const api = connectApi(line);
     const { items: versions, hasMore } = await collect(
       limit,
@@ -61,10 +68,10 @@ export const policyHistory: Command = {
     if (line.json) {
       terminal.out(`[${versions.map(exactText).join(",")}]`);
     } else if (versions.length === 0) {
-      terminal.out("Nothing was published yet.");
+      terminal.out("No version has been published.");
     } else {
       terminal.out(table(versions, terminal.columns));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     return EXIT.done;
   },
@@ -81,7 +88,7 @@ export function numberOf(line: SettingsLine, name: string, min = 1): number | un
   const value = line.text(name);
   if (value === undefined) return undefined;
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-  if (!(number >= min)) throw usageError(`--${name} is a whole number from ${min} on`);
+  if (!(number >= min)) throw usageError(`--${name} must be a whole number from ${min}`);
   return number;
 }
 

@@ -26,22 +26,27 @@ const LIMIT_MAX = 1_000;
 
 export const requestsList: Command = {
   usage: "requests list",
-  help: "List pending requests, those that end first at the top.",
+  help: "List pending requests, earliest deadline first.",
+  example: "requests list --state decided",
   settings: ["client"],
   options: {
-    state: { type: "text", value: "STATE", help: "pending or decided. [pending]" },
-    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+    state: { type: "text", value: "STATE", help: "State: pending or decided. [pending]" },
+    limit: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
+    },
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.text("state") ?? "pending";
     if (state !== "pending" && state !== "decided") {
-      throw usageError("--state is pending or decided");
+      throw usageError("--state must be pending or decided");
     }
     const limit = Number(line.text("limit") ?? 50);
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
     }
     const api = connectApi(line);
     const { requests, damaged, hasMore } = await listRequests(api, state, limit);
@@ -51,10 +56,10 @@ export const requestsList: Command = {
       terminal.out(`There are no ${state} requests.`);
     } else {
       terminal.out(renderTable(requests, api.now, terminal.columns));
-      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
     }
     if (damaged.length > 0) {
-      terminal.note(`Damaged in the database, and not to be read: ${damaged.join(", ")}`);
+      terminal.note(`Damaged in the database and not shown: ${damaged.join(", ")}`);
     }
     return EXIT.done;
   },
@@ -62,7 +67,8 @@ export const requestsList: Command = {
 
 export const requestsShow: Command = {
   usage: "requests show ID",
-  help: "Show one request with its exact arguments.",
+  help: "Show a request with its exact arguments.",
+  example: "requests show 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {},
 
@@ -76,39 +82,40 @@ export const requestsShow: Command = {
 };
 
 const NOTE: CommandOptions = {
-  note: { type: "text", value: "TEXT", help: "Told to the agent with the decision." },
+  note: { type: "text", value: "TEXT", help: "Note to the agent with the decision." },
 };
 
 export const requestsApprove: Command = {
   usage: "requests approve ID",
-  help: "Let this one call run. Shows it and asks, unless told what was seen.",
+  help: "Show a request and approve it after confirmation.",
+  example: "requests approve 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {
     ...NOTE,
-    "valid-for": { type: "text", value: "DURATION", help: "How long it may be used." },
+    "valid-for": { type: "text", value: "DURATION", help: "Lifetime of the approval." },
     digest: {
       type: "text",
       value: "SHA256",
-      help: "Of the arguments you saw (requests show); refused if they are others.",
+      help: "SHA-256 of the reviewed arguments; skips the confirmation.",
     },
     confirmation: {
       type: "text",
       value: "TEXT",
-      help: "What has to be typed for some requests (requests show).",
+      help: "Text that some requests require; see requests show.",
     },
-    yes: { type: "flag", help: "Approve what is there without looking." },
+    yes: { type: "flag", help: "Approve without showing the request." },
   },
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the request");
     const validFor = line.text("valid-for");
     if (validFor !== undefined && parseDuration(validFor) === undefined) {
-      throw usageError("--valid-for is a duration like 5m");
+      throw usageError("--valid-for must be a duration, such as 5m");
     }
     const api = connectApi(line);
     const approval = await toApproval(api, id, line, terminal);
     if (approval === undefined) {
-      terminal.note("Nothing was decided.");
+      terminal.note("Not approved.");
       return EXIT.refused;
     }
     const body = { verdict: "approve", valid_for: validFor, ...approval } as const;
@@ -121,7 +128,8 @@ export const requestsApprove: Command = {
 
 export const requestsDeny: Command = {
   usage: "requests deny ID",
-  help: "Refuse this one call; a note tells the agent what to change.",
+  help: "Deny a request.",
+  example: 'requests deny 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70 --note "Use staging."',
   settings: ["client"],
   options: NOTE,
 
@@ -139,7 +147,8 @@ export const requestsDeny: Command = {
 
 export const requestsWithdraw: Command = {
   usage: "requests withdraw ID",
-  help: "Take back your approval of a request that waits for more of them.",
+  help: "Withdraw your approval of a pending request.",
+  example: "requests withdraw 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {},
 
@@ -147,7 +156,7 @@ export const requestsWithdraw: Command = {
     const [id = ""] = line.take("the id of the request");
     const api = connectApi(line);
     const answer = await api.call("DELETE /requests/{id}/vote", { path: { id } });
-    const message = answer.withdrawn ? "Withdrawn." : "There is no approval of yours.";
+    const message = answer.withdrawn ? "Withdrawn." : "You have not approved this request.";
     terminal.out(line.json ? exactText(answer) : message);
     return EXIT.done;
   },
@@ -184,7 +193,7 @@ async function toApproval(
   if (!terminal.isInteractive) {
     if (digest !== undefined) return { arguments_sha256: digest, ...provided };
     if (!line.flag("yes")) {
-      throw usageError("approve needs --digest SHA256 of what was seen, or --yes");
+      throw usageError("give --digest SHA256 of the reviewed arguments, or --yes");
     }
     return { arguments_sha256: argumentsSha256(await show(api, id)), ...provided };
   }
@@ -207,7 +216,7 @@ function assertOpen(request: ReviewedRequest): void {
     throw new CommandError(EXIT.refused, "already_terminal", message);
   }
   if (!mayDecide.approve) {
-    const reason = mayDecide.reason ?? "You may not approve this.";
+    const reason = mayDecide.reason ?? "You cannot approve this request.";
     throw new CommandError(EXIT.refused, "forbidden", reason + placeToSign(request));
   }
 }

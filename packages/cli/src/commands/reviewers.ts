@@ -15,9 +15,10 @@ import { withKnownData } from "../with-data.ts";
 export const reviewersList: Command = {
   usage: "reviewers list",
   help: "List reviewers with their roles and groups.",
+  example: "reviewers list --project default",
   settings: ["server"],
   options: {
-    project: { type: "text", value: "PROJECT", help: "Only those of this project." },
+    project: { type: "text", value: "PROJECT", help: "Only reviewers of this project." },
   },
 
   async run(line, terminal) {
@@ -32,12 +33,13 @@ export const reviewersList: Command = {
 
 export const reviewersSet: Command = {
   usage: "reviewers set NAME",
-  help: "Change role or groups of a reviewer, at once and for all their tokens.",
+  help: "Change the role or the groups of a reviewer.",
+  example: "reviewers set alice --groups finance,ops",
   settings: ["server"],
   options: {
-    project: { type: "text", value: "PROJECT", help: "Where the reviewer is. [default]" },
-    role: { type: "text", value: "ROLE", help: `${ROLES}.` },
-    groups: { type: "text", value: "A,B", help: "All groups from now on; none when empty." },
+    project: { type: "text", value: "PROJECT", help: "Project of the reviewer. [default]" },
+    role: { type: "text", value: "ROLE", help: `New role: ${ROLES}.` },
+    groups: { type: "text", value: "A,B", help: "New groups; an empty list removes all." },
   },
 
   async run(line, terminal) {
@@ -45,7 +47,7 @@ export const reviewersSet: Command = {
     const role = roleOf(line);
     const groups = groupsOf(line);
     if (role === undefined && groups === undefined) {
-      throw usageError("reviewers set needs --role ROLE or --groups A,B");
+      throw usageError("give --role ROLE or --groups A,B");
     }
     const project = line.text("project") ?? "default";
     return withKnownData(line, async ({ context }) => {
@@ -58,10 +60,11 @@ export const reviewersSet: Command = {
 
 export const reviewersRemove: Command = {
   usage: "reviewers remove NAME",
-  help: "Remove a reviewer for good: every token ends, votes and grants count no more.",
+  help: "Remove a reviewer with all tokens, votes and grants.",
+  example: "reviewers remove alice",
   settings: ["server"],
   options: {
-    project: { type: "text", value: "PROJECT", help: "Where the reviewer is. [default]" },
+    project: { type: "text", value: "PROJECT", help: "Project of the reviewer. [default]" },
   },
 
   async run(line, terminal) {

@@ -5,7 +5,8 @@ import type { Command } from "../command.ts";
 
 export const secretKeyShow: Command = {
   usage: "secret-key show",
-  help: "Show the ids of the secret keys and where they come from; never a key.",
+  help: "Show the ids and the sources of the secret keys.",
+  example: "secret-key show",
   settings: ["server"],
   options: {},
 
@@ -33,7 +34,8 @@ export const secretKeyShow: Command = {
 
 export const secretKeyRotate: Command = {
   usage: "secret-key rotate",
-  help: "Replace secret.key by a new one and seal everything with it; no server may run.",
+  help: "Replace the secret key of a stopped server.",
+  example: "secret-key rotate --data ./data",
   settings: ["server"],
   options: {},
 
@@ -57,7 +59,7 @@ export const secretKeyRotate: Command = {
     if (undecryptable > 0)
       terminal.note(`Left unchanged, because no key here decrypts them: ${undecryptable}.`);
     terminal.note(
-      `Keep a copy of ${config.data}/secret.key at another place. Backups made before now need ` +
+      `Keep a copy of ${config.data}/secret.key on another machine. Earlier backups need ` +
         `the old key, which stays in ${config.data}/secret.key.previous until you remove it.`,
     );
     return EXIT.done;

@@ -16,6 +16,7 @@ import { DEFAULT_PROJECT, linkTo } from "./people-links.ts";
 export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
+  example: "serve --port 8787",
   options: {},
   settings: ["server", "limits", "sign-in", "webhooks", "channels"],
 
@@ -93,7 +94,7 @@ Countersign ${VERSION}: ${opened(provider)}, serving ${url}
   Inbox      ${publicUrl}/inbox
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
 ${setup === undefined ? "" : invitationOf(setup)}
-First steps, in another terminal of the same folder${isFolder ? "" : SAME_VARIABLES}:
+First steps, in another terminal in the same folder${isFolder ? "" : SAME_VARIABLES}:
 
   # 1. A reviewer: you
   export COUNTERSIGN_URL=${url}
@@ -121,7 +122,7 @@ const SAME_VARIABLES = " and with the same COUNTERSIGN_ variables";
 /** Printed at every start until somebody has used it. */
 function invitationOf(setup: string): string {
   return `
-Nobody can sign in yet. Open this link, once and within 24 hours, to be the operator:
+No one can sign in yet. To become the operator, open this link within 24 hours. It works once:
 
   ${setup}
 `;

@@ -18,25 +18,30 @@ import { withKnownData } from "../with-data.ts";
 
 export const tokensCreate: Command = {
   usage: "tokens create provisioner|reviewer",
-  help: "Make a token and print it, once. A known name gets one more token, for rotation.",
+  help: "Create a token and print it once.",
+  example: "tokens create reviewer --name alice",
   settings: ["server"],
   options: {
-    name: { type: "text", value: "NAME", help: "Whose token it is. Required." },
-    project: { type: "text", value: "PROJECT", help: "Its scope, made if new. [default]" },
+    name: { type: "text", value: "NAME", help: "Name of the owner. Required." },
+    project: {
+      type: "text",
+      value: "PROJECT",
+      help: "Project of the token; created if new. [default]",
+    },
     ...ROLE_AND_GROUPS,
-    bot: { type: "flag", help: "A new reviewer is a bot: its approvals count where rules say so." },
+    bot: { type: "flag", help: "The new reviewer is a bot; rules decide what it approves." },
     scopes: {
       type: "text",
       value: "A,B",
-      help: "Of a reviewer: all that it may do, of read, decide, decide:GROUP and others.",
+      help: "Permissions of a reviewer token, such as read,decide.",
     },
-    "expires-in": { type: "text", value: "DURATION", help: "Like 720h; never if not given." },
+    "expires-in": { type: "text", value: "DURATION", help: "Lifetime, such as 720h. [unlimited]" },
   },
 
   async run(line, terminal) {
     const [kind] = line.take("provisioner or reviewer");
     if (kind !== "provisioner" && kind !== "reviewer") {
-      throw usageError("a token is for a provisioner or a reviewer");
+      throw usageError("the kind of a token is provisioner or reviewer");
     }
     const name = line.text("name");
     if (!name) throw usageError("--name is missing");
@@ -48,7 +53,7 @@ export const tokensCreate: Command = {
     const isBot = line.flag("bot");
     const isOfReviewer = isBot || [role, groups, scopes].some((each) => each !== undefined);
     if (kind !== "reviewer" && isOfReviewer) {
-      throw usageError("--role, --groups, --bot and --scopes belong to reviewers");
+      throw usageError("--role, --groups, --bot and --scopes require the kind reviewer");
     }
     const fault = scopes && scopesFault(scopes);
     if (fault !== undefined) throw usageError(`--scopes ${fault}`);
@@ -63,7 +68,8 @@ export const tokensCreate: Command = {
 
 export const tokensList: Command = {
   usage: "tokens list",
-  help: "List tokens with their ids; the tokens themselves are not stored.",
+  help: "List the ids and the owners of tokens.",
+  example: "tokens list",
   settings: ["server"],
   options: {},
 
@@ -79,14 +85,15 @@ export const tokensList: Command = {
 
 export const tokensRevoke: Command = {
   usage: "tokens revoke ID",
-  help: "End a token at once.",
+  help: "Revoke a token.",
+  example: "tokens revoke 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["server"],
   options: {},
 
   async run(line, terminal) {
     const [text = ""] = line.take("the id of the token");
     const id = parseIdentifier(text);
-    if (id === undefined) throw usageError("the id is not one that tokens list shows");
+    if (id === undefined) throw usageError("invalid id; run tokens list to see the ids");
     return withKnownData(line, async ({ context }) => {
       await revokeToken(context, id);
       terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
@@ -99,7 +106,7 @@ function expiryOf(line: SettingsLine): number | null {
   if (text === undefined) return null;
   const ms = parseDuration(text);
   if (ms === undefined || ms > Number.MAX_SAFE_INTEGER / 4) {
-    throw usageError("--expires-in is a duration like 720h");
+    throw usageError("--expires-in must be a duration, such as 720h");
   }
   return systemClock.now() + ms;
 }

@@ -17,7 +17,8 @@ const LIMIT = 1_000;
 
 export const requestsWatch: Command = {
   usage: "requests watch",
-  help: "Show pending requests as they come and go. In a pipe, one line for each change.",
+  help: "Show pending requests live; one line per change in a pipe.",
+  example: "requests watch",
   settings: ["client"],
   options: {},
 
@@ -86,7 +87,7 @@ class Screen implements View {
   }
 
   lost(reason: string): void {
-    this.#draw(`NOT LIVE: ${reason}\nTrying again every second.`);
+    this.#draw(`DISCONNECTED: ${reason}\nRetrying every second.`);
   }
 
   #draw(text: string): void {
@@ -110,7 +111,7 @@ class Lines implements View {
   }
 
   async update({ requests, hasMore }: Listing): Promise<void> {
-    if (!this.#connected) this.#terminal.note("Connected again.");
+    if (!this.#connected) this.#terminal.note("Reconnected.");
     this.#connected = true;
     const listed = new Set(requests.map(({ id }) => id));
     for (const request of requests) {
@@ -135,7 +136,7 @@ class Lines implements View {
   }
 
   lost(reason: string): void {
-    if (this.#connected) this.#terminal.note(`Not live: ${reason}; trying again every second.`);
+    if (this.#connected) this.#terminal.note(`Disconnected: ${reason}. Retrying every second.`);
     this.#connected = false;
   }
 
