@@ -31,7 +31,7 @@ const POLL_INTERVAL_MS = 50;
 /** Long enough for others to cancel first, sometimes. */
 const ANSWER_EVERY_MS = 500;
 
-/** What the reviewer surface tells; only what is used here. */
+/** What the reviewer API tells; only what is used here. */
 export interface Reviewed {
   readonly id: string;
   readonly tool: string;

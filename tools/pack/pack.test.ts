@@ -263,7 +263,7 @@ test("[ours.packages.agent][ours.packages.operator] an installed agent is held a
     assert.equal(code, 0, `${runtime}: ${stderr}`);
     const [ran, denied = "", again = "", received] = stdout.split("\n");
     assert.equal(ran, "9007199254740993 back for A-1");
-    assert.match(denied, /^denied: The provider denied this call/);
+    assert.match(denied, /^denied: This call was denied/);
     assert.match(again, /^already_used: /);
     assert.equal(received, "function 400");
   }

@@ -85,7 +85,7 @@ test("[ours.adapters.hook.denied] the note of a denial reaches the model, in the
     const hook = start(t, { agent, input: callInput() });
     await scene.decideNext("deny", { note });
     const outcome = await hook.ends();
-    const words = `Countersign: The provider denied this call: ${note}`;
+    const words = `Countersign: This call was denied: ${note}`;
     if (agent === "codex") {
       assert.deepEqual(outcome, { code: 2, stdout: "", stderr: `${words}\n` });
     } else {
@@ -102,8 +102,8 @@ test("[ours.adapters.hook.denied] what expires is not run, and not called denied
     start(t, { input: callInput(), env }).ends(),
     start(t, { agent: "codex", input: callInput(), env }).ends(),
   ]);
-  assertBlocked(claude, /Nobody decided .+ It was not denied/);
-  assertBlocked(codex, /Nobody decided .+ It was not denied/, "codex");
+  assertBlocked(claude, /No reviewer decided .+ This is not a denial/);
+  assertBlocked(codex, /No reviewer decided .+ This is not a denial/, "codex");
 });
 
 async function becomesCancelled(id: string): Promise<void> {
@@ -148,8 +148,8 @@ test("[ours.adapters.hook.closed] a provider that cannot be asked, or refuses, r
   assert.ok(gone && wrongToken && liar && plain && redirected);
   assertBlocked(gone, /No decision .+ could not be reached/);
   assertBlocked(wrongToken, /No decision .+ Check the token/);
-  assertBlocked(liar, /breaks the contract/);
-  assertBlocked(plain, /not https/);
+  assertBlocked(liar, /violates the contract/);
+  assertBlocked(plain, /Use https/);
   assertBlocked(redirected, /No decision/);
 });
 

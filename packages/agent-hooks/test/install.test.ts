@@ -115,8 +115,8 @@ test("[ours.adapters.install.again] where hooks are turned off, install does not
 
 test("[ours.adapters.install.refused] what cannot be read is left as it is, and nothing is made", async (t) => {
   const texts: Readonly<Record<string, RegExp>> = {
-    '{"hooks": [}': /is left as it is/,
-    '{"hooks": {}, "hooks": {}}': /is left as it is/,
+    '{"hooks": [}': /was not changed/,
+    '{"hooks": {}, "hooks": {}}': /was not changed/,
     "// mine\n{}": /was not changed. Claude Code ignores the whole file: line 1 is not strict/,
     '{"model": 5}': /was not changed. Claude Code ignores the whole file: model must be of type/,
   };
@@ -140,7 +140,7 @@ test("[ours.adapters.install.refused] a credential that cannot ask is not instal
   const kind = await run(t, home, args(scene.server.url), { secret: scene.provisioner });
   assert.match(kind.stderr, /nothing was installed: .+ other kind of token/);
   const plain = await run(t, home, args("http://provider.example"), { secret: scene.credential });
-  assert.match(plain.stderr, /not https/);
+  assert.match(plain.stderr, /Use https/);
   const empty = await run(t, home, args(scene.server.url));
   assert.equal(empty.code, 2);
   assert.equal(readFileSync(home.settings, "utf8"), OWN_SETTINGS);

@@ -176,15 +176,15 @@ test("[ours.adapters.settings.refused] a file that the agent ignores as a whole 
 
 test("[ours.adapters.settings.refused] what cannot be read, or says two things, is not touched", () => {
   const files: Readonly<Record<string, RegExp>> = {
-    "{": /line 1 is no JSON/,
-    '{\n"a": 1\n"b": 2}': /line 3 is no JSON/,
-    "[]": /no JSON object/,
-    '"text"': /no JSON object/,
-    '{"hooks": []}': /hooks is no object/,
+    "{": /line 1 is not JSON/,
+    '{\n"a": 1\n"b": 2}': /line 3 is not JSON/,
+    "[]": /not a JSON object/,
+    '"text"': /not a JSON object/,
+    '{"hooks": []}': /hooks is not an object/,
     '{"hooks": null}': /hooks is neither/,
-    '{"hooks": {"PreToolUse": {}}}': /PreToolUse is no list/,
-    '{"hooks": {}, "hooks": {}}': /hooks is in it twice/,
-    '{"hooks": {"PreToolUse": [], "PreToolUse": []}}': /PreToolUse is in it twice/,
+    '{"hooks": {"PreToolUse": {}}}': /PreToolUse is not a list/,
+    '{"hooks": {}, "hooks": {}}': /hooks occurs twice/,
+    '{"hooks": {"PreToolUse": [], "PreToolUse": []}}': /PreToolUse occurs twice/,
   };
   for (const [text, message] of Object.entries(files)) {
     const refusal = (error: unknown) => {

@@ -94,7 +94,7 @@ test("[ours.adapters.hook.wrapped] the answer of the hook passes through as it i
   const denied = runAsAgent(t, commandOf(), callInput());
   await scene.decideNext("deny", { note: 'Say "no" \\n %s $HOME' });
   const reason = decisionIn(await denied.ends()).permissionDecisionReason;
-  assert.equal(reason, 'Countersign: The provider denied this call: Say "no" \\n %s $HOME');
+  assert.equal(reason, 'Countersign: This call was denied: Say "no" \\n %s $HOME');
 });
 
 test("[ours.adapters.hook.wrapped] a hook that is gone, broken, empty or crashes lets nothing run", async (t) => {
@@ -213,7 +213,7 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   const open = join(scene.home, "adapters/open.json");
   writeProfile(open, { ...kept, environment: true });
   const command = commandOf({ profile: open, environment: true });
-  assertBlocked(await runAsAgent(t, command, callInput(), env).ends(), /Nobody decided/);
+  assertBlocked(await runAsAgent(t, command, callInput(), env).ends(), /No reviewer decided/);
   // Past the limit that was installed for the profile's wait, an agent may run the tool.
   const setup = { agent: "codex", profile: open, program: "countersign-agent-hooks" };
   const longer = { COUNTERSIGN_ADAPTER_WAIT: "61s" };

@@ -52,7 +52,7 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "an unknown state": ["requests list --state all", /pending or decided/],
   "a limit out of bounds": ["requests list --limit 1001", /from 1 to 1000/],
   "an approval of what nobody saw": [`requests approve ${UNKNOWN}`, /--digest SHA256/],
-  "a validity that is no duration": ["requests approve x --yes --valid-for 5", /such as 5m/],
+  "a validity that is not a duration": ["requests approve x --yes --valid-for 5", /such as 5m/],
   "an address that is no URL": ["requests list --url localhost:8787", /http:\/\/ or https:\/\//],
   "a token in the clear": ["requests list --url http://192.0.2.1:8787", /use https:\/\/ /],
   "a setting that is no number": ["serve --port http", /--port: "http" is not a whole number/],
@@ -67,7 +67,7 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
     "tokens create provisioner --name me --role viewer",
     /require the kind reviewer/,
   ],
-  "a life that is no duration": ["tokens create reviewer --name me --expires-in 1d", /720h/],
+  "a life that is not a duration": ["tokens create reviewer --name me --expires-in 1d", /720h/],
   "an id that no token has": ["tokens revoke me", /tokens list/],
   "a backup to nowhere": ["backup", /the file to write is missing/],
 };

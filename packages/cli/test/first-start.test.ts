@@ -27,7 +27,7 @@ async function firstStart(
 
 /** The printed steps, run word for word; only where `npx` would look is given. */
 function follow(owner: Owner, banner: string, cwd: string, curl: keyof typeof CURL): Child {
-  const [, steps = ""] = banner.split("in another terminal of the same folder:\n");
+  const [, steps = ""] = banner.split("in another terminal in the same folder:\n");
   const script = steps
     .replaceAll(/^ {2}/gm, "")
     .replaceAll("npx --no -- countersign", '"$NODE" "$BIN"')

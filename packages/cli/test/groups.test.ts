@@ -138,7 +138,7 @@ test("[ours.people.removed] [ours.cli.reviewers] remove ends the tokens, is told
   assert.ok(json.some((each) => "removed_at" in each));
 });
 
-test("[ours.cli.instances] instances are listed and set over the reviewer surface", async (t) => {
+test("[ours.cli.instances] instances are listed and set over the reviewer API", async (t) => {
   const before = await asAdmin(t, "instances", "list");
   assert.equal(before.stdout, "There are no instances.\n");
   await newAgent(server);

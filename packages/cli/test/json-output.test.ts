@@ -141,9 +141,9 @@ test("[ours.operations.backup] the key to be kept with a copy is named by where 
     const words = ["backup", join(folder, name), "--data", server.data];
     return (await countersign(t, words, { env })).stderr;
   };
-  assert.ok((await noted("a.db", {})).startsWith(`Keep ${server.data}/secret.key as well`));
+  assert.ok((await noted("a.db", {})).startsWith(`Keep a copy of ${server.data}/secret.key on`));
   const env = { COUNTERSIGN_SECRET_KEY: Buffer.alloc(32).toString("base64") };
-  assert.match(await noted("b.db", env), /^Keep the secret key as well/);
+  assert.match(await noted("b.db", env), /^Keep a copy of the secret key on/);
 });
 
 test("[ours.cli.json] a refusal leaves stdout empty and is one JSON object with code and message on stderr", async (t) => {

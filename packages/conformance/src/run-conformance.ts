@@ -143,7 +143,7 @@ class Run {
       throw new CannotRun("unreachable", error.message, { cause: error });
     });
     if (status !== 401) return;
-    throw new CannotRun("credential", "the provisioner token is answered 401");
+    throw new CannotRun("credential", "the provider rejects the provisioner token (401)");
   }
 
   /** In the order of the list, whatever the order in which they ended. */
@@ -196,7 +196,7 @@ class Run {
   /** Why a scenario is not even begun. */
   #obstacle({ id, needs }: Scenario): string | undefined {
     const { skip = [] } = this.#options;
-    if (skip.some((selector) => isSelected(id, selector))) return "it was left out on purpose";
+    if (skip.some((selector) => isSelected(id, selector))) return "skipped by --skip";
     const missing = needs.find((need) => !this.#has(need));
     if (missing !== undefined) return MISSING[missing];
     return this.#signal.aborted ? this.#ended() : undefined;
@@ -224,7 +224,7 @@ class Run {
   #ended(): string {
     const wasAborted = this.#options.signal?.aborted === true;
     const seconds = this.#timing.totalMs / 1000;
-    return wasAborted ? "the run was ended" : `the run was ended after ${seconds} s`;
+    return wasAborted ? "the run was stopped" : `the run was stopped after ${seconds} s`;
   }
 
   async #cleanUp(kit: Kit): Promise<void> {

@@ -94,7 +94,7 @@ test("[ours.conformance.exit-codes] wrong usage is exit code 2, and nobody there
   writeFileSync(wrongToken[1] ?? "", "not-a-token");
   const refused = await run(server.url, ...wrongToken);
   assert.equal(refused.code, 1, refused.stderr);
-  assert.match(refused.stderr, /the provisioner token is answered 401/);
+  assert.match(refused.stderr, /the provider rejects the provisioner token \(401\)/);
 });
 
 test("[ours.conformance.authority] the authority is made once, for its owner alone, and then used", async () => {
@@ -119,7 +119,7 @@ test("[ours.conformance.list] the list names scenarios, what they need, and what
   assert.match(stdout, /^receiver\.verified \(needs receiver, asynchronous\)$/m);
   assert.match(
     stdout,
-    /^request\.cancel\.terminal \(Endpoints, DELETE .*\)\n.*\n +tried by .*decide\.cancel/m,
+    /^request\.cancel\.terminal \(Endpoints, DELETE .*\)\n.*\n +tested by .*decide\.cancel/m,
   );
   assert.match(stdout, /not testable from outside: the kit does not wait for a week/);
 });

@@ -37,7 +37,7 @@ async function check(
   const { name } = config;
   const events = {
     // There is no client that could be asked.
-    request: async () => errorOf(CODE.methodNotFound, "Nobody is here."),
+    request: async () => errorOf(CODE.methodNotFound, "Not available during a check."),
     notification: () => {},
     changed: () => {},
   };

@@ -27,17 +27,17 @@ test("[ours.mcp.config] every fault is told, with its place", () => {
     },
   });
   assert.deepEqual(faults, [
-    "servers.Bad_Name is no name: a-z, 0-9 and -, up to 32 characters.",
+    "servers.Bad_Name must be 1 to 32 of a-z, 0-9 and -.",
     "servers.Bad_Name needs either a command or a url.",
-    "servers.b.headers has a name or value that no header can have (a b).",
-    "servers.b.url must be https; plain http is for this machine alone.",
-    "servers.c.ask_as must end with {tool}, behind printable ASCII without spaces.",
+    "servers.b.headers contains an invalid header name or value (a b).",
+    "servers.b.url must be https; http is allowed for localhost only.",
+    "servers.c.ask_as must be printable ASCII without spaces that ends with {tool}.",
     "servers.c.args must be a list of strings.",
-    "timeout must be a duration like 30s, up to 168h.",
+    "timeout must be a duration up to 168h, such as 30s.",
     "listen.port must be a whole number from 0 to 65535.",
-    "listen.token_file is required: nobody listens unasked.",
-    "listen.hosts is required where others than this machine can connect.",
-    "extra is unknown here.",
+    "listen.token_file is required: HTTP clients must authenticate.",
+    "listen.hosts is required when other machines can connect.",
+    "extra is not a known field.",
   ]);
   assert.doesNotMatch(faults.join(), /secret/);
 });
@@ -49,7 +49,7 @@ test("[ours.mcp.config] names that two servers could mean are refused", () => {
   assert.match(faultsOf({ servers: nested }).join(), /b\.prefix begins with that of a/);
   const asked = { a: { ...A, ask_as: "same/{tool}" }, b: { ...A, ask_as: "same/{tool}" } };
   assert.match(faultsOf({ servers: asked }).join(), /ask_as begins/);
-  assert.deepEqual(faultsOf({ servers: {} }), ["servers must name one server at least."]);
+  assert.deepEqual(faultsOf({ servers: {} }), ["servers must name at least one server."]);
 });
 
 test("[ours.mcp.config] a config file is closed to others, and strict JSON", async (t) => {

@@ -97,10 +97,11 @@ function readListen(listen: Section | undefined): ListenConfig | undefined {
     sessionsMax: listen.integer("sessions_max", 1, 10_000) ?? 16,
     idleMs: listen.duration("session_idle") ?? 30 * 60_000,
   };
-  if (config.tokenFile === "") listen.fault("token_file", "is required: nobody listens unasked");
+  if (config.tokenFile === "")
+    listen.fault("token_file", "is required: HTTP clients must authenticate");
   const isLocal = LOOPBACK.test(host) || host === "::1";
   if (!isLocal && config.hosts.length === 0) {
-    listen.fault("hosts", "is required where others than this machine can connect");
+    listen.fault("hosts", "is required when other machines can connect");
   }
   listen.end();
   return config;
@@ -109,7 +110,7 @@ function readListen(listen: Section | undefined): ListenConfig | undefined {
 function readServers(file: Section, faults: string[]): ServerConfig[] {
   const servers = file.section("servers");
   const names = servers?.names ?? [];
-  if (names.length === 0) file.fault("servers", "must name one server at least");
+  if (names.length === 0) file.fault("servers", "must name at least one server");
   const isOnly = names.length === 1;
   const read = names.map((name) => readServer(servers as Section, name, isOnly));
   for (const key of ["prefix", "askPrefix"] as const) {
@@ -120,7 +121,7 @@ function readServers(file: Section, faults: string[]): ServerConfig[] {
       const member = key === "prefix" ? "prefix" : "ask_as";
       faults.push(
         `servers.${one.name}.${member} begins with that of ${other.name}: ` +
-          `nobody could tell whose a tool is.`,
+          `tool names would be ambiguous.`,
       );
     }
   }
@@ -129,13 +130,14 @@ function readServers(file: Section, faults: string[]): ServerConfig[] {
 
 function readServer(servers: Section, name: string, isOnly: boolean): ServerConfig {
   const server = servers.section(name) as Section;
-  if (!NAME.test(name)) servers.fault(name, "is no name: a-z, 0-9 and -, up to 32 characters");
+  if (!NAME.test(name)) servers.fault(name, "must be 1 to 32 of a-z, 0-9 and -");
   const prefix = server.text("prefix") ?? (isOnly ? "" : `${name}__`);
-  if (!PREFIX.test(prefix)) server.fault("prefix", "has characters that names of tools have not");
+  if (!PREFIX.test(prefix))
+    server.fault("prefix", "contains characters that tool names cannot have");
   const askAs = server.text("ask_as") ?? `${name}/{tool}`;
   const askPrefix = askAs.replace(/\{tool\}$/, "");
   if (askPrefix === askAs || !ASK_PREFIX.test(askPrefix)) {
-    server.fault("ask_as", "must end with {tool}, behind printable ASCII without spaces");
+    server.fault("ask_as", "must be printable ASCII without spaces that ends with {tool}");
   }
   const config = {
     name,
@@ -174,24 +176,24 @@ function readHttp(server: Section): HttpOrder | undefined {
       new Headers({ [name]: value });
     } catch {
       // Not the value: it may be a credential.
-      server.fault("headers", `has a name or value that no header can have (${name})`);
+      server.fault("headers", `contains an invalid header name or value (${name})`);
     }
   }
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe =
     url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
-  if (!isSafe) server.fault("url", "must be https; plain http is for this machine alone");
+  if (!isSafe) server.fault("url", "must be https; http is allowed for localhost only");
   return { url: text, headers };
 }
 
 /** @throws a text that is no file of pins */
 export function readPins(json: JsonValue): Definitions {
-  if (!(json instanceof JsonObject)) throw new Error("it is no object");
+  if (!(json instanceof JsonObject)) throw new Error("it is not an object");
   const pins = new Map<string, string>();
   for (const [tool, digest] of json.members) {
     if (typeof digest !== "string" || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
-      throw new Error(`the digest of ${JSON.stringify(tool)} is none`);
+      throw new Error(`the digest of ${JSON.stringify(tool)} is not valid`);
     }
     pins.set(tool, digest);
   }

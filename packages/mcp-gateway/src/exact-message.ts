@@ -118,32 +118,32 @@ function onOneLine(text: string, valid: JsonValue, read: (line: string) => JsonV
 function messagesOf(json: JsonValue): Received[] {
   if (!(json instanceof JsonArray)) return [messageOf(json)];
   if (json.items.length === 0 || json.items.length > BATCH_MAX) {
-    throw invalid(`a batch has 1 to ${BATCH_MAX} messages`);
+    throw invalid(`a batch must have 1 to ${BATCH_MAX} messages`);
   }
   return json.items.map(messageOf);
 }
 
 function messageOf(json: JsonValue): Received {
-  if (!(json instanceof JsonObject)) throw invalid("a message is an object");
+  if (!(json instanceof JsonObject)) throw invalid("a message must be an object");
   const { members } = json;
-  if (members.get("jsonrpc") !== "2.0") throw invalid('jsonrpc is "2.0"');
+  if (members.get("jsonrpc") !== "2.0") throw invalid('jsonrpc must be "2.0"');
   const id = idOf(members.get("id"));
   const method = members.get("method");
   if (method !== undefined) {
-    if (typeof method !== "string") throw invalid("method is a string");
+    if (typeof method !== "string") throw invalid("method must be a string");
     const params = members.get("params");
     if (params !== undefined && !(params instanceof JsonObject)) {
-      throw invalid("params is an object");
+      throw invalid("params must be an object");
     }
     if (!members.has("id")) return { kind: "notification", method, params };
-    if (id === undefined) throw invalid("the id of a request is a string or a number");
+    if (id === undefined) throw invalid("the id of a request must be a string or a number");
     return { kind: "request", id, method, params };
   }
   const result = members.get("result");
   const error = members.get("error");
   const value = result ?? error;
   if (!(value instanceof JsonObject) || (result !== undefined && error !== undefined)) {
-    throw invalid("a message has a method, a result or an error");
+    throw invalid("a message must have a method, a result or an error");
   }
   // An error about something that could not be read has no id; it answers nothing.
   const outcome = result === undefined ? "error" : "result";
@@ -157,7 +157,7 @@ function idOf(value: JsonValue | undefined): string | undefined {
 }
 
 function invalid(rule: string): Problem {
-  return new Problem("invalid_request", `This is no message of JSON-RPC: ${rule}.`);
+  return new Problem("invalid_request", `Invalid JSON-RPC message: ${rule}.`);
 }
 
 export function writeMessage(message: Message): string {

@@ -46,7 +46,7 @@ const FIRST_PROGRESS_MS = 1_000;
 
 const CHANGED =
   "The definition of this tool changed while the call waited, so it was not run. What was " +
-  "approved may not be what would run. Look at the tool again.";
+  "approved may not be what would run. Read its definition again.";
 
 const ENDED = "The server of this tool ended while the call waited, so it was not run.";
 
@@ -59,11 +59,13 @@ export async function runGatedCall(order: CallOrder, context: CallContext): Prom
     context.report("call_refused", { server: server.name, tool, reason: explain(error) });
     return toolError("The server of this tool is not available, so it was not run.");
   }
-  if (listed === undefined) return errorOf(CODE.invalidParams, "There is no tool of this name.");
+  if (listed === undefined) return errorOf(CODE.invalidParams, "There is no tool with this name.");
   const pinned = server.config.pins?.get(tool);
   if (server.config.pins !== undefined && pinned !== listed.digest) {
-    context.report("call_refused", { server: server.name, tool, reason: "not pinned as it is" });
-    return toolError("This tool is not what its pin says, so it was not run. Tell the operator.");
+    context.report("call_refused", { server: server.name, tool, reason: "differs from its pin" });
+    return toolError(
+      "The definition of this tool differs from its pin, so it was not run. Notify the operator.",
+    );
   }
   const stop = startProgress(order, context);
   try {
@@ -86,7 +88,7 @@ async function askAndCall(
   const { params, cancelled, disconnected } = request;
   const args = params?.members.get("arguments");
   if (args !== undefined && !(args instanceof JsonObject)) {
-    return errorOf(CODE.invalidParams, "The arguments of a tool are an object.");
+    return errorOf(CODE.invalidParams, "arguments must be an object.");
   }
   const outcome = await context.gate.guard(
     {
@@ -184,7 +186,7 @@ function failed(error: unknown, order: CallOrder, context: CallContext): Reply {
   context.report("call_failed", { server: server.name, tool, reason: explain(error) });
   if (error instanceof PeerGone) {
     const message = "The server of this tool ended before it answered. The tool may have run.";
-    return toolError(`${message} Find out before calling it again.`);
+    return toolError(`${message} Check its effects before calling it again.`);
   }
   if (error instanceof SdkError || error instanceof Problem) {
     return toolError("This call cannot be submitted for approval, so it was not run.");

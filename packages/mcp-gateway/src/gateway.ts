@@ -97,7 +97,7 @@ export async function serveStdio(
 /** @param token what clients must show. @throws when it cannot listen */
 export async function serveHttp(parts: GatewayParts, token: string): Promise<Gateway> {
   const { config, report } = parts;
-  if (config.listen === undefined) throw new Error("The config says nothing about listening.");
+  if (config.listen === undefined) throw new Error("The config has no listen section.");
   const sessionParts = openGateway(parts);
   const sessions = new Set<Session>();
   const front = new HttpFront(

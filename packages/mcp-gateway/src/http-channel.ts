@@ -102,7 +102,7 @@ export class HttpChannel implements Channel {
   /** A session that the server has forgotten is over, whatever is asked in it. */
   #noteEnd(response: Response, envelope: unknown): Response {
     if (response.status === 404 && this.#transport?.sessionId !== undefined && envelope) {
-      this.#events?.ended("the server has forgotten the session");
+      this.#events?.ended("the server no longer has the session");
     }
     return response;
   }

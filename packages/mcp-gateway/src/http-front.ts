@@ -107,10 +107,10 @@ export class HttpFront {
     const { hosts, origins } = this.#config;
     const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${this.#port}`);
     if (![...names, ...hosts].includes(headers.host?.toLowerCase() ?? "")) {
-      throw new Refusal(403, "This host name is not expected here.");
+      throw new Refusal(403, "Host not allowed. Add it to listen.hosts.");
     }
     if (headers.origin !== undefined && !origins.includes(headers.origin)) {
-      throw new Refusal(403, "Web pages of this origin are not admitted.");
+      throw new Refusal(403, "Origin not allowed.");
     }
     const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1] ?? "";
     if (!timingSafeEqual(digest(given), this.#token)) {
@@ -134,7 +134,10 @@ export class HttpFront {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
       return readMessages(text);
     } catch (error) {
-      throw new Refusal(400, error instanceof Problem ? error.message : "The body is no text.");
+      throw new Refusal(
+        400,
+        error instanceof Problem ? error.message : "The body is not UTF-8 text.",
+      );
     }
   }
 
@@ -159,7 +162,7 @@ export class HttpFront {
     const { "mcp-session-id": id } = request.headers;
     if (id !== undefined) {
       const session = this.#sessions.get(String(id));
-      if (session === undefined) throw new Refusal(404, "This session is over, or never was.");
+      if (session === undefined) throw new Refusal(404, "Unknown or ended session.");
       return session;
     }
     const [first] = messages;
@@ -176,8 +179,8 @@ export class HttpFront {
       const [oldest] = [...this.#sessions.values()]
         .filter(({ exchanges }) => exchanges === 0)
         .sort((a, b) => a.usedAt - b.usedAt);
-      if (oldest === undefined) throw new Refusal(503, "The gateway has no session left.");
-      this.#events.report("session_dropped", { reason: "another one needs its place" });
+      if (oldest === undefined) throw new Refusal(503, "Too many open sessions. Retry later.");
+      this.#events.report("session_dropped", { reason: "replaced by a new session" });
       await oldest.channel.close();
     }
     const id = randomUUID();

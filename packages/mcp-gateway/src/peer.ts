@@ -183,7 +183,7 @@ export class Peer {
         if (!cancelled.signal.aborted) {
           this.#report("request_failed", { method, reason: explain(error) });
         }
-        return errorOf(CODE.internal, "The gateway could not do this; its log says why.");
+        return errorOf(CODE.internal, "Internal error of the gateway. See its log.");
       })
       .then((reply) => {
         this.#incoming.delete(id);
@@ -199,7 +199,7 @@ export class Peer {
   }
 
   #lose(id: string): void {
-    this.#incoming.get(id)?.disconnected.abort(new Error("nobody hears the answer"));
+    this.#incoming.get(id)?.disconnected.abort(new Error("the client disconnected"));
     this.#outgoing.get(id)?.fail(new PeerGone("the connection ended before the answer"));
   }
 

@@ -37,7 +37,7 @@ export class Section {
   /** Whatever was not asked for is not understood. */
   end(): void {
     for (const name of this.#members.keys()) {
-      if (!this.#known.has(name)) this.fault(name, "is unknown here");
+      if (!this.#known.has(name)) this.fault(name, "is not a known field");
     }
   }
 
@@ -88,7 +88,7 @@ export class Section {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const ms = durationMs(text);
-    if (ms === undefined) this.fault(name, "must be a duration like 30s, up to 168h");
+    if (ms === undefined) this.fault(name, "must be a duration up to 168h, such as 30s");
     return ms;
   }
 

@@ -128,7 +128,7 @@ export class McpServer {
    * @throws PeerGone when there is none: nothing was sent
    */
   requestNow(method: string, params: Exact, options: RequestOptions): Promise<Reply<JsonObject>> {
-    if (this.#current === undefined) throw new PeerGone("the server is not there");
+    if (this.#current === undefined) throw new PeerGone("the server is not running");
     return this.#current.peer.request(method, params, options);
   }
 
@@ -185,9 +185,9 @@ export class McpServer {
     this.#wasClosed = true;
     clearTimeout(this.#listTimer);
     const connecting = this.#connecting;
-    await this.#current?.peer.close("the session is over");
+    await this.#current?.peer.close("the session ended");
     const late = await connecting?.catch(() => undefined);
-    await late?.peer.close("the session is over");
+    await late?.peer.close("the session ended");
   }
 
   async #readTools(): Promise<void> {
@@ -205,7 +205,7 @@ export class McpServer {
       this.#listedAt = performance.now();
       return;
     }
-    throw new PeerGone("the tools change while they are listed");
+    throw new PeerGone("the tools changed while they were listed");
   }
 
   #compare(listed: readonly ListedTool[]): void {
@@ -220,10 +220,10 @@ export class McpServer {
 
   async #connect(): Promise<Connection> {
     if (this.#current !== undefined) return this.#current;
-    if (this.#wasClosed || this.#hello === undefined) throw new PeerGone("the session is over");
+    if (this.#wasClosed || this.#hello === undefined) throw new PeerGone("the session ended");
     if (this.#connecting === undefined) {
       if (performance.now() - this.#openedAt < PAUSE_MS) {
-        throw new PeerGone("the server has just failed; it is started again in a moment");
+        throw new PeerGone("the server failed and is restarting");
       }
       this.#openedAt = performance.now();
       this.#connecting = this.#openConnection(this.#hello).finally(() => {
@@ -255,7 +255,7 @@ export class McpServer {
     } catch (error) {
       this.#report("server_not_started", { reason: explain(error) });
       await peer.close("it did not start");
-      throw new PeerGone(`the server does not start: ${explain(error)}`);
+      throw new PeerGone(`the server failed to start: ${explain(error)}`);
     }
     if (peer.isGone) throw new PeerGone("the server ended while it started");
     this.#current = connection;

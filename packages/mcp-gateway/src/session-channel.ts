@@ -19,7 +19,7 @@ export class SessionChannel implements Channel {
     });
   }
 
-  /** Resolves when the session is over. */
+  /** Resolves when the session ended. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -32,7 +32,7 @@ export class SessionChannel implements Channel {
     };
     this.#transport.onclose = () => {
       this.#ended.resolve();
-      events.ended("the session is over");
+      events.ended("the session ended");
     };
     await this.#transport.start();
   }

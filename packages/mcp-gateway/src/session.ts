@@ -158,7 +158,7 @@ export class Session {
     const name = textIn(request.params, "name");
     const server = name === undefined ? undefined : this.#ownerOf(name);
     if (name === undefined || server === undefined) {
-      return errorOf(CODE.invalidParams, "There is no tool of this name.");
+      return errorOf(CODE.invalidParams, "There is no tool with this name.");
     }
     const tool = name.slice(server.config.prefix.length);
     const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
@@ -181,7 +181,8 @@ export class Session {
     if (method === "logging/setLevel") return this.#setLevel(request);
     if (OF_RESOURCES.includes(method)) {
       const server = this.#routes.find(textIn(params, "uri") ?? "");
-      if (server === undefined) return errorOf(CODE.resourceNotFound, "Nobody has this resource.");
+      if (server === undefined)
+        return errorOf(CODE.resourceNotFound, "No server has this resource.");
       return server.request(method, params, { signal });
     }
     if (method === "prompts/get") return this.#getPrompt(request);
@@ -194,7 +195,8 @@ export class Session {
   async #getPrompt({ method, params, cancelled: signal }: IncomingRequest): Promise<Reply> {
     const name = textIn(params, "name") ?? "";
     const server = this.#ownerOf(name);
-    if (server === undefined) return errorOf(CODE.invalidParams, "There is no such prompt.");
+    if (server === undefined)
+      return errorOf(CODE.invalidParams, "There is no prompt with this name.");
     const own = JSON.stringify(name.slice(server.config.prefix.length));
     return server.request(method, withMembers(params, { name: own }), { signal });
   }
@@ -204,7 +206,8 @@ export class Session {
     const name = textIn(ref, "name");
     const uri = textIn(ref, "uri");
     const server = name === undefined ? this.#routes.find(uri ?? "") : this.#ownerOf(name);
-    if (server === undefined) return errorOf(CODE.invalidParams, "There is nothing to complete.");
+    if (server === undefined)
+      return errorOf(CODE.invalidParams, "No server has this prompt or resource.");
     if (name === undefined) return server.request(method, params, { signal });
     const own = JSON.stringify(name.slice(server.config.prefix.length));
     const sent = withMembers(params, { ref: withMembers(ref, { name: own }).source });
@@ -218,7 +221,7 @@ export class Session {
       logging.map((server) => server.request(method, params, { signal })),
     );
     const answered = replies.find((reply) => reply.status === "fulfilled");
-    return answered?.value ?? errorOf(CODE.unavailable, "No server took the level.");
+    return answered?.value ?? errorOf(CODE.unavailable, "No server accepted the log level.");
   }
 
   #relayFromClient({ method, params }: IncomingNotification): void {
@@ -228,7 +231,7 @@ export class Session {
     }
     // Nobody could be asked, and nobody told.
     if (/^tools\//i.test(method)) {
-      this.#report("call_refused", { reason: "a call of a tool that expects no answer" });
+      this.#report("call_refused", { reason: "a tools/call without an id" });
       return;
     }
     const token = params?.members.get("progressToken");

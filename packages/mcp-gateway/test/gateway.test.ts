@@ -88,7 +88,7 @@ test("[ours.mcp.told] a denial is a result with the note, and the server never h
   await scene.decideNext("deny", { note: "Ask Ana first." });
   const result = await paying;
   assert.equal(result.isError, true);
-  assert.equal(textOf(result), "The provider denied this call: Ask Ana first.");
+  assert.equal(textOf(result), "This call was denied: Ask Ana first.");
   assert.equal(fickle.calls().length, seen);
 });
 
@@ -98,7 +98,7 @@ test("[ours.mcp.told] a call that nobody decides about is told so, and is not ru
   const { client } = await connectGateway(t, scene, { fickle: own.config }, { config });
   const result = await call(client, "pay");
   assert.equal(result.isError, true);
-  assert.match(textOf(result), /^Nobody decided about this call in time, so it was not run/);
+  assert.match(textOf(result), /^No reviewer decided about this call in time, so it did not run/);
   assert.deepEqual(own.calls(), []);
 });
 

@@ -182,7 +182,7 @@ test("[ours.mcp.http] sessions are bounded: an idle one makes room, one in use d
   const first = await connect(t, address);
   const paying = call(first, "pay");
   await scene.nextPending();
-  await assert.rejects(connect(t, address), /no session left/);
+  await assert.rejects(connect(t, address), /Too many open sessions/);
   await scene.decideNext("deny");
   assert.equal((await paying).isError, true);
 });

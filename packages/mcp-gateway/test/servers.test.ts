@@ -94,8 +94,8 @@ test("[ours.mcp.servers] tools have the names of their servers, for the client a
   await scene.decideNext("deny");
   assert.equal((await refused).isError, true);
   assert.equal(readFileSync(path, "utf8"), "written before");
-  await assert.rejects(call(gateway.client, "every__read_text_file"), /no tool of this name/);
-  await assert.rejects(call(gateway.client, "echo"), /no tool of this name/);
+  await assert.rejects(call(gateway.client, "every__read_text_file"), /no tool with this name/);
+  await assert.rejects(call(gateway.client, "echo"), /no tool with this name/);
 });
 
 test("[ours.mcp.servers] resources, prompts and progress find the server whose they are", async () => {
@@ -105,7 +105,7 @@ test("[ours.mcp.servers] resources, prompts and progress find the server whose t
   const demo = resources.find(({ uri }) => uri.startsWith("demo:"));
   assert.ok(demo);
   assert.equal((await client.readResource({ uri: demo.uri })).contents.length, 1);
-  await assert.rejects(client.readResource({ uri: "file:///etc/passwd" }), /Nobody has this/);
+  await assert.rejects(client.readResource({ uri: "file:///etc/passwd" }), /No server has this/);
   const { prompts } = await client.listPrompts();
   assert.ok(prompts.some(({ name }) => name === "every__simple-prompt"));
   assert.ok((await client.getPrompt({ name: "every__simple-prompt" })).messages.length > 0);
@@ -209,7 +209,7 @@ test("[ours.mcp.pins] tools that are not as pinned are neither shown nor asked a
   await notify("notifications/test/change-quietly", { message: "Pays somebody else." });
   assert.deepEqual(await namesOf(client), []);
   await notify("notifications/test/change", { message: "Pays somebody else." });
-  assert.match(textOf(await call(client, "pay")), /not what its pin says/);
+  assert.match(textOf(await call(client, "pay")), /differs from its pin/);
   assert.equal(await scene.countRequests(), requests);
   assert.deepEqual(pinned.calls(), []);
 });
@@ -221,7 +221,7 @@ test("[ours.mcp.check] a config is checked by listing what its servers have", as
   const { code, stdout, stderr } = await spawnGateway(t, ["--config", config, "--check"]).ends();
   assert.equal(code, 1);
   assert.match(stdout, /fickle__pay +fickle\/pay +sha256:/);
-  assert.match(stdout, /gone: the server does not start: spawn .*ENOENT/);
+  assert.match(stdout, /gone: the server failed to start: spawn .*ENOENT/);
   assert.match(stderr, /"event":"mcp_gateway.server_not_started"/);
 });
 
@@ -234,7 +234,7 @@ test("[ours.mcp.check] the provider and the credential are tried as well", async
     [good, scene.token, 0, /^provider: http.*: It accepts the credential\.$/m],
     [good, `${scene.token.slice(0, -1)}!`, 1, /^provider: http.*/m],
     [good, "", 1, /^provider: no credential: give --token-file/m],
-    [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: .*of this port/m],
+    [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: .*does not allow this port/m],
   ];
   for (const [config, token, code, says] of cases) {
     const env = { COUNTERSIGN_INSTANCE_TOKEN: token };

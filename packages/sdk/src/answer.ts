@@ -75,7 +75,7 @@ export function readRequest(body: JsonValue | undefined): ApprovalRequest {
     const status = fields.required("status", fields.text("status", 1));
     if (status !== "pending" && !isTerminal(status)) throw fields.invalid("status", "is unknown");
     const timeout = fields.required("timeout", fields.text("timeout", 1));
-    if (parseDuration(timeout) === undefined) throw fields.invalid("timeout", "is no duration");
+    if (parseDuration(timeout) === undefined) throw fields.invalid("timeout", "is not a duration");
     const createdAt = timestamp(fields, "created_at");
     const deadlineAt = timestamp(fields, "deadline_at");
     if (deadlineAt < createdAt) throw fields.invalid("deadline_at", "is before created_at");
@@ -102,7 +102,8 @@ function readDecision(
 ): Decision | undefined {
   const object = request.object("decision");
   if (status === "pending") {
-    if (object !== undefined) throw request.invalid("decision", "is there before there is one");
+    if (object !== undefined)
+      throw request.invalid("decision", "must be absent while the status is pending");
     return undefined;
   }
   const fields = new Fields(request.required("decision", object), DECISION_FIELDS, "decision");
@@ -114,10 +115,10 @@ function readDecision(
   const isApproved = status === "approved";
   // At the deadline a request that nobody decided is expired.
   if (isApproved && decidedAt > deadlineAt) {
-    throw fields.invalid("decided_at", "is after deadline_at, and yet it is approved");
+    throw fields.invalid("decided_at", "is after deadline_at in an approval");
   }
   if (!isApproved && fields.value("expires_at") !== undefined) {
-    throw fields.invalid("expires_at", "is there although nothing was approved");
+    throw fields.invalid("expires_at", "must be absent unless the status is approved");
   }
   const expiresAt = isApproved ? timestamp(fields, "expires_at") : undefined;
   if (expiresAt !== undefined && expiresAt <= decidedAt) {
@@ -180,14 +181,14 @@ export function readAnswerPart<T>(read: () => T): T {
 /** Lower case, whatever case it came in. */
 export function identifier(fields: Fields, name: string): string {
   const id = parseIdentifier(fields.required(name, fields.text(name, 1)));
-  if (id === undefined) throw fields.invalid(name, "is no UUID");
+  if (id === undefined) throw fields.invalid(name, "is not a UUID");
   return id;
 }
 
 /** Epoch ms. */
 export function timestamp(fields: Fields, name: string): number {
   const at = parseTimestamp(fields.required(name, fields.text(name, 1)));
-  if (at === undefined) throw fields.invalid(name, "is no RFC 3339 time in UTC");
+  if (at === undefined) throw fields.invalid(name, "is not an RFC 3339 time in UTC");
   return at;
 }
 

@@ -18,13 +18,13 @@ export function readBaseUrl(text: string): string {
   // The text is not repeated: it may hold a password.
   // Nor is localhost:8787 one, but for a parser, which takes localhost for a protocol.
   if (url === undefined || url.host === "") {
-    throw invalid("The base URL is no URL; it looks like https://host/path.");
+    throw invalid("Invalid provider URL. Expected a URL such as https://approvals.example.com.");
   }
   if (url.username !== "" || url.password !== "" || /[?#]/.test(text)) {
-    throw invalid("The base URL has a user, a query or a fragment; leave them out.");
+    throw invalid("Invalid provider URL. Remove the user, the query and the fragment.");
   }
   if (url.protocol !== "https:" && !(url.protocol === "http:" && LOOPBACK.test(url.hostname))) {
-    throw invalid("The base URL is not https; plain http is for this machine alone.");
+    throw invalid("Invalid provider URL. Use https; http is allowed for localhost only.");
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
@@ -35,7 +35,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 /** @throws SdkError `invalid_option`, without the token */
 export function readToken(token: string): string {
   if (typeof token === "string" && TOKEN.test(token)) return token;
-  throw invalid("The token is missing, or has characters that no token has (a line break?).");
+  throw invalid("Missing or invalid token. Check it for spaces and line breaks.");
 }
 
 function invalid(message: string): SdkError {

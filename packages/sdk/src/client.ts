@@ -145,7 +145,7 @@ function continuing(
 
 function idOf(known: string | ApprovalRequest): string {
   const id = parseIdentifier(typeof known === "string" ? known : known.id);
-  if (id === undefined) throw new SdkError("invalid_call", "The id of a request is a UUID.");
+  if (id === undefined) throw new SdkError("invalid_call", "A request id must be a UUID.");
   return id;
 }
 
@@ -158,7 +158,7 @@ export function readKey(key: string): string {
     return key;
   }
   const rule = `1 to ${IDEMPOTENCY_KEY_CHARS_MAX} printable ASCII characters`;
-  throw new SdkError("invalid_call", `key must be ${rule}, without spaces at its ends.`);
+  throw new SdkError("invalid_call", `key must be ${rule}, without leading or trailing spaces.`);
 }
 
 /** @throws SdkError `invalid_call` */
@@ -172,7 +172,10 @@ export function readSubmission(input: Omit<CreateInput, "key">): Submission {
   }
   for (const text of [tool, reasoning ?? ""]) {
     if (text.isWellFormed()) continue;
-    throw new SdkError("invalid_call", "tool or reasoning has half of a character in it.");
+    throw new SdkError(
+      "invalid_call",
+      "tool or reasoning contains a lone surrogate, which is not valid Unicode.",
+    );
   }
   return {
     tool,

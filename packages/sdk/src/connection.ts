@@ -213,8 +213,8 @@ export class Connection {
     const exchangeId = parseIdentifier(response.headers.get("x-request-id") ?? "");
     const detail = { status, exchangeId, key: order.key };
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
-      const message = "The provider answered with a redirect, which is never followed: with the ";
-      const advice = "token it may lead anywhere. Correct the base URL.";
+      const message = "The provider answered with a redirect. Redirects are not followed, to ";
+      const advice = "protect the token. Correct the base URL.";
       throw new SdkError("redirected", message + advice, detail);
     }
     if (status >= 400) {
@@ -255,7 +255,7 @@ export class Connection {
 
 /** @param what completes the sentence, or is one */
 export function invalidAnswer(what: string, detail: object = {}): SdkError {
-  const message = `The provider's answer breaks the contract, so it is not believed: ${what}`;
+  const message = `The provider's response violates the contract and was rejected: ${what}`;
   return new SdkError("invalid_answer", message.replace(/\.?$/, "."), detail);
 }
 
@@ -281,7 +281,7 @@ export function causeOf(error: unknown): string {
   const { code, name, cause } = Object(error) as Record<string, unknown>;
   const inner = Object(cause) as Record<string, unknown>;
   // What fetch itself never asks, and has no code for.
-  if (inner.message === "bad port") return "fetch asks nothing of this port";
+  if (inner.message === "bad port") return "fetch does not allow this port";
   for (const text of [inner.code, code, inner.name, name]) {
     if (typeof text === "string" && /^[\w-]{1,60}$/.test(text)) return text;
   }

@@ -47,11 +47,11 @@ export class DevelopmentClient implements Approvals {
   /** @throws SdkError `invalid_option` in production, or with a token */
   constructor(options: DevelopmentOptions) {
     if (isProduction()) throw refused("NODE_ENV is production");
-    if (options.token !== undefined && options.token !== "") throw refused("there is a token");
+    if (options.token !== undefined && options.token !== "") throw refused("a token is set");
     this.#options = options;
     this.#timing = options.timing ?? systemTiming;
     this.#warn = options.warn ?? ((message) => console.warn(message));
-    this.#warn("DEVELOPMENT: outcomes of tool calls are canned, and nobody is asked for approval.");
+    this.#warn("DEVELOPMENT: tool calls get predefined outcomes. No reviewer is asked.");
   }
 
   async create(input: CreateInput): Promise<ApprovalRequest> {
@@ -88,7 +88,7 @@ export class DevelopmentClient implements Approvals {
   #find(known: string | ApprovalRequest): ApprovalRequest {
     const request = this.#requests.get(typeof known === "string" ? known : known.id);
     if (request !== undefined) return request;
-    throw new SdkError("refused", "There is no such request; canned ones end with the process.");
+    throw new SdkError("refused", "Request not found. Predefined outcomes end with the process.");
   }
 
   #end(request: ApprovalRequest): ApprovalRequest {
@@ -97,7 +97,7 @@ export class DevelopmentClient implements Approvals {
       ? outcomes[request.tool]
       : outcomes["*"];
     const canned = typeof configured === "string" ? { status: configured } : configured;
-    const none = { status: "denied", note: `No outcome is canned for ${request.tool}.` } as const;
+    const none = { status: "denied", note: `No outcome is defined for ${request.tool}.` } as const;
     return this.#decide(request, canned ?? none);
   }
 
@@ -109,7 +109,7 @@ export class DevelopmentClient implements Approvals {
     const ended = { ...request, status, decision };
     this.#requests.set(request.id, ended);
     if (status === "approved") {
-      this.#warn(`DEVELOPMENT: "${request.tool}" is let through by a canned outcome.`);
+      this.#warn(`DEVELOPMENT: "${request.tool}" was approved by a predefined outcome.`);
     }
     return ended;
   }
@@ -137,6 +137,6 @@ function assertSameInput(key: string, known: ApprovalRequest, submission: Submis
 }
 
 function refused(why: string): SdkError {
-  const message = `Canned outcomes are for development, and ${why}: use Client, which asks.`;
+  const message = `DevelopmentClient is for development only, but ${why}. Use Client.`;
   return new SdkError("invalid_option", message);
 }

@@ -70,7 +70,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   403:
     "Use the other kind of token: instance credentials submit requests, provisioner tokens " +
     "manage instances.",
-  404: "Check the id and the base URL; it may be gone, or belong to somebody else.",
+  404: "Check the id and the base URL. It may be deleted or belong to another token.",
   409: "Read the current state before doing anything else.",
   422: "Correct the input, then send it with a new key.",
   idempotency_conflict: "Use a new key for each new attempt, and the same input with the same key.",

@@ -63,7 +63,7 @@ export class FileStore implements ConsumptionStore {
    */
   async prune(olderThanMs: number): Promise<void> {
     if (!(olderThanMs >= AGE_MS_MIN)) {
-      throw new SdkError("invalid_call", "Uses of approvals are kept for eight days at least.");
+      throw new SdkError("invalid_call", "Approval records must be kept for at least 8 days.");
     }
     for (const name of await this.#folder.names()) {
       if (await this.#folder.isOld(name, olderThanMs)) await this.#folder.remove(name);
@@ -243,7 +243,7 @@ async function syncFolder(path: string): Promise<void> {
 /** Ids become names of files: nothing but a UUID does. */
 function nameOf(id: string): string {
   const name = parseIdentifier(id);
-  if (name === undefined) throw new SdkError("invalid_call", "An id of an event is a UUID.");
+  if (name === undefined) throw new SdkError("invalid_call", "An event id must be a UUID.");
   return name;
 }
 

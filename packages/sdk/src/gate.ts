@@ -100,8 +100,9 @@ export class Gate {
     if (typeof store?.consume !== "function") {
       throw invalid("A gate needs a store: new FileStore(folder), or new MemoryStore().");
     }
-    if (mode !== "sync" && mode !== "async") throw invalid("mode is sync or async.");
-    if (parseDuration(timeout) === undefined) throw invalid("timeout is a duration like 10m.");
+    if (mode !== "sync" && mode !== "async") throw invalid("mode must be sync or async.");
+    if (parseDuration(timeout) === undefined)
+      throw invalid("timeout must be a duration, such as 10m.");
     for (const name of ["marginMs", "graceMs", "cancelMs"] as const) {
       if (options[name] !== 0) readBound(name, options[name], CANCEL_MS);
     }

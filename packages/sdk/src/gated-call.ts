@@ -118,7 +118,7 @@ export async function isWaiting<CallOrigin>(
 
 /** For those who cannot gate a tool: silence would let it run. */
 export function cannotGate(tool: string, why: string): SdkError {
-  return new SdkError("invalid_option", `The tool ${tool} cannot be gated: ${why}`);
+  return new SdkError("invalid_option", `Cannot gate tool ${tool}: ${why}`);
 }
 
 function refuse<CallOrigin>(

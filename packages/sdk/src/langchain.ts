@@ -47,7 +47,7 @@ export function gateTools<T extends StructuredToolInterface>(
 export function gateTool<T extends StructuredToolInterface>(tool: T, gating: LangChainGating): T {
   const inner = tool as Inner;
   const name = tool.name;
-  if (typeof inner._call !== "function") throw cannotGate(name, "it is no StructuredTool.");
+  if (typeof inner._call !== "function") throw cannotGate(name, "it is not a StructuredTool.");
   const withRun = { ...gating, runId: gating.runId ?? threadOf };
   const _call: Inner["_call"] = async (input, runManager, config = {}) => {
     const callId = config.toolCall?.id;
@@ -106,7 +106,7 @@ function prototypeOf(value: unknown): unknown {
 function threadOf({ toolName, config }: ToolCallOrigin): string {
   const threadId: unknown = config.configurable?.thread_id;
   if (typeof threadId === "string" && threadId !== "") return threadId;
-  throw cannotGate(toolName, "there is neither a runId nor a thread_id to name the run.");
+  throw cannotGate(toolName, "pass runId to gateTools or set configurable.thread_id.");
 }
 
 /** What the model wrote beside its call. */

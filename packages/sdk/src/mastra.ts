@@ -116,7 +116,7 @@ async function readInput(name: string, schema: Schema | undefined, input: unknow
   // The gate says what cannot be submitted.
   if (text === undefined) return first.value;
   if (second.issues !== undefined || text !== textOf(second.value)) {
-    throw cannotGate(name, "its inputSchema changes what it has already read.");
+    throw cannotGate(name, "its inputSchema changes its own output.");
   }
   return first.value;
 }
@@ -142,5 +142,5 @@ function unresumed(context: ToolExecutionContext): ToolExecutionContext {
 function threadOf({ toolName, context }: ToolCallOrigin): string {
   const threadId = context.agent?.threadId;
   if (threadId) return threadId;
-  throw cannotGate(toolName, "there is neither a runId nor a thread to name the run.");
+  throw cannotGate(toolName, "pass runId to gateTools or call the agent with a thread.");
 }

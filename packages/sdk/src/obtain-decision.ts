@@ -75,7 +75,8 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
     const askedAt = timing.monotonic();
     const withinMs = giveUpAt - askedAt;
     if (withinMs <= 0) {
-      const message = "The window of the request is over, and the provider calls it pending still.";
+      const message =
+        "The deadline has passed, but the provider still reports the request as pending.";
       throw new SdkError("unavailable", message);
     }
     try {

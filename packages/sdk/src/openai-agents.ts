@@ -46,7 +46,8 @@ export function gatedTool<
 ): FunctionTool<Context, Parameters, Result | string> {
   const { execute, needsApproval, outputSchema } = options;
   const name = options.name ?? execute.name;
-  if (outputSchema !== undefined) throw cannotGate(name, "words do not fit its outputSchema.");
+  if (outputSchema !== undefined)
+    throw cannotGate(name, "it has an outputSchema, and refusals are plain text.");
   const gatedOptions = {
     ...options,
     execute: (input: unknown, runContext: RunContext<Context>, details?: ToolCallDetails) => {
@@ -82,7 +83,7 @@ export function gateTools<Context>(
     if (each.type !== "function") throw cannotGate(each.name, `it is of type ${each.type}.`);
     const inner = each as FunctionTool<Context>;
     if (inner.outputSchema !== undefined) {
-      throw cannotGate(each.name, "words do not fit its outputSchema.");
+      throw cannotGate(each.name, "it has an outputSchema, and refusals are plain text.");
     }
     const invoke: typeof inner.invoke = (runContext, input, details) => {
       const origin = originOf(each.name, runContext, details);

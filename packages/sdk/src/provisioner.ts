@@ -65,8 +65,8 @@ export class Credential {
   take(): string {
     const token = this.#token;
     if (token === undefined) {
-      const advice = "provision with the same key to get it again.";
-      throw new SdkError("credential_taken", `The credential was taken before; ${advice}`);
+      const advice = "Provision with the same key to get the token again.";
+      throw new SdkError("credential_taken", `take() works once. ${advice}`);
     }
     this.#token = undefined;
     return token;
@@ -198,6 +198,6 @@ function assertDelivery({ delivery }: Instance, proposed: ProposedDelivery | nul
 
 function readId(text: string): string {
   const id = parseIdentifier(text);
-  if (id === undefined) throw new SdkError("invalid_call", "The id of an instance is a UUID.");
+  if (id === undefined) throw new SdkError("invalid_call", "An instance id must be a UUID.");
   return id;
 }

@@ -162,8 +162,7 @@ export class Receiver {
   }
 
   #reportError(error: unknown, event: ResolvedEvent | undefined): void {
-    const { onError = (each: unknown) => console.error("The receiver of webhooks:", each) } =
-      this.#options;
+    const { onError = (each: unknown) => console.error("Webhook receiver:", each) } = this.#options;
     try {
       onError(error, event);
     } catch {

@@ -76,11 +76,15 @@ function copy(value: unknown, path: string, depth: number): unknown {
     case "object":
       break;
     default:
-      throw invalid(path, `is a ${typeof value}, which JSON does not have`);
+      throw invalid(path, `is of type ${typeof value}; only JSON values are allowed`);
   }
   if (value === null) return value;
   if (value instanceof JsonNumber) return exactNumber(value, path);
-  if (depth > DEPTH_MAX) throw invalid(path.slice(0, 200), "is nested too deeply, or in itself");
+  if (depth > DEPTH_MAX)
+    throw invalid(
+      path.slice(0, 200),
+      `is nested more than ${DEPTH_MAX} levels deep or contains a cycle`,
+    );
   if (Array.isArray(value)) {
     // Not map, which passes over holes.
     const items = Array.from(value, (item: unknown, i) => copy(item, `${path}[${i}]`, depth + 1));
@@ -106,7 +110,7 @@ function exactNumber({ source }: JsonNumber, path: string): JsonNumber {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
-  throw invalid(path, "is a JsonNumber of what is no number");
+  throw invalid(path, "is a JsonNumber whose text is not a valid number");
 }
 
 /** Plain objects of another realm count as well. */

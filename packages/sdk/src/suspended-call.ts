@@ -52,7 +52,7 @@ export function revive(
 ): { readonly attempt: Attempt<object>; readonly before: ApprovalRequest } {
   const pending = readPending(stored);
   if (pending.url !== client.url) {
-    throw new SdkError("invalid_call", "This Pending is of another provider than the gate's.");
+    throw new SdkError("invalid_call", "This Pending belongs to another provider.");
   }
   const { tool, timeout, reasoning, contextJson, createdAt, deadlineAt } = pending;
   const taken = snapshotOfText(pending.argumentsJson, pending.isExact, "argumentsJson");

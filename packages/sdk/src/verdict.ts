@@ -97,9 +97,9 @@ export type Outcome<T, A extends object = object> =
     };
 
 const WORDS: Readonly<Record<RefusalKind | "pending", string>> = {
-  denied: "The provider denied this call.",
-  expired: "Nobody decided about this call in time, so it was not run. It was not denied.",
-  cancelled: "The request to approve this call was cancelled, so it was not run.",
+  denied: "This call was denied.",
+  expired: "No reviewer decided about this call in time, so it did not run. This is not a denial.",
+  cancelled: "The approval request of this call was cancelled, so it did not run.",
   lapsed:
     "This call was approved, but the approval ended before the call could start, so it was not " +
     "run. Another attempt needs a new approval.",
@@ -107,12 +107,12 @@ const WORDS: Readonly<Record<RefusalKind | "pending", string>> = {
   not_recorded:
     "This call was approved, but the use of the approval could not be recorded, so it was not run.",
   abandoned: "This call was abandoned before it started, so it was not run.",
-  no_decision: "No decision about this call was obtained, so it was not run. It was not denied.",
+  no_decision: "No decision was received for this call, so it did not run. This is not a denial.",
   pending: "This call waits for approval. It has not run.",
 };
 
 /** Canned outcomes say so wherever they are read. */
-const DEVELOPMENT = "[development: nobody was asked] ";
+const DEVELOPMENT = "[development: no reviewer was asked] ";
 
 /**
  * @param note what the decider adds, in the provider's words
@@ -126,8 +126,8 @@ export function wordsFor(
   const prefix = isDevelopment ? DEVELOPMENT : "";
   const suffix = cause === undefined ? "" : ` ${cause}`;
   if (!note) return prefix + WORDS[kind] + suffix;
-  if (kind === "denied") return `${prefix}The provider denied this call: ${note}`;
-  return `${prefix}${WORDS[kind]}${suffix} Note of the provider: ${note}`;
+  if (kind === "denied") return `${prefix}This call was denied: ${note}`;
+  return `${prefix}${WORDS[kind]}${suffix} Note: ${note}`;
 }
 
 /** @throws SdkError `invalid_call` when it is not what a gate has returned */
@@ -144,5 +144,8 @@ export function readPending(value: unknown): Pending {
     times.every((name) => Number.isSafeInteger(pending[name])) &&
     flags.every((name) => typeof pending[name] === "boolean");
   if (isWhole) return value as Pending;
-  throw new SdkError("invalid_call", "This is no Pending as a gate returned it; keep it whole.");
+  throw new SdkError(
+    "invalid_call",
+    "Not a valid Pending. Store the object exactly as the gate returned it.",
+  );
 }

@@ -51,7 +51,7 @@ test("[ours.sdk.documented] each example of an agent waits for its approval, and
     assert.equal(await paid, "500 back for A-1", name);
     const denied = play(t, file, `${name} 2`);
     await Promise.race([scene.decideNext("deny", { note: "Not that customer." }), denied]);
-    assert.equal(await denied, "The provider denied this call: Not that customer.", name);
+    assert.equal(await denied, "This call was denied: Not that customer.", name);
     // A server of MCP has a run of its own each time that it starts.
     if (name === "mcp") continue;
     assert.match(await play(t, file, `${name} 1`), /^This call was approved and started once/);

@@ -96,7 +96,7 @@ test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothin
   const ended = generateText({ model, messages: resumeMessages(messages, tools), tools });
   await scene.decideNext("deny");
   await ended;
-  assert.deepEqual(toolResultsOf(model), ["The provider denied this call."]);
+  assert.deepEqual(toolResultsOf(model), ["This call was denied."]);
 });
 
 test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need for approval", async () => {
@@ -183,7 +183,7 @@ test("[ours.sdk.frameworks.words] ai: the program is given why, in place of the 
   assert.ok(typeof output !== "string" && isNotRun(output));
   assert.deepEqual(output, {
     notRun: "denied",
-    reason: "The provider denied this call.",
+    reason: "This call was denied.",
     requestId,
   });
 });

@@ -23,17 +23,14 @@ function canned(options: Partial<DevelopmentOptions>, mode: "sync" | "async" = "
   return { gate: new Gate(client, { store: new MemoryStore(), mode, warn }), warnings };
 }
 
-test("[ours.sdk.development] canned outcomes say that nobody was asked, at the start and at each approval", async () => {
+test("[ours.sdk.development] canned outcomes say that no reviewer was asked, at the start and at each approval", async () => {
   const { gate, warnings } = canned({});
   const look = await gate.guard({ key: "1", tool: "look", arguments: {} }, () => "seen");
   assert.ok(look.ran && look.verdict.isDevelopment);
   assert.match(look.verdict.requestId, /^00000000-/);
   const pay = await gate.guard({ key: "2", tool: "pay", arguments: {} }, () => assert.fail());
   assert.ok(!pay.ran);
-  assert.equal(
-    pay.reason,
-    "[development: nobody was asked] The provider denied this call: too much",
-  );
+  assert.equal(pay.reason, "[development: no reviewer was asked] This call was denied: too much");
   assert.equal(warnings.length, 2);
   for (const warning of warnings) assert.match(warning, /^DEVELOPMENT: /);
 });
@@ -69,7 +66,7 @@ test("[ours.sdk.development] nothing is canned in production, or where there is 
     assert.throws(() => canned({}), { code: "invalid_option", message: /NODE_ENV is production/ });
   }
   process.env.NODE_ENV = "test";
-  assert.throws(() => canned({ token: "cs_inst_x" }), { message: /there is a token/ });
+  assert.throws(() => canned({ token: "cs_inst_x" }), { message: /a token is set/ });
   assert.ok(canned({ token: undefined }).gate);
 });
 

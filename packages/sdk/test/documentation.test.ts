@@ -95,7 +95,7 @@ test("[ours.sdk.documented] the guide leads from nothing to a call that waits fo
   writeFileSync(join(folder, "call.ts"), call.replace("call-1", "call-2"));
   const second = play(t, "call.ts", { folder, env });
   await scene.decideNext("deny", { note: "Not that customer." });
-  assert.equal(await second, "The provider denied this call: Not that customer.\n");
+  assert.equal(await second, "This call was denied: Not that customer.\n");
 });
 
 test("[ours.sdk.documented] the first sample asks for a new approval at each start", async (t) => {
@@ -198,7 +198,7 @@ test("[ours.sdk.documented] the adapter of the guide runs what is approved and n
   assert.equal(await first, "deployed to prod\n");
   const second = calls(["2", "deploy", { env: "prod" }]);
   await scene.decideNext("deny", { note: "Not today." });
-  assert.equal(await second, "The provider denied this call: Not today.\n");
+  assert.equal(await second, "This call was denied: Not today.\n");
   const none = await calls(["3", "toString", {}]);
   assert.equal(none, "There is no tool toString.\n");
 });

@@ -55,7 +55,7 @@ test("[ours.sdk.gate.suspend] a denied call says so when it is resumed", async (
   await scene.server.decide(scene.reviewer, pending.requestId, "deny", { note: "no" });
   const resumed = await newGate().resume(pending, () => assert.fail("it ran"));
   assert.ok(!resumed.ran);
-  assert.equal(resumed.reason, "The provider denied this call: no");
+  assert.equal(resumed.reason, "This call was denied: no");
 });
 
 test("[ours.sdk.gate.suspend] what was changed while it was suspended does not run", async (t) => {

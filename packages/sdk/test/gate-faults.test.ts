@@ -48,7 +48,7 @@ test("[ours.sdk.gate.cause] a wrong port and a wrong token are named in the word
     const outcome = await gate.guard(CALL, neverRuns);
     assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
     assert.match(outcome.reason, message);
-    assert.match(outcome.reason, /It was not denied/);
+    assert.match(outcome.reason, /This is not a denial/);
     assert.deepEqual(warnings, [`Countersign: ${outcome.reason}`]);
   }
 });

@@ -49,13 +49,13 @@ test("[ours.sdk.gate.words] a denial reaches the model with the note of who deni
   await scene.decideNext("deny", { note: "Not on a Friday." });
   const outcome = await first;
   assert.ok(!outcome.ran && outcome.verdict.kind === "denied");
-  assert.equal(outcome.reason, "The provider denied this call: Not on a Friday.");
+  assert.equal(outcome.reason, "This call was denied: Not on a Friday.");
   assert.equal(outcome.verdict.note, "Not on a Friday.");
   const second = gate.check({ ...CALL, key: "another" });
   await scene.decideNext("deny");
   const verdict = await second;
   assert.ok(!verdict.permitted);
-  assert.equal(verdict.reason, "The provider denied this call.");
+  assert.equal(verdict.reason, "This call was denied.");
 });
 
 test("[ours.sdk.gate.words] expired, cancelled and undecided are three things, and none is a denial", async (t) => {
@@ -351,7 +351,7 @@ test("[ours.sdk.gate.arguments] a call that can never be submitted is the progra
   const cases: [object, RegExp][] = [
     [{ arguments: { at: new Date(0) } }, /arguments.at is a Date, not a plain object/],
     [{ arguments: { n: Number.NaN } }, /arguments.n must be a finite number/],
-    [{ arguments: { list: [undefined] } }, /arguments.list\[0\] is a undefined/],
+    [{ arguments: { list: [undefined] } }, /arguments.list\[0\] is of type undefined/],
     [{ arguments: [1] }, /arguments must be an object/],
     [{ arguments: { s: "\ud800" } }, /surrogate/],
     [{ key: "" }, /key must be/],

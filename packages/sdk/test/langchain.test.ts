@@ -119,7 +119,7 @@ test("[ours.sdk.frameworks.held] langchain: the run is the thread, and what the 
   await scene.server.decide(scene.reviewer, id, "deny");
   const { messages } = await ended;
   const answer = messages.find((message) => ToolMessage.isInstance(message));
-  assert.equal(answer?.text, "The provider denied this call.");
+  assert.equal(answer?.text, "This call was denied.");
   assert.deepEqual(answer?.artifact?.notRun, "denied");
 });
 

@@ -99,7 +99,7 @@ const LIES: readonly (readonly [string, string | RegExp, string, RegExp])[] = [
   ["other context", '"cwd":"/"', '"cwd":"/root"', /context is not/],
   ["no context", /"context":\{[^}]*\},/, "", /context is not/],
   ["extra field", '{"id"', '{"server":"mcp","id"', /unknown field/],
-  ["id that is no UUID", ID, "17", /id is no UUID/],
+  ["id that is no UUID", ID, "17", /id is not a UUID/],
   ["null id", `"${ID}"`, "null", /id must be a string/],
   ["no id", `"id":"${ID}",`, "", /id is required/],
   ["null arguments", /"arguments":\{.*?\}\}/, '"arguments":null', /arguments must be/],
@@ -163,7 +163,7 @@ const APPROVALS: readonly (readonly [string, string, string, RegExp])[] = [
   [
     "a decision while pending",
     ...approvedWith('"status":"approved",', '"status":"pending",'),
-    /before there is one/,
+    /must be absent while the status is pending/,
   ],
   ["no end", ...approvedWith(`,${EXPIRES}`, ""), /expires_at is required/],
   ["a null end", ...approvedWith(EXPIRES, '"expires_at":null'), /expires_at must be/],
@@ -323,7 +323,10 @@ test("[ours.sdk.gate.fail-closed] a provider that calls a request pending for ev
   });
   const outcome = await gate.guard({ key: "k", tool: "pay", arguments: {} }, () => assert.fail());
   assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
-  assert.match(String((outcome.verdict.error as Error).message), /pending still/);
+  assert.match(
+    String((outcome.verdict.error as Error).message),
+    /still reports the request as pending/,
+  );
   // It was not asked in a tight loop.
   const polls = provider.seen.filter((kind) => kind === "read").length;
   assert.ok(polls <= 70_000 / 2_000 + 10, `${polls} polls`);

@@ -89,7 +89,7 @@ test("[ours.sdk.frameworks.held] mcp: whoever asks for progress is told that the
   assert.equal((await scene.server.read(scene.token, id)).tool, "pay_out");
   await scene.server.decide(scene.reviewer, id, "deny");
   const refused = await renamed;
-  assert.deepEqual([textOf(refused), refused.isError], ["The provider denied this call.", true]);
+  assert.deepEqual([textOf(refused), refused.isError], ["This call was denied.", true]);
 });
 
 test("[ours.sdk.frameworks.held] mcp: a tool without arguments is held, and each request is a call of its own", async () => {

@@ -143,9 +143,9 @@ function rootOf(text: string): Node {
   const [error] = errors;
   if (error !== undefined) {
     const line = text.slice(0, error.offset).split("\n").length;
-    throw new UnusableSettings(`line ${line} is no JSON: ${printParseErrorCode(error.error)}`);
+    throw new UnusableSettings(`line ${line} is not JSON: ${printParseErrorCode(error.error)}`);
   }
-  if (root?.type !== "object") throw new UnusableSettings("it is no JSON object");
+  if (root?.type !== "object") throw new UnusableSettings("it is not a JSON object");
   return root;
 }
 
@@ -161,7 +161,7 @@ function isReadable(text: string): boolean {
 /** @throws UnusableSettings when it is there twice: agents disagree on which counts */
 function memberOf(node: Node, name: string): Node | undefined {
   const found = (node.children ?? []).filter(({ children }) => children?.[0]?.value === name);
-  if (found.length > 1) throw new UnusableSettings(`${name} is in it twice`);
+  if (found.length > 1) throw new UnusableSettings(`${name} occurs twice`);
   const value = found[0]?.children?.[1];
   if (value !== undefined && value.type !== "object" && value.type !== "array") {
     throw new UnusableSettings(`${name} is neither an object nor a list`);
@@ -172,10 +172,10 @@ function memberOf(node: Node, name: string): Node | undefined {
 function listAt(root: Node, path: readonly [string, string]): Node | undefined {
   const parent = memberOf(root, path[0]);
   if (parent === undefined) return undefined;
-  if (parent.type !== "object") throw new UnusableSettings(`${path[0]} is no object`);
+  if (parent.type !== "object") throw new UnusableSettings(`${path[0]} is not an object`);
   const list = memberOf(parent, path[1]);
   if (list !== undefined && list.type !== "array") {
-    throw new UnusableSettings(`${path[1]} is no list`);
+    throw new UnusableSettings(`${path[1]} is not a list`);
   }
   return list;
 }
@@ -195,5 +195,5 @@ function assertOnlyAdded(before: string, after: string, inserted: string, at: nu
     delete second.hooks;
   }
   if (taken === before && added !== undefined && isDeepStrictEqual(first, second)) return;
-  throw new UnusableSettings("adding the hook would change something else in it");
+  throw new UnusableSettings("adding the hook would change other settings");
 }

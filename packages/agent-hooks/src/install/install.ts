@@ -128,7 +128,7 @@ function reading<T>(path: string, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof UnusableSettings)) throw error;
-    throw new UnusableSettings(`${path} is left as it is: ${error.message}.`);
+    throw new UnusableSettings(`${path} was not changed: ${error.message}.`);
   }
 }
 

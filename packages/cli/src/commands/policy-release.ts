@@ -20,7 +20,8 @@ export const policyRelease: Command = {
     return withKnownData(line, async ({ context }) => {
       const { version } = await releaseProposal(context, { scope, project, proposalId });
       const { number, sha256 } = version;
-      const text = `Version ${number} is active (sha256 ${sha256}). The audit log records who published it.`;
+      const active = `Version ${number} is active (sha256 ${sha256}).`;
+      const text = `${active} The audit log records who published it.`;
       terminal.out(line.json ? JSON.stringify({ scope, number, sha256 }) : text);
     });
   },

@@ -26,7 +26,7 @@ export function countersignDecider({ url, token }: CountersignDeciderOptions): D
       const place = `${base}/${encodeURIComponent(requestId)}`;
       const digest = await digestOf(place, token);
       const body = { verdict, arguments_sha256: digest, ...(note !== undefined && { note }) };
-      await post(`${place}/verdict`, body, token, "the reviewer surface");
+      await post(`${place}/verdict`, body, token, "the reviewer API");
     },
   };
 }
@@ -39,9 +39,9 @@ async function digestOf(place: string, token: string): Promise<string> {
     signal: AbortSignal.timeout(VERDICT_MS_MAX),
   });
   const bytes = new Uint8Array(await response.arrayBuffer());
-  if (!response.ok) throw new Error(`the reviewer surface answered ${response.status}`);
+  if (!response.ok) throw new Error(`the reviewer API answered ${response.status}`);
   const answer = parseJsonBytes(bytes, LIMITS);
   const args = answer instanceof JsonObject ? answer.members.get("arguments") : undefined;
-  if (!(args instanceof JsonObject)) throw new Error("the reviewer surface shows no request");
+  if (!(args instanceof JsonObject)) throw new Error("the reviewer API did not return a request");
   return createHash("sha256").update(args.source).digest("hex");
 }

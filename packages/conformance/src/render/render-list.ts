@@ -14,8 +14,8 @@ export function renderList(scenarios: readonly Scenario[]): string {
       untestable !== undefined
         ? `not testable from outside: ${untestable}`
         : check === "scenario"
-          ? `tried by ${citing(scenarios, id)}`
-          : `held against ${check}`;
+          ? `tested by ${citing(scenarios, id)}`
+          : `checked by ${check}`;
     return [`${id} (${source})`, `    ${text}`, `    ${how}`];
   });
   return ["Scenarios:", ...scenarioLines, "", "Requirements:", ...ruleLines].join("\n");

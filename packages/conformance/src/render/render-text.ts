@@ -37,7 +37,7 @@ export function renderSummary(report: Report): string {
       `${report.notApplicable} not applicable.`,
     `${requirements.length} requirements: ${passed.length} kept, ${broken.length} broken, ` +
       `${untested.length} not tested, ${others.length} not applicable, ` +
-      `${untestable.length} that nothing from outside tells of.`,
+      `${untestable.length} that cannot be tested from outside.`,
     ...section("Left behind at the provider", report.leftBehind, (id) => [`  instance ${id}`]),
   ].join("\n");
 }

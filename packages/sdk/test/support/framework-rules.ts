@@ -97,17 +97,17 @@ function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): v
     const base = { gate: gateOf(scene), calls: [CALL], pay: neverPays, onNotRun };
     const denied = runAgent({ ...base, runId: "denied" });
     await scene.decideNext("deny", { note: "Not that customer." });
-    assert.deepEqual(await denied, ["The provider denied this call: Not that customer."]);
+    assert.deepEqual(await denied, ["This call was denied: Not that customer."]);
     const expired = await runAgent({ ...base, runId: "expired", timeout: "1s" });
-    assert.match(expired[0] ?? "", /^Nobody decided about this call in time/);
+    assert.match(expired[0] ?? "", /^No reviewer decided about this call in time/);
     const cancelled = runAgent({ ...base, runId: "cancelled" });
     await new Client(scene.url, scene.token).cancel(await scene.nextPending());
-    assert.match((await cancelled)[0] ?? "", /^The request to approve this call was cancelled/);
+    assert.match((await cancelled)[0] ?? "", /^The approval request of this call was cancelled/);
     const nowhere = new Gate(new Client("http://127.0.0.1:1", "t", { withinMs: 50 }), {
       store: new MemoryStore(),
     });
     const undecided = await runAgent({ ...base, runId: "undecided", gate: nowhere });
-    assert.match(undecided[0] ?? "", /^No decision about this call was obtained/);
+    assert.match(undecided[0] ?? "", /^No decision was received for this call/);
     assert.deepEqual(kinds, ["denied", "expired", "cancelled", "no_decision"]);
   });
 }
@@ -159,7 +159,7 @@ function rulesOfRuns({ name, runAgent }: Framework): void {
       const verdict = Object(submitted).to === "A-1" ? "approve" : "deny";
       await scene.server.decide(scene.reviewer, id, verdict);
     }
-    assert.deepEqual(await ended, ["paid A-1", "The provider denied this call."]);
+    assert.deepEqual(await ended, ["paid A-1", "This call was denied."]);
     assert.deepEqual(paid, ["A-1"]);
   });
 }
