@@ -14,11 +14,12 @@ import {
   type VerificationEvent,
   verifyAuditLog,
 } from "../../operations/audit/verifyAuditLog.ts";
-import { RunSlots } from "../shared/run-slots.ts";
+import { ConcurrencyLimiter } from "../shared/concurrency-limiter.ts";
 
 const VERIFICATIONS = {
-  own: "A verification of this project",
-  others: "Verifications of other projects",
+  totalMax: 1,
+  sameKey: "Another verification of this project is running. Try again when it has finished.",
+  otherKeys: "A verification of another project is running. Try again shortly.",
 };
 
 /** @param onClose registers what stops when the server closes */
@@ -26,8 +27,8 @@ export function auditHandlers(
   context: Context,
   onClose: (stop: () => void) => void,
 ): Handlers<typeof audit> {
-  const slots = new RunSlots(VERIFICATIONS, 1);
-  onClose(() => slots.stop());
+  const verifications = new ConcurrencyLimiter(VERIFICATIONS);
+  onClose(() => verifications.stop());
   return {
     async listAuditEntries({ caller, query: { log: scope, ...listing } }) {
       const { entries, next } = await listAuditEntries(context, caller, { scope, ...listing });
@@ -71,17 +72,14 @@ export function auditHandlers(
     },
 
     async verifyAuditLog({ caller, query: { log }, request, reply }) {
-      const slot = slots.take(caller.projectId);
-      try {
-        return await sendJsonLines(request, reply, (lines) =>
+      return verifications.run(caller.projectId, (stopping) =>
+        sendJsonLines(request, reply, (lines) =>
           verifyAuditLog(context, caller, log, {
             emit: (event) => lines.write(writeJson(toLine(event))),
-            signal: AbortSignal.any([slot.signal, lines.signal]),
+            signal: AbortSignal.any([stopping, lines.signal]),
           }),
-        );
-      } finally {
-        slot.release();
-      }
+        ),
+      );
     },
   };
 }

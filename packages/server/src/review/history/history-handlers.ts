@@ -12,15 +12,17 @@ import type { KeyedQueue } from "../../keyed-queue.ts";
 import { exportHistory } from "../../operations/history/exportHistory.ts";
 import { listHistory } from "../../operations/history/listHistory.ts";
 import { summarizeHistory } from "../../operations/history/summarizeHistory.ts";
-import { RunSlots } from "../shared/run-slots.ts";
+import { ConcurrencyLimiter } from "../shared/concurrency-limiter.ts";
 import { EXPORT_FORMATS } from "./export-formats.ts";
 import { createHistoryQueue } from "./history-queue.ts";
 import { toWireInsights, toWirePage } from "./history-to-wire.ts";
 
-const EXPORTS = { own: "An export of yours", others: "Too many exports" };
-
-/** Of one process: each holds a connection and reads all there is. */
-const EXPORTS_AT_ONCE_MAX = 4;
+const EXPORTS = {
+  // Each export keeps a connection to the database and reads the whole history.
+  totalMax: 4,
+  sameKey: "Another of your exports is running. Try again when it has finished.",
+  otherKeys: "Too many exports are running. Try again shortly.",
+};
 
 /** @param onClose registers what stops when the server closes */
 export function historyHandlers(
@@ -29,8 +31,8 @@ export function historyHandlers(
 ): Handlers<typeof history> {
   const now = () => context.clock.now();
   const queue = createHistoryQueue();
-  const slots = new RunSlots(EXPORTS, EXPORTS_AT_ONCE_MAX);
-  onClose(() => slots.stop());
+  const limiter = new ConcurrencyLimiter(EXPORTS);
+  onClose(() => limiter.stop());
   return {
     async listHistory({ caller, query, reply }) {
       const { limit, after, before } = query;
@@ -57,26 +59,23 @@ export function historyHandlers(
       if (caller.session !== null) assertNotLedHere(request);
       const format = EXPORT_FORMATS[name];
       const order = { filter: toFilter(query), format: name, query: filterText(request) };
-      const slot = slots.take(caller.reviewerId);
       const headers = {
         "content-type": format.contentType,
         "content-disposition": `attachment; filename="history.${name}"`,
       };
       const failed = name === "jsonl" ? jsonLines(request).failed : undefined;
-      try {
-        return await sendPieces(request, reply, { headers, failed }, async ({ write, signal }) => {
+      return limiter.run(caller.reviewerId, (stopping) =>
+        sendPieces(request, reply, { headers, failed }, async ({ write, signal }) => {
           let head = format.head;
           await exportHistory(context, caller, order, {
             emit: async (event) => {
               await write(head + format.write(event, now()));
               head = "";
             },
-            signal: AbortSignal.any([slot.signal, signal]),
+            signal: AbortSignal.any([stopping, signal]),
           });
-        });
-      } finally {
-        slot.release();
-      }
+        }),
+      );
     },
   };
 }

@@ -24,7 +24,7 @@ import { rejectProposal } from "../../operations/policy/rejectProposal.ts";
 import { rollbackPolicy } from "../../operations/policy/rollbackPolicy.ts";
 import { showPolicy, showTwoPerson } from "../../operations/policy/showPolicy.ts";
 import { type SimulationOrder, simulatePolicy } from "../../operations/policy/simulatePolicy.ts";
-import { RunSlots } from "../shared/run-slots.ts";
+import { ConcurrencyLimiter } from "../shared/concurrency-limiter.ts";
 import { ExaminationQueues } from "./examination-queues.ts";
 import {
   toWireOutline,
@@ -36,24 +36,22 @@ import {
 } from "./policy-to-wire.ts";
 
 const SIMULATIONS = {
-  own: "A simulation of this project",
-  others: "Too many simulations of other projects",
+  totalMax: 2,
+  sameKey: "Another simulation of this project is running. Try again when it has finished.",
+  otherKeys: "Too many simulations of other projects are running. Try again shortly.",
 };
-
-/** Of all projects. */
-const SIMULATIONS_AT_ONCE_MAX = 2;
 
 /** @param onClose calls back when the server stops */
 export function policyHandlers(
   context: Context,
   onClose: (callback: () => void) => void,
 ): Handlers<typeof policy> {
-  const slots = new RunSlots(SIMULATIONS, SIMULATIONS_AT_ONCE_MAX);
-  onClose(() => slots.stop());
+  const simulations = new ConcurrencyLimiter(SIMULATIONS);
+  onClose(() => simulations.stop());
   const queues = new ExaminationQueues();
   const handlersOf = (scope: PolicyScope): Handlers<PolicyRows> => ({
     ...versionHandlers(context, scope, queues),
-    ...draftHandlers(context, scope, queues, slots),
+    ...draftHandlers(context, scope, queues, simulations),
     ...proposalHandlers(context, scope, queues),
   });
   const project = handlersOf("project");
@@ -132,7 +130,7 @@ function draftHandlers(
   context: Context,
   scope: PolicyScope,
   queues: ExaminationQueues,
-  slots: RunSlots,
+  simulations: ConcurrencyLimiter,
 ): Handlers<Pick<PolicyRows, "check" | "simulate">> {
   return {
     async check({ caller, body }) {
@@ -143,17 +141,14 @@ function draftHandlers(
 
     async simulate({ caller, body, request, reply }) {
       const order = simulationOf(scope, body, context.clock.now());
-      const slot = slots.take(caller.projectId);
-      try {
-        return await sendJsonLines(request, reply, (output) =>
+      return simulations.run(caller.projectId, (stopping) =>
+        sendJsonLines(request, reply, (output) =>
           simulatePolicy(context, caller, order, {
             emit: (event) => output.write(writeJson(toWireSimulation(event))),
-            signal: AbortSignal.any([slot.signal, output.signal]),
+            signal: AbortSignal.any([stopping, output.signal]),
           }),
-        );
-      } finally {
-        slot.release();
-      }
+        ),
+      );
     },
   };
 }
