@@ -115,7 +115,7 @@ export async function untilGiven({ server, clock }: ConsoleScene, page: Page): P
   await until(async () => {
     // The worker may have to see it come first.
     clock.advance(0);
-    return (await store.get("select request_id from held_verdict limit 1")) === undefined;
+    return (await store.get("select request_id from delayed_verdict limit 1")) === undefined;
   }, "the approval counts");
 }
 
