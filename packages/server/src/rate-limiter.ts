@@ -102,7 +102,7 @@ export class RateLimiter {
   }
 
   /**
-   * Makes place for a key. Goes round the buckets, two steps for each that is made: a full one
+   * Makes room for a key. Goes round the buckets, two steps for each that is made: a full one
    * says no more than none, so what is idle goes; above the bound any goes.
    */
   #forget(): void {

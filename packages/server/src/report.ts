@@ -240,7 +240,7 @@ export class Report {
   }
 
   /** Entries of the audit log that were committed long after the time in them. */
-  stragglersSealed(projectId: string, count: number): void {
+  lateEntriesSealed(projectId: string, count: number): void {
     this.#metrics.sealed.inc(count);
     this.#log.info({ event: "audit.stragglers_sealed", project_id: projectId, count });
   }

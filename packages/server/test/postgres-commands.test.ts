@@ -13,13 +13,13 @@ import {
 } from "@countersign/testing/countersign";
 import { createDatabase } from "./support/postgres.ts";
 
-interface Place {
+interface TestDatabase {
   readonly env: Readonly<Record<string, string>>;
   readonly url: string;
   readonly data: string;
 }
 
-async function newPlace(t: TestContext): Promise<Place> {
+async function newDatabase(t: TestContext): Promise<TestDatabase> {
   const url = await createDatabase();
   const data = join(temporaryFolder(t), "data");
   const key = randomBytes(32).toString("base64");
@@ -31,7 +31,7 @@ function statusOf({ url }: Server, token: string): Promise<number> {
 }
 
 test("[ours.cli.token-alone] tokens are made, listed and revoked beside replicas, at once for all of them", async (t) => {
-  const { env, data } = await newPlace(t);
+  const { env, data } = await newDatabase(t);
   const servers = [await startServer(t, { env }), await startServer(t, { env })];
   const tokens = async (...args: string[]) => {
     const outcome = await countersign(t, ["tokens", ...args, "--data", data], { env });
@@ -50,7 +50,7 @@ test("[ours.cli.token-alone] tokens are made, listed and revoked beside replicas
 });
 
 test("[ours.operations.first-start] the first start says that it made its tables, and no data folder, and that commands need its variables", async (t) => {
-  const { env, url, data } = await newPlace(t);
+  const { env, url, data } = await newDatabase(t);
   const { COUNTERSIGN_SECRET_KEY } = env as { COUNTERSIGN_SECRET_KEY: string };
   const words = ["serve", "--port", "0", "--data", data, "--database-url", url];
   const child = spawnCountersign(t, words, { env: { COUNTERSIGN_SECRET_KEY } });
@@ -62,7 +62,7 @@ test("[ours.operations.first-start] the first start says that it made its tables
 });
 
 test("[ours.cli.exit-codes] what is about a file is refused with exit code 1, and a start without what it needs", async (t) => {
-  const { env, data } = await newPlace(t);
+  const { env, data } = await newDatabase(t);
   const { COUNTERSIGN_SECRET_KEY: key, ...without } = env;
   assert.ok(key !== undefined);
   const away = { ...env, COUNTERSIGN_DATABASE_URL: "postgres://me:s3cret@127.0.0.1:1/nothing" };

@@ -22,13 +22,13 @@ import { startLongPoll } from "./support/start-long-poll.ts";
 import { SUBMISSION, startTestProvider, type TestProvider } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
-interface Place {
+interface TestDatabase {
   readonly url: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
 }
 
-async function newPlace(): Promise<Place> {
+async function newDatabase(): Promise<TestDatabase> {
   const url = await createDatabase();
   const key = randomBytes(32).toString("base64");
   const rates = { instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" };
@@ -45,17 +45,17 @@ interface Logged {
 }
 
 /** @param migrations of a later program; without them, it is this one */
-async function start(t: TestContext, place: Place, migrations?: string): Promise<Logged> {
+async function start(t: TestContext, database: TestDatabase, migrations?: string): Promise<Logged> {
   const lines: string[] = [];
   const report = new Report("info", { write: (line) => void lines.push(line) });
   const parts = migrations === undefined ? { report } : { report, migrations };
-  const server = await startTestProvider(t, { ...parts, settings: place.settings });
+  const server = await startTestProvider(t, { ...parts, settings: database.settings });
   const events = (name: string) =>
     lines.map((line) => JSON.parse(line)).filter(({ event }) => event === name);
   return { server, events };
 }
 
-async function openStore(t: TestContext, { url }: Place): Promise<PostgresStore> {
+async function openStore(t: TestContext, { url }: TestDatabase): Promise<PostgresStore> {
   const random = systemRandom();
   const store = await PostgresStore.open({ url, connectionsMax: 4, acceptsLoss: false, random });
   t.after(() => store.close());
@@ -80,11 +80,11 @@ async function assertBothServe(one: TestProvider, two: TestProvider): Promise<vo
 }
 
 test("[ours.migrate.rolling] programs before and after an additive migration serve one database", async (t) => {
-  const place = await newPlace();
-  const old = await start(t, place);
+  const database = await newDatabase();
+  const old = await start(t, database);
   const { token } = await old.server.instance();
   const before = await old.server.submit(token);
-  const later = await start(t, place, laterMigrations(t, ADDITIVE));
+  const later = await start(t, database, laterMigrations(t, ADDITIVE));
   assert.deepEqual(await later.server.read(token, before.id), before);
   await assertBothServe(old.server, later.server);
   const versions = { schema_version: KNOWN + 1, schema_known: KNOWN };
@@ -97,9 +97,9 @@ test("[ours.migrate.rolling] programs before and after an additive migration ser
 });
 
 test("[ours.migrate.rolling] what a program of schema 14 writes into the audit log's state is good for this one", async (t) => {
-  const place = await newPlace();
-  const { server } = await start(t, place);
-  const store = await openStore(t, place);
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
   await store.transact(async (tx) => {
     await tx.run(
       `insert into audit_log (project_id, origin, public_key, encrypted_private_key, size, frontier,
@@ -122,9 +122,9 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
 });
 
 test("[ours.migrate.rolling] an update that a program of schema 17 accepted is superseded by a later one here", async (t) => {
-  const place = await newPlace();
-  const { server } = await start(t, place);
-  const store = await openStore(t, place);
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
   const { provisioner, id } = await server.instance();
   const row = await store.get("select project_id from instance where id = $1", [id]);
   await store.transact(async (tx) => {
@@ -145,21 +145,21 @@ test("[ours.migrate.rolling] an update that a program of schema 17 accepted is s
 });
 
 test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {
-  const place = await newPlace();
-  const later = await start(t, place, laterMigrations(t, ADDITIVE));
-  const old = await start(t, place);
+  const database = await newDatabase();
+  const later = await start(t, database, laterMigrations(t, ADDITIVE));
+  const old = await start(t, database);
   assert.equal(old.events("schema.newer")[0]?.schema_known, KNOWN);
   await assertBothServe(old.server, later.server);
-  const config = readConfig({ ...place.settings }, {});
+  const config = readConfig({ ...database.settings }, {});
   await (await openContext(toSettings(config), toSecrets(config))).close();
-  const { code, stdout } = await countersign(t, ["migrate", "--check"], { env: place.env });
+  const { code, stdout } = await countersign(t, ["migrate", "--check"], { env: database.env });
   assert.equal(code, 0);
   assert.match(stdout, new RegExp(`has schema ${KNOWN + 1}, this program needs ${KNOWN} and can`));
 });
 
 test("[ours.migrate.breaking] replicas that cannot go on end themselves before the migration is made, and lose nothing", async (t) => {
-  const place = await newPlace();
-  const replicas = [await start(t, place), await start(t, place)];
+  const database = await newDatabase();
+  const replicas = [await start(t, database), await start(t, database)];
   const [first] = replicas as [Logged, Logged];
   const { token } = await first.server.instance();
   const kept = await first.server.submit(token);
@@ -180,7 +180,7 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   });
 
   const migrations = laterMigrations(t, ADDITIVE, BREAKING);
-  const [store, clock] = [await openStore(t, place), new ManualClock()];
+  const [store, clock] = [await openStore(t, database), new ManualClock()];
   const migrating = migrate(store, readMigrations(migrations), clock);
   for (const { server, events } of replicas) {
     const reason = await server.provider.closed;
@@ -198,24 +198,24 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   clock.advance(60_000);
   assert.deepEqual(await migrating, { version: KNOWN + 2, oldestProgram: KNOWN + 2 });
 
-  const { server } = await start(t, place, migrations);
+  const { server } = await start(t, database, migrations);
   assert.ok(created.size > 1);
   for (const id of created) assert.equal((await server.read(token, id)).status, "pending");
 });
 
 test("[ours.migrate.breaking] a program is refused where it cannot go on, also between announcement and migration", async (t) => {
-  const place = await newPlace();
-  await (await start(t, place)).server.stop();
+  const database = await newDatabase();
+  await (await start(t, database)).server.stop();
   const migrations = readMigrations(laterMigrations(t, BREAKING));
-  const [store, clock] = [await openStore(t, place), new ManualClock()];
-  const abandoned = await openStore(t, place);
+  const [store, clock] = [await openStore(t, database), new ManualClock()];
+  const abandoned = await openStore(t, database);
   const failing = assert.rejects(migrate(abandoned, migrations, clock), Failure);
   const isAnnounced = async () => (await readSchemaVersion(store)).oldestProgram > KNOWN;
   await until(isAnnounced, "the migration is announced");
   // Whoever announced it dies: the next one goes on, after the same notice.
   await abandoned.close();
   await assert.rejects(
-    start(t, place),
+    start(t, database),
     /is being migrated to schema .* use a newer version of countersign/,
   );
   clock.advance(60_000);
@@ -225,19 +225,19 @@ test("[ours.migrate.breaking] a program is refused where it cannot go on, also b
   await until(() => clock.pending > 0, "it gives notice");
   clock.advance(60_000);
   await migrating;
-  await assert.rejects(start(t, place), /has schema \d+, .* use a newer version of countersign/);
-  const check = await countersign(t, ["migrate", "--check"], { env: place.env });
+  await assert.rejects(start(t, database), /has schema \d+, .* use a newer version of countersign/);
+  const check = await countersign(t, ["migrate", "--check"], { env: database.env });
   assert.equal(check.code, 1);
   assert.match(check.stdout, /cannot use it: use a newer version of countersign/);
-  const migrated = await countersign(t, ["migrate"], { env: place.env });
+  const migrated = await countersign(t, ["migrate"], { env: database.env });
   assert.equal(migrated.code, 1);
   assert.match(migrated.stderr, /^countersign: the database has schema .*newer countersign\n$/);
 });
 
 test("[ours.migrate.breaking] [ours.cli.exit-codes] a process that ends itself says why, with exit code 1", async (t) => {
-  const place = await newPlace();
-  const server = await startServer(t, { env: place.env });
-  const store = await openStore(t, place);
+  const database = await newDatabase();
+  const server = await startServer(t, { env: database.env });
+  const store = await openStore(t, database);
   const clock = new ManualClock();
   const migrating = migrate(store, readMigrations(laterMigrations(t, BREAKING)), clock);
   const { code, stdout, stderr } = await server.process.ends();

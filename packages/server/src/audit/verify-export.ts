@@ -110,15 +110,15 @@ class ExportVerification {
   }
 
   #append(frontier: Frontier, { position, entry }: { position: number; entry: string }): void {
-    const place = placeOf(position, readEntry(entry));
+    const ref = refOf(position, readEntry(entry));
     if (position > frontier.size) {
       throw found("missing", { position: frontier.size }, "its line is missing");
     }
     if (position < frontier.size) {
-      throw found("reordered", place, `it is in place of ${frontier.size}`);
+      throw found("reordered", ref, `it is in place of ${frontier.size}`);
     }
     const fault = findEntryFault(entry);
-    if (fault !== undefined) throw found("entry", place, fault.message);
+    if (fault !== undefined) throw found("entry", ref, fault.message);
     frontier.append(hashLeaf(entry));
     this.#compareOlder(frontier);
     if (frontier.size % ENTRIES_PER_PROGRESS === 0) this.#options.onProgress?.(frontier.size);
@@ -165,15 +165,15 @@ export function verifyProof(
   const checkpoint = readSigned(read, verifier);
   const position = Number(written);
   const entry = readEntry(text);
-  const place = placeOf(position, entry);
+  const ref = refOf(position, entry);
   const { proof } = parse(`{"proof":${hashes}}`);
   const path = Array.isArray(proof) ? proof.map(toHash) : [];
   if (!isIncluded(hashLeaf(text), position, checkpoint, path)) {
-    throw found("altered", place, "the entry is not what was sealed at this position");
+    throw found("altered", ref, "the entry is not what was sealed at this position");
   }
   const fault = findEntryFault(text);
   if (fault !== undefined || entry === undefined) {
-    throw found("entry", place, fault?.message ?? "it is not an entry");
+    throw found("entry", ref, fault?.message ?? "it is not an entry");
   }
   return { position, size: checkpoint.size, entry };
 }
@@ -190,7 +190,7 @@ export function readSigned(note: string, verifier: Verifier): Checkpoint {
   throw found("signature", {}, "a checkpoint is not signed by the public key");
 }
 
-function placeOf(position: number, entry: EntryContent | undefined) {
+function refOf(position: number, entry: EntryContent | undefined) {
   if (entry === undefined) return { position };
   const { id, kind, at } = entry;
   return { position, id, kind, at };
@@ -212,6 +212,6 @@ function toHash(text: unknown): Uint8Array {
   return hash.toString("base64") === text ? hash : new Uint8Array();
 }
 
-function found(fault: Fault, place: Omit<Finding, "fault" | "message">, message: string): Found {
-  return new Found({ fault, ...place, message });
+function found(fault: Fault, ref: Omit<Finding, "fault" | "message">, message: string): Found {
+  return new Found({ fault, ...ref, message });
 }

@@ -113,10 +113,10 @@ class LogVerification {
 
   async #verifySeal(seal: StoredSeal): Promise<void> {
     const { position, ids, hashes, entries: count, firstId, lastId, sealedAt } = seal;
-    const place = { position: this.#frontier.size };
-    if (position !== place.position) throw found("missing", place, "its seal is missing");
+    const ref = { position: this.#frontier.size };
+    if (position !== ref.position) throw found("missing", ref, "its seal is missing");
     const isWhole = ids.length === count && hashes.length === count;
-    if (!isWhole) throw found("seal", place, "the seal that begins there was altered");
+    if (!isWhole) throw found("seal", ref, "the seal that begins there was altered");
     if (this.#begunAt === 0) this.#begunAt = sealedAt;
     const rows = await this.#rowsOf(seal);
     const texts = rows.map((row) => row && writeEntry(row));
@@ -131,7 +131,7 @@ class LogVerification {
     if (!isRoot || !isRows || !isSame) this.#blame(seal, { rows, leaves, isRoot });
     const span = [...ids].sort();
     if (span[0] !== firstId || span.at(-1) !== lastId) {
-      throw found("seal", place, "the seal that begins there was altered");
+      throw found("seal", ref, "the seal that begins there was altered");
     }
     await this.#checkEntries(seal, rows, texts);
     // Said behind what can be named.
@@ -144,24 +144,24 @@ class LogVerification {
       return rows[i] === undefined || !areEqual(leaf, hashes[i] as Hash);
     });
     const row = rows[Math.max(index, 0)];
-    const place = describe(
+    const ref = describe(
       { position: position + Math.max(index, 0), id: ids[Math.max(index, 0)] },
       row,
     );
     if (index === -1) {
       const range = `${position} to ${position + ids.length - 1}`;
       const message = `entries ${range} are not what their checkpoint covers`;
-      throw found("checkpoint", place, message);
+      throw found("checkpoint", ref, message);
     }
-    if (row === undefined) throw found("missing", place, "its row is missing");
+    if (row === undefined) throw found("missing", ref, "its row is missing");
     // The rows are what was signed, and what the seal says of them is not.
-    if (isRoot) throw found("seal", place, "the hash in its seal was altered");
+    if (isRoot) throw found("seal", ref, "the hash in its seal was altered");
     const leaf = leaves[index] as Hash;
     const elsewhere = hashes.findIndex((hash) => areEqual(hash, leaf));
     if (elsewhere !== -1) {
-      throw found("reordered", place, `it was sealed at position ${position + elsewhere}`);
+      throw found("reordered", ref, `it was sealed at position ${position + elsewhere}`);
     }
-    throw found("altered", place, "its row is not what was sealed");
+    throw found("altered", ref, "its row is not what was sealed");
   }
 
   async #checkEntries(
@@ -220,13 +220,13 @@ class LogVerification {
     throw found("rewritten", {}, message);
   }
 
-  #readSigned(note: string, what: string, place: Place): Checkpoint {
+  #readSigned(note: string, what: string, ref: EntryRef): Checkpoint {
     const checkpoint = readCheckpoint(note);
     if (checkpoint === undefined || checkpoint.origin !== this.#log.origin) {
-      throw found("checkpoint", place, `the checkpoint of ${what} was altered`);
+      throw found("checkpoint", ref, `the checkpoint of ${what} was altered`);
     }
     if (isSignedBy(note, this.#options.verifier)) return checkpoint;
-    throw found("signature", place, `the checkpoint of ${what} is not signed by the key`);
+    throw found("signature", ref, `the checkpoint of ${what} is not signed by the key`);
   }
 
   /** What the log says of itself, against what was computed. */
@@ -254,8 +254,8 @@ class LogVerification {
     const [seal] = await readSeals(this.#reader, projectId, size, 1);
     const now = await readLog(this.#reader, projectId);
     if (seal === undefined || seal.position < (now?.size ?? 0)) return;
-    const place = { position: seal.position, id: seal.ids[0] };
-    throw found("truncated", place, "a seal exists after the end of the log");
+    const ref = { position: seal.position, id: seal.ids[0] };
+    throw found("truncated", ref, "a seal exists after the end of the log");
   }
 
   async #findUnsealed(): Promise<void> {
@@ -294,14 +294,14 @@ interface Unfitting {
   readonly isRoot: boolean;
 }
 
-interface Place {
+interface EntryRef {
   readonly position?: number;
   readonly id?: string | undefined;
 }
 
 /** Where a row is gone, its id still says when it was written. */
 function describe(
-  { position, id }: Place,
+  { position, id }: EntryRef,
   row: StoredEntry | undefined,
 ): Omit<Finding, "fault" | "message"> {
   const at = row?.at ?? (id === undefined ? undefined : timeOfId(id));
@@ -314,9 +314,9 @@ function describe(
 
 function found(
   fault: Fault,
-  place: Place & Omit<Finding, "fault" | "message" | "position" | "id">,
+  ref: EntryRef & Omit<Finding, "fault" | "message" | "position" | "id">,
   message: string,
 ): Found {
-  const { id, ...rest } = place;
+  const { id, ...rest } = ref;
   return new Found({ fault, ...rest, ...(id !== undefined && { id }), message });
 }

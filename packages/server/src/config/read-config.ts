@@ -31,7 +31,7 @@ export type ConfigValues = OptionValues & {
 
 interface Source {
   /** How a message names it: `--port`, `COUNTERSIGN_PORT`, `port in FILE`. */
-  readonly place: string;
+  readonly label: string;
   readonly raw: string;
 }
 
@@ -49,10 +49,10 @@ export function readConfig(flags: Flags, variables: Environment = process.env): 
     const value = readValue(option, source.raw);
     // A secret is never repeated, also not in the message about its form.
     const shown = option.secret ? "[secret]" : JSON.stringify(source.raw);
-    if (value === undefined) faults.push(`${source.place}: ${shown} is not ${FORMS[option.type]}`);
+    if (value === undefined) faults.push(`${source.label}: ${shown} is not ${FORMS[option.type]}`);
     if (isExposed(option, flags)) {
       faults.push(
-        `${source.place}: a password is not taken here, where other users can read it; ` +
+        `${source.label}: a password is not taken here, where other users can read it; ` +
           `set ${environmentName(option.name)}`,
       );
     }
@@ -84,13 +84,13 @@ function findSource(
 ): Source | undefined {
   const { name } = option;
   const flag = flags[name];
-  if (flag !== undefined) return { place: flagName(name), raw: String(flag) };
+  if (flag !== undefined) return { label: flagName(name), raw: String(flag) };
   const variable = environment[environmentName(name)];
-  if (variable !== undefined) return { place: environmentName(name), raw: variable };
+  if (variable !== undefined) return { label: environmentName(name), raw: variable };
   const entry = file.get(name);
-  if (entry !== undefined) return { place: `${name} in the config file`, raw: entry };
+  if (entry !== undefined) return { label: `${name} in the config file`, raw: entry };
   if (option.default === undefined) return undefined;
-  return { place: `${name} by default`, raw: option.default };
+  return { label: `${name} by default`, raw: option.default };
 }
 
 function readValue({ type }: Option, raw: string): string | number | boolean | undefined {

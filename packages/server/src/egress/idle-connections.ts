@@ -56,23 +56,23 @@ export class IdleConnections {
     }
     const cancelTimer = this.#clock.after(IDLE_MS_MAX, () => this.#close(idle));
     const idle: Idle = { destination, socket, cancelTimer };
-    this.#placeOf(socket).idle = idle;
+    this.#holderOf(socket).idle = idle;
     socket.unref();
     this.#add(idle);
   }
 
   /** Listens once for as long as the socket lives: it may come here a thousand times. */
-  #placeOf(socket: TLSSocket): { idle: Idle | undefined } {
+  #holderOf(socket: TLSSocket): { idle: Idle | undefined } {
     const known = this.#bySocket.get(socket);
     if (known !== undefined) return known;
-    const place: { idle: Idle | undefined } = { idle: undefined };
-    this.#bySocket.set(socket, place);
+    const holder: { idle: Idle | undefined } = { idle: undefined };
+    this.#bySocket.set(socket, holder);
     const close = () => {
-      if (place.idle !== undefined) this.#close(place.idle);
+      if (holder.idle !== undefined) this.#close(holder.idle);
     };
     // Nobody has asked: what it says now must not become the answer to the next message.
     for (const ending of ["data", "end", "close"] as const) socket.on(ending, close);
-    return place;
+    return holder;
   }
 
   closeAll(): void {
@@ -100,7 +100,7 @@ export class IdleConnections {
     others?.delete(idle);
     if (others?.size === 0) this.#byDestination.delete(idle.destination);
     idle.cancelTimer();
-    this.#placeOf(idle.socket).idle = undefined;
+    this.#holderOf(idle.socket).idle = undefined;
     idle.socket.ref();
   }
 }

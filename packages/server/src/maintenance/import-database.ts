@@ -38,7 +38,7 @@ import { type BareStore, openShared } from "./open-store.ts";
 export interface ImportOptions {
   /** A data folder, or a database file such as a backup. */
   readonly from: string;
-  /** Copy requests whose checksum does not match, which nobody can read at either place. */
+  /** Copy requests whose checksum does not match, which cannot be read in either database. */
   readonly acceptsDamaged: boolean;
   readonly onProgress: OnProgress;
 }
@@ -66,15 +66,15 @@ export async function importDatabase(
   secrets: SecretSettings,
   options: ImportOptions,
 ): Promise<Imported> {
-  const place = placeOf(options.from);
-  const unlock = place.folder === undefined ? () => {} : lockDataDirectory(place.folder);
+  const location = locationOf(options.from);
+  const unlock = location.folder === undefined ? () => {} : lockDataDirectory(location.folder);
   try {
-    assertNotMovedYet(place);
-    const source = new ImportSource(place.file);
+    assertNotMovedYet(location);
+    const source = new ImportSource(location.file);
     try {
-      const keys = assertReady(source, place, settings, secrets);
+      const keys = assertReady(source, location, settings, secrets);
       const { keyId } = keys;
-      return { ...(await move(source, place, settings, secrets, keys, options)), keyId };
+      return { ...(await move(source, location, settings, secrets, keys, options)), keyId };
     } finally {
       source.close();
     }
@@ -83,14 +83,14 @@ export async function importDatabase(
   }
 }
 
-interface SourcePlace {
+interface SourceLocation {
   readonly file: string;
   /** The data folder that the file is the database of; a backup has none. */
   readonly folder: string | undefined;
 }
 
 /** @throws Failure when there is no database */
-function placeOf(from: string): SourcePlace {
+function locationOf(from: string): SourceLocation {
   const isFolder = statSync(from, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? databaseFile(from) : from;
   if (!existsSync(file)) throw refusal(`no database found at ${from}`);
@@ -98,7 +98,7 @@ function placeOf(from: string): SourcePlace {
   return { file, folder: isInFolder ? dirname(file) : undefined };
 }
 
-function assertNotMovedYet({ folder }: SourcePlace): void {
+function assertNotMovedYet({ folder }: SourceLocation): void {
   if (folder === undefined || markOf(folder) !== "moved") return;
   throw refusal(
     `the database in ${folder} was already moved (${join(folder, "MOVED")} says where to); ` +
@@ -115,23 +115,23 @@ interface SourceKeys {
 
 function assertReady(
   source: ImportSource,
-  place: SourcePlace,
+  location: SourceLocation,
   { dataDirectory }: Pick<Settings, "dataDirectory">,
   secrets: SecretSettings,
 ): SourceKeys {
   const has = source.tables.length === 0 ? undefined : readVersion(source);
-  if (has === undefined) throw refusal(`${place.file} is not a Countersign database`);
+  if (has === undefined) throw refusal(`${location.file} is not a Countersign database`);
   const known = schemaOf(readMigrations());
   if (has !== known) {
-    const advice = has < known ? `run countersign migrate ${dataFlag(place)}first` : NEWER;
+    const advice = has < known ? `run countersign migrate ${dataFlag(location)}first` : NEWER;
     throw refusal(`the database has schema ${has}, this program has ${known}: ${advice}`);
   }
-  return assertKey(source, place, keyringOf(secrets, dataDirectory, place));
+  return assertKey(source, location, keyringOf(secrets, dataDirectory, location));
 }
 
 const NEWER = "use the version of countersign that served it";
 
-function dataFlag({ folder }: SourcePlace): string {
+function dataFlag({ folder }: SourceLocation): string {
   return folder === undefined ? "on its data folder " : `--data ${folder} `;
 }
 
@@ -144,7 +144,7 @@ function readVersion(source: ImportSource): number | undefined {
 function keyringOf(
   secrets: SecretSettings,
   dataDirectory: string,
-  { folder }: SourcePlace,
+  { folder }: SourceLocation,
 ): Keyring {
   const keyFile = join(dataDirectory, "secret.key");
   if (secrets.secretKey === undefined && !existsSync(keyFile)) {
@@ -167,7 +167,7 @@ function adviceOf(folder: string | undefined): string {
 }
 
 /** @throws Failure unless the replicas could use what is imported, with these keys */
-function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyring): SourceKeys {
+function assertKey(source: ImportSource, { folder }: SourceLocation, keyring: Keyring): SourceKeys {
   const columns = "key_id, encrypted_fingerprint_key, encrypted_row_key";
   const row = source.get(`select ${columns} from secret_key`);
   if (row === undefined)
@@ -187,7 +187,7 @@ function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyri
 
 async function move(
   source: ImportSource,
-  place: SourcePlace,
+  location: SourceLocation,
   settings: Pick<Settings, "database">,
   { databaseUrl }: SecretSettings,
   { rowKey }: SourceKeys,
@@ -196,7 +196,7 @@ async function move(
   if (databaseUrl === undefined)
     throw refusal("database_url is required: set it to the PostgreSQL database to import into");
   const name = nameOf(databaseUrl);
-  const isMoving = wasInterrupted(place, name);
+  const isMoving = wasInterrupted(location, name);
   const target = await openShared(settings, databaseUrl);
   try {
     const tables = inForeignKeyOrder(source.tables);
@@ -214,10 +214,10 @@ async function move(
       await assertSame(tx, tables, examined, isAdded, onProgress);
       if (!isThere) await appendImportEntry(tx, examined);
       // From here on nobody knows where it is until the commit is answered.
-      if (place.folder !== undefined) markMoving(place.folder, name);
+      if (location.folder !== undefined) markMoving(location.folder, name);
       return isThere;
     });
-    if (place.folder !== undefined) markMoved(place.folder);
+    if (location.folder !== undefined) markMoved(location.folder);
     const { contents, damaged } = examined;
     return { target: name, contents, digest: digestOf(contents), damaged, wasThere };
   } finally {
@@ -249,7 +249,7 @@ function isAdded({ name }: Table, row: Row): boolean {
  *
  * @throws Failure when it was one into another target
  */
-function wasInterrupted({ folder }: SourcePlace, target: string): boolean {
+function wasInterrupted({ folder }: SourceLocation, target: string): boolean {
   if (folder === undefined || markOf(folder) !== "moving") return false;
   const earlier = targetOf(folder);
   if (earlier === target) return true;

@@ -22,7 +22,7 @@ export interface Migrated extends SchemaState {
   readonly from: number;
 }
 
-type Place = readonly [Pick<Settings, "database" | "dataDirectory">, SecretSettings];
+type DatabaseSettings = Pick<Settings, "database" | "dataDirectory">;
 
 /**
  * Brings the database to the schema of this program. Needs no secret key.
@@ -32,8 +32,8 @@ type Place = readonly [Pick<Settings, "database" | "dataDirectory">, SecretSetti
  *   program cannot use what the database has
  */
 export async function migrateDatabase(
-  settings: Place[0],
-  secrets: Place[1],
+  settings: DatabaseSettings,
+  secrets: SecretSettings,
   directory?: string,
 ): Promise<Migrated> {
   const migrations = readMigrations(directory);
@@ -53,8 +53,8 @@ export async function migrateDatabase(
  * @throws Failure when the database cannot be used
  */
 export async function checkDatabase(
-  settings: Place[0],
-  secrets: Place[1],
+  settings: DatabaseSettings,
+  secrets: SecretSettings,
   directory?: string,
 ): Promise<SchemaState> {
   const opened = await openEither(settings, secrets, "beside");

@@ -86,8 +86,8 @@ async function findWithoutLog(
     const [entry] = await readEntriesAfter(reader, projectId, "", 1);
     if (entry === undefined || now - entry.at <= UNSEALED_MS_MAX) continue;
     const { id, kind, at } = entry;
-    const place = { projectId, project: names.get(projectId), id, kind, at };
-    return { fault: "unsealed", ...place, message: "its project has no sealed log" };
+    const ref = { projectId, project: names.get(projectId), id, kind, at };
+    return { fault: "unsealed", ...ref, message: "its project has no sealed log" };
   }
   return undefined;
 }

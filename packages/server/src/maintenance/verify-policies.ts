@@ -33,14 +33,14 @@ export async function findAlteredPolicy(
   const published = new Map(
     details.map((detail) => JSON.parse(detail) as Published).map((each) => [each.number, each]),
   );
-  const place = { projectId, kind: "policy.published" };
+  const ref = { projectId, kind: "policy.published" };
   let below = Number.MAX_SAFE_INTEGER;
   for (;;) {
     const versions = await listPolicyVersions(reader, projectId, below, VERSIONS_PER_READ);
     for (const version of versions) {
       const { number, publishedAt: at } = version;
       const message = await findFault(reader, version, published.get(number), now);
-      if (message !== undefined) return { fault: "altered", ...place, at, message };
+      if (message !== undefined) return { fault: "altered", ...ref, at, message };
       published.delete(number);
       below = number;
     }
@@ -48,7 +48,7 @@ export async function findAlteredPolicy(
   }
   const [gone] = published.keys();
   if (gone === undefined) return undefined;
-  return { fault: "missing", ...place, message: `version ${gone} of the policy is missing` };
+  return { fault: "missing", ...ref, message: `version ${gone} of the policy is missing` };
 }
 
 async function findFault(

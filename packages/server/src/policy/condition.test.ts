@@ -13,7 +13,7 @@ function faultsOf(source: string): ConditionError["faults"] {
   return [];
 }
 
-test("[ours.policy.condition.checked] every forbidden call is named with its place", () => {
+test("[ours.policy.condition.checked] every forbidden call is reported with its location", () => {
   const source = 'args.s.matches("a") || eval(args.x) || cel.bind(x, 1, true)';
   const faults = faultsOf(source);
   assert.deepEqual(

@@ -19,7 +19,7 @@ import {
   inOrder,
   matches,
   matchesCaller,
-  type PlacedRule,
+  type QualifiedRule,
 } from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
 import { mergeRequirements, requirementOfRule } from "./requirement.ts";
@@ -62,7 +62,7 @@ export function historyQueriesOf(
   tool: string,
 ): readonly HistoryQuery[] {
   const queries = new Map<string, HistoryQuery>();
-  for (const [policy, prefix] of placedOf({ floor, project })) {
+  for (const [policy, prefix] of qualify({ floor, project })) {
     for (const each of historyQueriesFor(policy, prefix, tool)) queries.set(historyKey(each), each);
   }
   return [...queries.values()];
@@ -77,7 +77,7 @@ export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
     const message = error instanceof Error ? error.name : "unknown";
     return {
       ...asks("error"),
-      ...strictestRequirement(placedOf(policies)),
+      ...strictestRequirement(qualify(policies)),
       errors: [{ rule: "", message: `the evaluation failed: ${message}` }],
     };
   }
@@ -105,7 +105,7 @@ export function faultOf(error: unknown): Fault {
 
 /** What became of one rule that applies. */
 interface Outcome {
-  readonly placed: PlacedRule;
+  readonly qualified: QualifiedRule;
   /** undefined: not looked at yet */
   result: "fired" | "quiet" | Fault | undefined;
   /** What `confirm: type(...)` says, of a rule that asks. */
@@ -113,9 +113,9 @@ interface Outcome {
 }
 
 /** A policy with the prefix of its rules. */
-type PlacedPolicy = readonly [Policy, string];
+type QualifiedPolicy = readonly [Policy, string];
 
-function placedOf({ floor, project }: Policies): readonly PlacedPolicy[] {
+function qualify({ floor, project }: Policies): readonly QualifiedPolicy[] {
   return [
     ...(floor === undefined ? [] : [[floor, FLOOR] as const]),
     ...(project === undefined ? [] : [[project, ""] as const]),
@@ -127,25 +127,29 @@ function placedOf({ floor, project }: Policies): readonly PlacedPolicy[] {
  * agent that is able to bring that about must not gain easier approvers by it.
  */
 function strictestRequirement(
-  policies: readonly PlacedPolicy[],
+  policies: readonly QualifiedPolicy[],
 ): Pick<Evaluation, "requirement" | "validityMs"> {
   const asking = policies.flatMap(([policy, prefix]) =>
     policy.rules
       .filter(({ verb }) => verb === "ask")
-      .map((rule) => ({ placed: { rule, id: prefix + rule.id }, result: BROKEN, text: undefined })),
+      .map((rule) => ({
+        qualified: { rule, id: prefix + rule.id },
+        result: BROKEN,
+        text: undefined,
+      })),
   );
   return { requirement: requirementOf(asking), validityMs: shortestValidity(asking) };
 }
 
 class EvaluationRun {
-  readonly #placed: readonly PlacedPolicy[];
+  readonly #policies: readonly QualifiedPolicy[];
   readonly #call: Call;
   #scope: Scope | undefined;
   /** In order, filled by whichever pass gets there. */
   #outcomes: Outcome[] = [];
 
   constructor(policies: Policies, call: Call) {
-    this.#placed = placedOf(policies);
+    this.#policies = qualify(policies);
     this.#call = call;
   }
 
@@ -186,7 +190,7 @@ class EvaluationRun {
   /** @param shared bounds the matching of all rules together; undefined: each has its own */
   #prepare(shared: Meter | undefined): void {
     const outcomes = shared === undefined ? this.#findEach() : this.#findTogether(shared);
-    if (this.#placed.length > 1) outcomes.sort((a, b) => inOrder(a.placed, b.placed));
+    if (this.#policies.length > 1) outcomes.sort((a, b) => inOrder(a.qualified, b.qualified));
     this.#outcomes = outcomes;
     this.#scope = scopeOf(this.#call, shared ?? new Meter(RULE_STEPS_MAX));
   }
@@ -194,10 +198,10 @@ class EvaluationRun {
   #findTogether(meter: Meter): Outcome[] {
     const call = this.#call;
     const outcomes: Outcome[] = [];
-    for (const [policy, prefix] of this.#placed) {
-      for (const placed of fittingTool(policy, prefix, call.tool, meter)) {
-        if (!matchesCaller(placed.rule.match, call, meter)) continue;
-        outcomes.push({ placed, result: undefined, text: undefined });
+    for (const [policy, prefix] of this.#policies) {
+      for (const qualified of fittingTool(policy, prefix, call.tool, meter)) {
+        if (!matchesCaller(qualified.rule.match, call, meter)) continue;
+        outcomes.push({ qualified, result: undefined, text: undefined });
       }
     }
     return outcomes;
@@ -206,24 +210,24 @@ class EvaluationRun {
   /** A rule of which it takes too long to tell whether it applies does, and has failed. */
   #findEach(): Outcome[] {
     const outcomes: Outcome[] = [];
-    for (const [policy, prefix] of this.#placed) {
-      for (const placed of candidates(policy, prefix, this.#call.tool)) {
+    for (const [policy, prefix] of this.#policies) {
+      for (const qualified of candidates(policy, prefix, this.#call.tool)) {
         let result: Fault | undefined;
         try {
-          if (!matches(placed.rule.match, this.#call, new Meter(RULE_STEPS_MAX))) continue;
+          if (!matches(qualified.rule.match, this.#call, new Meter(RULE_STEPS_MAX))) continue;
         } catch (error) {
           result = faultOf(error);
         }
-        outcomes.push({ placed, result, text: undefined });
+        outcomes.push({ qualified, result, text: undefined });
       }
     }
-    return outcomes.sort((a, b) => inOrder(a.placed, b.placed));
+    return outcomes.sort((a, b) => inOrder(a.qualified, b.qualified));
   }
 
   #evaluate(outcome: Outcome, meter: Meter): void {
     const scope = this.#scope;
     if (scope === undefined) return;
-    const { rule } = outcome.placed;
+    const { rule } = outcome.qualified;
     scope.meter = meter;
     outcome.result ??= conditionResult(rule, scope);
     const confirm = rule.ask?.confirm;
@@ -236,7 +240,7 @@ class EvaluationRun {
     for (const outcome of outcomes) outcome.result ??= TOO_LONG;
     const fired = outcomes.filter(({ result }) => result === "fired");
     const base = {
-      fired: fired.map(({ placed }) => placed.id).sort(),
+      fired: fired.map(({ qualified }) => qualified.id).sort(),
       errors: errorsOf(outcomes),
       note: undefined,
       validityMs: undefined,
@@ -249,21 +253,21 @@ class EvaluationRun {
         ...base,
         verb: "ask",
         because: "error",
-        ...strictestRequirement(this.#placed),
+        ...strictestRequirement(this.#policies),
         errors,
       };
     }
-    const deny = fired.find(({ placed }) => placed.rule.verb === "deny");
+    const deny = fired.find(({ qualified }) => qualified.rule.verb === "deny");
     if (deny !== undefined) {
-      return { ...base, verb: "deny", because: deny.placed.id, note: deny.placed.rule.note };
+      return { ...base, verb: "deny", because: deny.qualified.id, note: deny.qualified.rule.note };
     }
-    const asks = fired.filter(({ placed }) => placed.rule.verb === "ask");
-    const approvals = fired.filter(({ placed }) => placed.rule.verb === "approve");
-    const because = asks[0]?.placed.id ?? this.#causeOfAsking(outcomes, approvals.length > 0);
+    const asks = fired.filter(({ qualified }) => qualified.rule.verb === "ask");
+    const approvals = fired.filter(({ qualified }) => qualified.rule.verb === "approve");
+    const because = asks[0]?.qualified.id ?? this.#causeOfAsking(outcomes, approvals.length > 0);
     if (because !== undefined) {
       // A rule that asks and could not be judged asks for its own people all the same: leaving
       // out a field must not be a way to easier approvers.
-      const asking = outcomes.filter(({ placed }) => placed.rule.verb === "ask");
+      const asking = outcomes.filter(({ qualified }) => qualified.rule.verb === "ask");
       return {
         ...base,
         verb: "ask",
@@ -278,8 +282,8 @@ class EvaluationRun {
     return {
       ...base,
       verb: "approve",
-      because: first.placed.id,
-      note: first.placed.rule.note,
+      because: first.qualified.id,
+      note: first.qualified.rule.note,
       validityMs: shortestValidity(approvals),
     };
   }
@@ -288,7 +292,7 @@ class EvaluationRun {
   #causeOfAsking(outcomes: readonly Outcome[], approved: boolean): string | undefined {
     const faults = outcomes.filter(({ result }) => result instanceof Fault);
     const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;
-    const blocking = faults.filter(({ placed }) => placed.rule.verb !== "approve");
+    const blocking = faults.filter(({ qualified }) => qualified.rule.verb !== "approve");
     if (blocking.some((outcome) => !isInexact(outcome))) return "error";
     if (blocking.length > 0) return "inexact";
     if (approved) return undefined;
@@ -352,32 +356,32 @@ function typedText(text: CelValue | Fault): string | Fault {
 
 /** Of the floor's rules first: of two texts to type the first is kept, and no project's id is. */
 function requirementOf(asking: readonly Outcome[]): Requirement {
-  const isFloor = ({ placed }: Outcome): boolean => placed.id.startsWith(FLOOR);
+  const isFloor = ({ qualified }: Outcome): boolean => qualified.id.startsWith(FLOOR);
   const ordered = [...asking.filter(isFloor), ...asking.filter((each) => !isFloor(each))];
   return mergeRequirements(
-    ordered.map(({ placed, text }) =>
-      requirementOfRule(placed.rule.ask, typeof text === "string" ? text : undefined),
+    ordered.map(({ qualified, text }) =>
+      requirementOfRule(qualified.rule.ask, typeof text === "string" ? text : undefined),
     ),
   );
 }
 
 function firstNote(outcomes: readonly Outcome[]): string | undefined {
-  return outcomes.find(({ placed }) => placed.rule.note !== undefined)?.placed.rule.note;
+  return outcomes.find(({ qualified }) => qualified.rule.note !== undefined)?.qualified.rule.note;
 }
 
 function shortestValidity(outcomes: readonly Outcome[]): number | undefined {
   const validities = outcomes
-    .map(({ placed }) => placed.rule.validityMs)
+    .map(({ qualified }) => qualified.rule.validityMs)
     .filter((validityMs) => validityMs !== undefined);
   return validities.length === 0 ? undefined : Math.min(...validities);
 }
 
 function errorsOf(outcomes: readonly Outcome[]): readonly RuleError[] {
   const errors: RuleError[] = [];
-  for (const { placed, result, text } of outcomes) {
+  for (const { qualified, result, text } of outcomes) {
     for (const fault of [result, text]) {
       if (!(fault instanceof Fault) || errors.length >= ERRORS_MAX) continue;
-      errors.push({ rule: placed.id, message: bounded(fault.message) });
+      errors.push({ rule: qualified.id, message: bounded(fault.message) });
     }
   }
   return errors;

@@ -17,7 +17,7 @@ function findingsOf(
   return [];
 }
 
-function places(findings: readonly Finding[]): string[] {
+function locations(findings: readonly Finding[]): string[] {
   return findings.map(({ line, column, path }) => `${line}:${column} ${path}`);
 }
 
@@ -84,7 +84,7 @@ tests:
   - given: { tool: x, args: { n: 0x1F } }
     expect: { then: ask, because: nobody }
 `;
-  assert.deepEqual(places(findingsOf(source)), [
+  assert.deepEqual(locations(findingsOf(source)), [
     "1:10 version",
     "2:1 ruls",
     "4:9 rules[0].id",
@@ -101,9 +101,9 @@ tests:
 
 test("[ours.policy.findings] a fault in a quoted condition is told where it stands", () => {
   const source = 'version: 1\nrules:\n  - { id: a, then: deny, when: "true && foo(1)" }\n';
-  assert.deepEqual(places(findingsOf(source)), ["3:41 rules[0].when"]);
+  assert.deepEqual(locations(findingsOf(source)), ["3:41 rules[0].when"]);
   const escaped = 'version: 1\nrules:\n  - { id: a, then: deny, when: "foo(\\"1\\")" }\n';
-  assert.deepEqual(places(findingsOf(escaped)), ["3:32 rules[0].when"]);
+  assert.deepEqual(locations(findingsOf(escaped)), ["3:32 rules[0].when"]);
 });
 
 test("[ours.policy.yaml] aliases, anchors, tags, merges and second documents are refused", () => {
@@ -292,7 +292,7 @@ test("[ours.policy.groups] a group or a reviewer that does not exist is a fault,
 test("what is probably not meant is warned of", () => {
   const source = "version: 1\nrules:\n  - { id: a, then: deny, when: 'true' }\n";
   const { warnings } = loadPolicy(source, { kind: "project" });
-  assert.deepEqual(places(warnings), ["3:5 rules[0]", "1:1 "]);
+  assert.deepEqual(locations(warnings), ["3:5 rules[0]", "1:1 "]);
 });
 
 test("[ours.policy.findings] a finding is short, whatever it is about", () => {

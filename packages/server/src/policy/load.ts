@@ -1,6 +1,6 @@
 /**
  * Reads a policy file: everything is checked and compiled here, once, and every fault is told
- * with its place.
+ * with its location.
  *
  * Called by: the operations that publish, check and simulate policies; the server at start for
  * what is stored.
@@ -8,7 +8,7 @@
 
 import { createHash } from "node:crypto";
 import { HISTORY_WINDOWS_MAX } from "./history.ts";
-import { type Place, PolicyDocument } from "./policy-document.ts";
+import { PolicyDocument, type YamlLocation } from "./policy-document.ts";
 import { readRule } from "./read-rule.ts";
 import { readTest } from "./read-test.ts";
 import type { Finding, LoadOptions, Policy, PolicyTest, Rule } from "./rule.ts";
@@ -43,16 +43,16 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
     throw new PolicyError([{ line: 1, column: 1, path: "", message }]);
   }
   const document = new PolicyDocument(source);
-  // What is not YAML has no places to speak of.
+  // Text that is not YAML has no locations.
   if (document.findings.length > 0) throw new PolicyError(document.findings);
   const members = document.map(document.root, KEYS, ["version", "rules"]);
   checkVersion(document, members?.get("version"));
   const twoPerson = members?.get("two_person");
   const isTwoPerson = twoPerson !== undefined && document.bool(twoPerson) === true;
-  const rulePlaces = itemsOf(document, members?.get("rules"), POLICY_RULES_MAX, "rules");
-  const rules = readRules(document, rulePlaces, options);
-  const testPlaces = itemsOf(document, members?.get("tests"), POLICY_TESTS_MAX, "tests");
-  const tests = readTests(document, testPlaces, rules);
+  const ruleLocations = itemsOf(document, members?.get("rules"), POLICY_RULES_MAX, "rules");
+  const rules = readRules(document, ruleLocations, options);
+  const testLocations = itemsOf(document, members?.get("tests"), POLICY_TESTS_MAX, "tests");
+  const tests = readTests(document, testLocations, rules);
   if (document.findings.length > 0) throw new PolicyError(inOrder(document.findings));
   if (tests.length === 0 && rules.length > 0) {
     document.warn(document.root, "the policy has no tests");
@@ -67,56 +67,59 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
   });
 }
 
-function checkVersion(document: PolicyDocument, place: Place | undefined): void {
-  if (place === undefined) return;
-  if (document.scalar(place)?.value !== 1) document.add(place, "version must be 1");
+function checkVersion(document: PolicyDocument, location: YamlLocation | undefined): void {
+  if (location === undefined) return;
+  if (document.scalar(location)?.value !== 1) document.add(location, "version must be 1");
 }
 
 function itemsOf(
   document: PolicyDocument,
-  place: Place | undefined,
+  location: YamlLocation | undefined,
   max: number,
   what: string,
-): readonly Place[] {
-  if (place === undefined) return [];
-  const items = document.list(place) ?? [];
+): readonly YamlLocation[] {
+  if (location === undefined) return [];
+  const items = document.list(location) ?? [];
   if (items.length <= max) return items;
-  document.add(place, `a policy has at most ${max} ${what}`);
+  document.add(location, `a policy has at most ${max} ${what}`);
   return items.slice(0, max);
 }
 
 function readRules(
   document: PolicyDocument,
-  places: readonly Place[],
+  locations: readonly YamlLocation[],
   options: LoadOptions,
 ): readonly Rule[] {
   const rules: Rule[] = [];
   const lines = new Map<string, number>();
   const windows = new Set<number>();
   let hasTooMany = false;
-  for (const place of places) {
-    const rule = readRule(document, place, options);
+  for (const location of locations) {
+    const rule = readRule(document, location, options);
     if (rule === undefined) continue;
     const line = lines.get(rule.id);
     if (line !== undefined) {
-      document.add(place, `duplicate id \`${rule.id}\`: see the rule on line ${line}, too`);
+      document.add(location, `duplicate id \`${rule.id}\`: see the rule on line ${line}, too`);
     }
     lines.set(rule.id, rule.line);
     rules.push(rule);
     if (rule.when?.expression.kind === "literal") {
-      document.warn(place, "the condition is the same for every call");
+      document.warn(location, "the condition is the same for every call");
     }
     for (const { windowMs } of rule.history) windows.add(windowMs);
     if (windows.size <= HISTORY_WINDOWS_MAX || hasTooMany) continue;
     hasTooMany = true;
-    document.add(place, `a policy has at most ${HISTORY_WINDOWS_MAX} different times of history`);
+    document.add(
+      location,
+      `a policy has at most ${HISTORY_WINDOWS_MAX} different times of history`,
+    );
   }
   return rules;
 }
 
 function readTests(
   document: PolicyDocument,
-  places: readonly Place[],
+  locations: readonly YamlLocation[],
   rules: readonly Rule[],
 ): readonly PolicyTest[] {
   const known = {
@@ -124,8 +127,8 @@ function readTests(
     history: rules.flatMap(({ history }) => history),
   };
   const tests: PolicyTest[] = [];
-  for (const [index, place] of places.entries()) {
-    const test = readTest(document, place, index, known);
+  for (const [index, location] of locations.entries()) {
+    const test = readTest(document, location, index, known);
     if (test !== undefined) tests.push(test);
   }
   return tests;

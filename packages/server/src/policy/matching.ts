@@ -10,8 +10,8 @@ import type { HistoryQuery } from "./history.ts";
 import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
 
-/** A rule with the name it has outside its policy. */
-export interface PlacedRule {
+/** A rule with its id outside its policy. */
+export interface QualifiedRule {
   readonly rule: Rule;
   /** A rule of the floor is `floor/ID`. */
   readonly id: string;
@@ -20,7 +20,7 @@ export interface PlacedRule {
 const RANKS: Readonly<Record<Verb, number>> = { deny: 0, ask: 1, approve: 2 };
 
 /** The one order in which rules are looked at, wherever they stand in their files. */
-export function inOrder(left: PlacedRule, right: PlacedRule): number {
+export function inOrder(left: QualifiedRule, right: QualifiedRule): number {
   const ranks = RANKS[left.rule.verb] - RANKS[right.rule.verb];
   if (ranks !== 0) return ranks;
   return left.id < right.id ? -1 : 1;
@@ -28,12 +28,12 @@ export function inOrder(left: PlacedRule, right: PlacedRule): number {
 
 interface RuleIndex {
   /** Rules that name every tool they apply to, by each of those names. */
-  readonly byTool: ReadonlyMap<string, readonly PlacedRule[]>;
-  readonly others: readonly PlacedRule[];
+  readonly byTool: ReadonlyMap<string, readonly QualifiedRule[]>;
+  readonly others: readonly QualifiedRule[];
   /** Rules that ask about the calls before. */
-  readonly usingHistory: readonly PlacedRule[];
+  readonly usingHistory: readonly QualifiedRule[];
   /** What {@link fittingTool} found, by tool. */
-  readonly fitting: RecentlyUsed<string, readonly PlacedRule[]>;
+  readonly fitting: RecentlyUsed<string, readonly QualifiedRule[]>;
 }
 
 /** Agents have few tools; who invents names pays for them with every call. */
@@ -47,7 +47,7 @@ const MATCH_STEPS_MAX = 10_000;
 const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
 
 /** The rules that may apply to a tool: all that do, and few that do not. */
-export function candidates(policy: Policy, prefix: string, tool: string): readonly PlacedRule[] {
+export function candidates(policy: Policy, prefix: string, tool: string): readonly QualifiedRule[] {
   return candidatesOf(indexFor(policy, prefix), tool);
 }
 
@@ -57,11 +57,11 @@ export function fittingTool(
   prefix: string,
   tool: string,
   meter: Meter,
-): readonly PlacedRule[] {
+): readonly QualifiedRule[] {
   const index = indexFor(policy, prefix);
   const known = index.fitting.get(tool);
   if (known !== undefined) return known;
-  const fits = ({ rule: { match } }: PlacedRule) => fitsTool(match, tool, meter);
+  const fits = ({ rule: { match } }: QualifiedRule) => fitsTool(match, tool, meter);
   const found = candidatesOf(index, tool).filter(fits).sort(inOrder);
   if (tool.length <= KEPT_TOOL_CHARS_MAX) index.fitting.set(tool, found);
   return found;
@@ -101,27 +101,27 @@ function indexFor(policy: Policy, prefix: string): RuleIndex {
   return index;
 }
 
-function candidatesOf({ byTool, others }: RuleIndex, tool: string): readonly PlacedRule[] {
+function candidatesOf({ byTool, others }: RuleIndex, tool: string): readonly QualifiedRule[] {
   const named = byTool.get(tool);
   return named === undefined ? others : [...others, ...named];
 }
 
 function indexOf(policy: Policy, prefix: string): RuleIndex {
-  const byTool = new Map<string, PlacedRule[]>();
-  const others: PlacedRule[] = [];
-  const usingHistory: PlacedRule[] = [];
+  const byTool = new Map<string, QualifiedRule[]>();
+  const others: QualifiedRule[] = [];
+  const usingHistory: QualifiedRule[] = [];
   for (const rule of policy.rules) {
-    const placed = { rule, id: prefix + rule.id };
-    if (rule.history.length > 0) usingHistory.push(placed);
+    const qualified = { rule, id: prefix + rule.id };
+    if (rule.history.length > 0) usingHistory.push(qualified);
     const names = rule.match.tools?.map(({ literal }) => literal);
     if (names === undefined || names.includes(undefined)) {
-      others.push(placed);
+      others.push(qualified);
       continue;
     }
     for (const name of new Set(names)) {
       const same = byTool.get(name ?? "");
-      if (same === undefined) byTool.set(name ?? "", [placed]);
-      else same.push(placed);
+      if (same === undefined) byTool.set(name ?? "", [qualified]);
+      else same.push(qualified);
     }
   }
   return { byTool, others, usingHistory, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };

@@ -1,6 +1,6 @@
 /**
- * Reading YAML with its places: every value knows its line, and every fault is kept, so that a
- * person mends a file once and not once for each mistake.
+ * Reads YAML with locations: every value has its line, and all faults are collected, so that an
+ * author sees all of them at once.
  *
  * Called by: load.ts, read-rule.ts, read-test.ts.
  * Promises: no alias, anchor, tag or second document is read; a key stands once; numbers keep
@@ -21,7 +21,7 @@ import {
 import type { Finding } from "./rule.ts";
 
 /** A value of the file; its node is null where nothing is written. */
-export interface Place {
+export interface YamlLocation {
   readonly node: Node | null;
   /** For example `rules[3].when`. */
   readonly path: string;
@@ -44,7 +44,7 @@ export class PolicyDocument {
   readonly source: string;
   readonly findings: Finding[] = [];
   readonly warnings: Finding[] = [];
-  readonly root: Place;
+  readonly root: YamlLocation;
   readonly #lines = new LineCounter();
 
   constructor(source: string) {
@@ -83,21 +83,21 @@ export class PolicyDocument {
     }
   }
 
-  add(place: Place, message: string): void {
-    this.#addAt(place.node?.range?.[0] ?? place.offset, place.path, message);
+  add(location: YamlLocation, message: string): void {
+    this.#addAt(location.node?.range?.[0] ?? location.offset, location.path, message);
   }
 
-  warn(place: Place, message: string): void {
-    const at = this.#lines.linePos(place.node?.range?.[0] ?? place.offset);
-    this.warnings.push({ line: at.line, column: at.col, path: place.path, message });
+  warn(location: YamlLocation, message: string): void {
+    const at = this.#lines.linePos(location.node?.range?.[0] ?? location.offset);
+    this.warnings.push({ line: at.line, column: at.col, path: location.path, message });
   }
 
   /** A fault inside a text: pointed at where the text stands as it is in the file. */
-  addInside(place: Place, at: number, message: string): void {
-    this.#addAt(this.#offsetInside(place, at), place.path, message);
+  addInside(location: YamlLocation, at: number, message: string): void {
+    this.#addAt(this.#offsetInside(location, at), location.path, message);
   }
 
-  #offsetInside({ node, offset }: Place, at: number): number {
+  #offsetInside({ node, offset }: YamlLocation, at: number): number {
     const start = node?.range?.[0] ?? offset;
     if (!isScalar(node) || typeof node.value !== "string") return start;
     const quote = node.type === "QUOTE_DOUBLE" || node.type === "QUOTE_SINGLE" ? 1 : 0;
@@ -119,17 +119,17 @@ export class PolicyDocument {
     const { line, col } = this.#lines.linePos(offset);
     const bounded =
       message.length > MESSAGE_CHARS_MAX ? `${message.slice(0, MESSAGE_CHARS_MAX)} ...` : message;
-    const place = { line: Math.max(line, 1), column: Math.max(col, 1) };
-    this.findings.push({ ...place, path, message: bounded });
+    const location = { line: Math.max(line, 1), column: Math.max(col, 1) };
+    this.findings.push({ ...location, path, message: bounded });
   }
 
-  lineOf(place: Place): number {
-    return this.#lines.linePos(place.node?.range?.[0] ?? place.offset).line;
+  lineOf(location: YamlLocation): number {
+    return this.#lines.linePos(location.node?.range?.[0] ?? location.offset).line;
   }
 
   /** Whether something is written there at all. */
-  isThere(place: Place | undefined): place is Place {
-    return place !== undefined && place.node !== null;
+  isThere(location: YamlLocation | undefined): location is YamlLocation {
+    return location !== undefined && location.node !== null;
   }
 
   /**
@@ -138,124 +138,128 @@ export class PolicyDocument {
    * @returns undefined when it is no map
    */
   map(
-    place: Place,
+    location: YamlLocation,
     allowed: readonly string[],
     required: readonly string[] = [],
-  ): ReadonlyMap<string, Place> | undefined {
-    const members = this.members(place);
+  ): ReadonlyMap<string, YamlLocation> | undefined {
+    const members = this.members(location);
     if (members === undefined) return undefined;
     for (const [key, member] of members) {
       if (allowed.includes(key)) continue;
       this.add({ ...member, node: null }, `unknown key \`${shown(key)}\`${choices(allowed)}`);
     }
     for (const key of required) {
-      if (!members.has(key)) this.add(place, `\`${key}\` is missing`);
+      if (!members.has(key)) this.add(location, `\`${key}\` is missing`);
     }
     return members;
   }
 
   /** The members of a map with keys of any name. */
-  members(place: Place): ReadonlyMap<string, Place> | undefined {
-    const { node } = place;
-    if (this.#isForeign(place)) return undefined;
+  members(location: YamlLocation): ReadonlyMap<string, YamlLocation> | undefined {
+    const { node } = location;
+    if (this.#isForeign(location)) return undefined;
     if (!isMap(node)) {
-      this.add(place, `a map of keys and values is needed${was(node)}`);
+      this.add(location, `a map of keys and values is needed${was(node)}`);
       return undefined;
     }
-    const members = new Map<string, Place>();
-    for (const pair of node.items) this.#member(place, pair as Pair<Node, Node | null>, members);
+    const members = new Map<string, YamlLocation>();
+    for (const pair of node.items) this.#member(location, pair as Pair<Node, Node | null>, members);
     return members;
   }
 
-  #member(place: Place, pair: Pair<Node, Node | null>, members: Map<string, Place>): void {
-    const keyContext = { node: pair.key, path: place.path, offset: place.offset };
-    if (this.#isForeign(keyContext)) return;
+  #member(
+    location: YamlLocation,
+    pair: Pair<Node, Node | null>,
+    members: Map<string, YamlLocation>,
+  ): void {
+    const keyLocation = { node: pair.key, path: location.path, offset: location.offset };
+    if (this.#isForeign(keyLocation)) return;
     const key = isScalar(pair.key) ? pair.key.value : undefined;
     if (typeof key !== "string") {
-      this.add(keyContext, "a key must be text: put it in quotes");
+      this.add(keyLocation, "a key must be text: put it in quotes");
       return;
     }
-    if (members.has(key)) this.add(keyContext, `\`${shown(key)}\` is a duplicate key`);
-    const path = place.path === "" ? key : `${place.path}.${key}`;
-    members.set(key, { node: pair.value, path, offset: pair.key.range?.[0] ?? place.offset });
+    if (members.has(key)) this.add(keyLocation, `\`${shown(key)}\` is a duplicate key`);
+    const path = location.path === "" ? key : `${location.path}.${key}`;
+    members.set(key, { node: pair.value, path, offset: pair.key.range?.[0] ?? location.offset });
   }
 
   /** @returns undefined when it is no list */
-  list(place: Place): readonly Place[] | undefined {
-    const { node } = place;
-    if (this.#isForeign(place)) return undefined;
+  list(location: YamlLocation): readonly YamlLocation[] | undefined {
+    const { node } = location;
+    if (this.#isForeign(location)) return undefined;
     if (!isSeq(node)) {
-      this.add(place, `a list is needed${was(node)}`);
+      this.add(location, `a list is needed${was(node)}`);
       return undefined;
     }
     return node.items.map((item, index) => ({
       node: item as Node | null,
-      path: `${place.path}[${index}]`,
-      offset: node.range?.[0] ?? place.offset,
+      path: `${location.path}[${index}]`,
+      offset: node.range?.[0] ?? location.offset,
     }));
   }
 
   /** One value, or a list of them: the list. */
-  oneOrMore(place: Place): readonly Place[] | undefined {
-    if (!isSeq(place.node)) return [place];
-    const items = this.list(place);
-    if (items?.length === 0) this.add(place, "an empty list fits nothing: leave it out");
+  oneOrMore(location: YamlLocation): readonly YamlLocation[] | undefined {
+    if (!isSeq(location.node)) return [location];
+    const items = this.list(location);
+    if (items?.length === 0) this.add(location, "an empty list fits nothing: leave it out");
     return items;
   }
 
-  text(place: Place, charsMax: number): string | undefined {
-    const scalar = this.scalar(place);
+  text(location: YamlLocation, charsMax: number): string | undefined {
+    const scalar = this.scalar(location);
     if (scalar === undefined) return undefined;
     if (typeof scalar.value !== "string") {
-      this.add(place, `a text is needed${was(scalar)}: put it in quotes`);
+      this.add(location, `a text is needed${was(scalar)}: put it in quotes`);
       return undefined;
     }
     if (scalar.value === "" || scalar.value.length > charsMax) {
-      this.add(place, `a text of 1 to ${charsMax} characters is needed`);
+      this.add(location, `a text of 1 to ${charsMax} characters is needed`);
       return undefined;
     }
     return scalar.value;
   }
 
-  oneOf<T extends string>(place: Place, allowed: readonly T[]): T | undefined {
-    const value = this.scalar(place)?.value;
+  oneOf<T extends string>(location: YamlLocation, allowed: readonly T[]): T | undefined {
+    const value = this.scalar(location)?.value;
     const found = allowed.find((each) => each === value);
-    if (found === undefined) this.add(place, `one of ${allowed.join(", ")} is needed`);
+    if (found === undefined) this.add(location, `one of ${allowed.join(", ")} is needed`);
     return found;
   }
 
-  bool(place: Place): boolean | undefined {
-    const value = this.scalar(place)?.value;
+  bool(location: YamlLocation): boolean | undefined {
+    const value = this.scalar(location)?.value;
     if (typeof value === "boolean") return value;
-    this.add(place, "true or false is needed");
+    this.add(location, "true or false is needed");
     return undefined;
   }
 
-  integer(place: Place, min: number, max: number): number | undefined {
-    const value = this.scalar(place)?.value;
+  integer(location: YamlLocation, min: number, max: number): number | undefined {
+    const value = this.scalar(location)?.value;
     if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) {
       return value;
     }
-    this.add(place, `a whole number from ${min} to ${max} is needed`);
+    this.add(location, `a whole number from ${min} to ${max} is needed`);
     return undefined;
   }
 
-  scalar(place: Place): Scalar | undefined {
-    const { node } = place;
-    if (this.#isForeign(place)) return undefined;
+  scalar(location: YamlLocation): Scalar | undefined {
+    const { node } = location;
+    if (this.#isForeign(location)) return undefined;
     if (isScalar(node)) return node;
-    this.add(place, `a single value is needed${was(node)}`);
+    this.add(location, `a single value is needed${was(node)}`);
     return undefined;
   }
 
   /** What YAML has and a policy does not: it would hide what is written. */
-  #isForeign(place: Place): boolean {
-    const { node } = place;
-    if (isAlias(node)) this.add(place, "aliases are not allowed: write it out");
+  #isForeign(location: YamlLocation): boolean {
+    const { node } = location;
+    if (isAlias(node)) this.add(location, "aliases are not allowed: write it out");
     else if (node?.tag !== undefined)
-      this.add(place, "tags are not allowed: a text that begins with ! is put in quotes");
+      this.add(location, "tags are not allowed: a text that begins with ! is put in quotes");
     else if (node !== null && "anchor" in node && node.anchor !== undefined) {
-      this.add(place, "anchors are not allowed");
+      this.add(location, "anchors are not allowed");
     } else return false;
     return true;
   }

@@ -14,7 +14,7 @@ import {
   isHistoryName,
   readWindowMs,
 } from "./history.ts";
-import type { Place, PolicyDocument } from "./policy-document.ts";
+import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 
 const COUNT_MAX = 1_000_000_000;
 
@@ -24,11 +24,11 @@ const COUNT_MAX = 1_000_000_000;
  */
 export function readGivenHistory(
   document: PolicyDocument,
-  place: Place | undefined,
+  location: YamlLocation | undefined,
   queries: readonly HistoryQuery[],
 ): CallHistory {
   const counts = new Map<string, number | null>(queries.map((each) => [historyKey(each), 0]));
-  const names = place === undefined ? undefined : document.map(place, HISTORY_NAMES);
+  const names = location === undefined ? undefined : document.map(location, HISTORY_NAMES);
   for (const [name, spans] of names ?? []) {
     if (!isHistoryName(name)) continue;
     for (const [text, at] of document.members(spans) ?? []) {
@@ -44,7 +44,7 @@ export function readGivenHistory(
 
 function keyIn(
   document: PolicyDocument,
-  at: Place,
+  at: YamlLocation,
   name: HistoryName,
   text: string,
 ): string | undefined {

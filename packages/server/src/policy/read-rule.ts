@@ -14,7 +14,7 @@ import {
 } from "./condition.ts";
 import { historyQueriesIn } from "./expression.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
-import type { Place, PolicyDocument } from "./policy-document.ts";
+import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { unproved } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
 
@@ -45,27 +45,31 @@ const NO_MATCH: Match = {
 /** @returns undefined when the rule cannot be used; why is among the document's findings */
 export function readRule(
   document: PolicyDocument,
-  place: Place,
+  location: YamlLocation,
   options: LoadOptions,
 ): Rule | undefined {
-  const members = document.map(place, RULE_KEYS, ["id", "then"]);
+  const members = document.map(location, RULE_KEYS, ["id", "then"]);
   if (members === undefined) return undefined;
   const reader = new RuleReader(document, members, options);
-  return reader.read(place);
+  return reader.read(location);
 }
 
 class RuleReader {
   readonly #document: PolicyDocument;
-  readonly #members: ReadonlyMap<string, Place>;
+  readonly #members: ReadonlyMap<string, YamlLocation>;
   readonly #options: LoadOptions;
 
-  constructor(document: PolicyDocument, members: ReadonlyMap<string, Place>, options: LoadOptions) {
+  constructor(
+    document: PolicyDocument,
+    members: ReadonlyMap<string, YamlLocation>,
+    options: LoadOptions,
+  ) {
     this.#document = document;
     this.#members = members;
     this.#options = options;
   }
 
-  read(place: Place): Rule | undefined {
+  read(location: YamlLocation): Rule | undefined {
     const id = this.#id();
     const match = this.#match();
     const when = this.#at("when", (at) => readCondition(this.#document, at));
@@ -76,21 +80,21 @@ class RuleReader {
     const validityMs = this.#at("valid_for", (at) => readDurationMs(this.#document, at));
     const ask = this.#at("ask", (at) => readAsk(this.#document, at, this.#options));
     if (verb === undefined || id === undefined || match === undefined) return undefined;
-    this.#checkVerb(place, verb, validityMs);
+    this.#checkVerb(location, verb, validityMs);
     const whenIsMissing = this.#members.has("when") && when === undefined;
     if (verb === "approve" && !whenIsMissing) {
       const fault = unproved(match, when?.expression);
-      if (fault !== undefined) this.#document.add(place, fault);
+      if (fault !== undefined) this.#document.add(location, fault);
     }
-    const line = this.#document.lineOf(place);
+    const line = this.#document.lineOf(location);
     const history = this.#history(when);
     const applies = verb === "approve" ? withoutServer(match) : match;
     return { id, line, match: applies, when, history, verb, note, validityMs, ask };
   }
 
-  #at<T>(key: string, read: (place: Place) => T | undefined): T | undefined {
-    const place = this.#members.get(key);
-    return place === undefined ? undefined : read(place);
+  #at<T>(key: string, read: (location: YamlLocation) => T | undefined): T | undefined {
+    const location = this.#members.get(key);
+    return location === undefined ? undefined : read(location);
   }
 
   #id(): string | undefined {
@@ -109,15 +113,15 @@ class RuleReader {
   #history(when: Condition | undefined): Rule["history"] {
     const history = when === undefined ? [] : historyQueriesIn(when.expression);
     const { keptMs = Number.POSITIVE_INFINITY } = this.#options;
-    const place = this.#members.get("when");
-    if (place !== undefined && history.some(({ windowMs }) => windowMs > keptMs)) {
+    const location = this.#members.get("when");
+    if (location !== undefined && history.some(({ windowMs }) => windowMs > keptMs)) {
       const kept = formatDuration(keptMs);
-      this.#document.add(place, `this server keeps calls for ${kept}: use a shorter time`);
+      this.#document.add(location, `this server keeps calls for ${kept}: use a shorter time`);
     }
     return history;
   }
 
-  #checkVerb(place: Place, verb: Rule["verb"], validityMs: number | undefined): void {
+  #checkVerb(location: YamlLocation, verb: Rule["verb"], validityMs: number | undefined): void {
     const document = this.#document;
     const ask = this.#members.get("ask");
     const validFor = this.#members.get("valid_for");
@@ -135,17 +139,17 @@ class RuleReader {
     }
     if (verb === "approve" && this.#options.kind === "floor") {
       const message = "a floor cannot approve: it only adds restrictions to every project";
-      document.add(this.#members.get("then") ?? place, message);
+      document.add(this.#members.get("then") ?? location, message);
     }
   }
 
   /** @returns undefined when something in it is wrong */
   #match(): Match | undefined {
-    const place = this.#members.get("match");
-    if (place === undefined) return NO_MATCH;
+    const location = this.#members.get("match");
+    if (location === undefined) return NO_MATCH;
     const document = this.#document;
     const before = document.findings.length;
-    const members = document.map(place, MATCH_KEYS);
+    const members = document.map(location, MATCH_KEYS);
     const instance = members?.get("instance");
     const fields = instance === undefined ? undefined : document.map(instance, INSTANCE_KEYS);
     const known = this.#options.groups?.instances;
@@ -168,49 +172,55 @@ function withoutServer(match: Match): Match {
   return match.servers === undefined ? { ...match, servers: [] } : match;
 }
 
-export function readDurationMs(document: PolicyDocument, place: Place): number | undefined {
-  const value = document.scalar(place)?.value;
+export function readDurationMs(
+  document: PolicyDocument,
+  location: YamlLocation,
+): number | undefined {
+  const value = document.scalar(location)?.value;
   const ms = typeof value === "string" ? parseDuration(value) : undefined;
   if (ms !== undefined && Number.isSafeInteger(ms)) return ms;
-  document.add(place, "a duration such as 90s, 30m or 2h is needed");
+  document.add(location, "a duration such as 90s, 30m or 2h is needed");
   return undefined;
 }
 
-export function readCondition(document: PolicyDocument, place: Place): Condition | undefined {
-  return readCel(document, place, 0, compileCondition);
+export function readCondition(
+  document: PolicyDocument,
+  location: YamlLocation,
+): Condition | undefined {
+  return readCel(document, location, 0, compileCondition);
 }
 
 function readCel<T>(
   document: PolicyDocument,
-  place: Place,
+  location: YamlLocation,
   from: number,
   compile: (source: string) => T,
-  source = cel(document, place),
+  source = cel(document, location),
 ): T | undefined {
   if (source === undefined) return undefined;
   try {
     return compile(source);
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
-    for (const { at, message } of error.faults) document.addInside(place, from + at, message);
+    for (const { at, message } of error.faults) document.addInside(location, from + at, message);
     return undefined;
   }
 }
 
-function cel(document: PolicyDocument, place: Place): string | undefined {
-  const value = document.scalar(place)?.value;
+function cel(document: PolicyDocument, location: YamlLocation): string | undefined {
+  const value = document.scalar(location)?.value;
   if (typeof value === "string") return value;
-  document.add(place, "a condition is a text: put it in quotes, or leave it out");
+  document.add(location, "a condition is a text: put it in quotes, or leave it out");
   return undefined;
 }
 
 function readGlobs(
   document: PolicyDocument,
-  place: Place | undefined,
+  location: YamlLocation | undefined,
 ): readonly Glob[] | undefined {
-  if (place === undefined) return undefined;
+  if (location === undefined) return undefined;
   const globs: Glob[] = [];
-  for (const item of document.oneOrMore(place) ?? []) {
+  for (const item of document.oneOrMore(location) ?? []) {
     const text = document.text(item, GLOB_CHARS_MAX);
     if (text === undefined) continue;
     const glob = readGlob(text);
@@ -222,12 +232,12 @@ function readGlobs(
 
 function readNames(
   document: PolicyDocument,
-  place: Place | undefined,
+  location: YamlLocation | undefined,
   known: ReadonlySet<string> | undefined,
 ): ReadonlySet<string> | undefined {
-  if (place === undefined) return undefined;
+  if (location === undefined) return undefined;
   const names = new Set<string>();
-  for (const item of document.oneOrMore(place) ?? []) {
+  for (const item of document.oneOrMore(location) ?? []) {
     const name = document.text(item, NAME_CHARS_MAX);
     if (name === undefined) continue;
     if (known !== undefined && !known.has(name)) {
@@ -240,21 +250,21 @@ function readNames(
 
 export function readAsk(
   document: PolicyDocument,
-  place: Place,
+  location: YamlLocation,
   options: LoadOptions,
 ): Ask | undefined {
-  const members = document.map(place, ASK_KEYS);
+  const members = document.map(location, ASK_KEYS);
   if (members === undefined) return undefined;
-  const at = <T>(key: string, read: (at: Place) => T | undefined): T | undefined => {
+  const at = <T>(key: string, read: (at: YamlLocation) => T | undefined): T | undefined => {
     const member = members.get(key);
     return member === undefined ? undefined : read(member);
   };
   const from = at("from", (each) => readFrom(document, each, options));
   const quorum = at("quorum", (each) => document.integer(each, 1, QUORUM_MAX)) ?? 1;
-  const fromPlace = members.get("from");
+  const fromLocation = members.get("from");
   const people = from?.every((each) => each.startsWith("reviewer:")) === true;
-  if (people && from.length > 0 && fromPlace !== undefined && from.length < quorum) {
-    document.add(fromPlace, `a quorum of ${quorum} needs more than ${from.length} reviewers`);
+  if (people && from.length > 0 && fromLocation !== undefined && from.length < quorum) {
+    document.add(fromLocation, `a quorum of ${quorum} needs more than ${from.length} reviewers`);
   }
   return {
     from,
@@ -272,11 +282,11 @@ const MEMBER = /^(group|reviewer):(\S.*)$/;
 
 export function readFrom(
   document: PolicyDocument,
-  place: Place,
+  location: YamlLocation,
   { groups }: LoadOptions,
 ): readonly string[] | undefined {
   const members: string[] = [];
-  for (const item of document.oneOrMore(place) ?? []) {
+  for (const item of document.oneOrMore(location) ?? []) {
     const text = document.text(item, NAME_CHARS_MAX);
     if (text === undefined) continue;
     const [, kind, name = ""] = MEMBER.exec(text) ?? [];
@@ -290,30 +300,33 @@ export function readFrom(
   return members;
 }
 
-export function readExclude(document: PolicyDocument, place: Place): boolean | undefined {
-  const items = document.oneOrMore(place);
+export function readExclude(document: PolicyDocument, location: YamlLocation): boolean | undefined {
+  const items = document.oneOrMore(location);
   if (items === undefined) return undefined;
   for (const item of items) document.oneOf(item, ["owner"] as const);
   return true;
 }
 
-export function readNoteRequired(document: PolicyDocument, place: Place): boolean | undefined {
-  const note = document.oneOf(place, ["required", "optional"] as const);
+export function readNoteRequired(
+  document: PolicyDocument,
+  location: YamlLocation,
+): boolean | undefined {
+  const note = document.oneOf(location, ["required", "optional"] as const);
   return note === undefined ? undefined : note === "required";
 }
 
 const SIMPLE_CONFIRMS = ["click", "match", "passkey"] as const;
 const TYPE_OPENS = "type(";
 
-function readConfirm(document: PolicyDocument, place: Place): Ask["confirm"] | undefined {
-  const value = document.scalar(place)?.value;
+function readConfirm(document: PolicyDocument, location: YamlLocation): Ask["confirm"] | undefined {
+  const value = document.scalar(location)?.value;
   const kind = SIMPLE_CONFIRMS.find((each) => each === value);
   if (kind !== undefined) return { kind };
   if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
-    document.add(place, "click, match, passkey or type(EXPRESSION) is needed");
+    document.add(location, "click, match, passkey or type(EXPRESSION) is needed");
     return undefined;
   }
   const source = value.slice(TYPE_OPENS.length, -1);
-  const text = readCel<TextExpression>(document, place, TYPE_OPENS.length, compileText, source);
+  const text = readCel<TextExpression>(document, location, TYPE_OPENS.length, compileText, source);
   return text === undefined ? undefined : { kind: "type", text };
 }

@@ -11,7 +11,7 @@ import { JsonObject, Problem, parseJson } from "@countersign/protocol";
 import { isMap, isScalar, isSeq } from "yaml";
 import { Fault } from "./fault.ts";
 import type { HistoryQuery } from "./history.ts";
-import type { Place, PolicyDocument } from "./policy-document.ts";
+import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { readGivenHistory } from "./read-history.ts";
 import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
 import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
@@ -39,22 +39,26 @@ export interface KnownRules {
 /** @returns undefined when the test cannot be run; why is among the document's findings */
 export function readTest(
   document: PolicyDocument,
-  place: Place,
+  location: YamlLocation,
   index: number,
   rules: KnownRules,
 ): PolicyTest | undefined {
-  const members = document.map(place, TEST_KEYS, ["given", "expect"]);
+  const members = document.map(location, TEST_KEYS, ["given", "expect"]);
   const [name, given, expect] = TEST_KEYS.map((key) => members?.get(key));
   const call = given === undefined ? undefined : readGiven(document, given, rules);
   const expectation = expect === undefined ? undefined : readExpect(document, expect, rules.ids);
   const title = name === undefined ? undefined : document.text(name, CHARS_MAX);
   if (call === undefined || expectation === undefined) return undefined;
-  const line = document.lineOf(place);
+  const line = document.lineOf(location);
   return { index, name: title, line, given: call, expect: expectation };
 }
 
-function readGiven(document: PolicyDocument, place: Place, rules: KnownRules): Call | undefined {
-  const members = document.map(place, GIVEN_KEYS, ["tool"]);
+function readGiven(
+  document: PolicyDocument,
+  location: YamlLocation,
+  rules: KnownRules,
+): Call | undefined {
+  const members = document.map(location, GIVEN_KEYS, ["tool"]);
   if (members === undefined) return undefined;
   const [tool, args, instance, context, now, past, from] = GIVEN_KEYS.map((key) =>
     members.get(key),
@@ -80,11 +84,14 @@ function readGiven(document: PolicyDocument, place: Place, rules: KnownRules): C
 
 const EMPTY = new JsonObject(new Map(), "{}");
 
-function readInstance(document: PolicyDocument, place: Place | undefined): Call["instance"] {
-  const members = place === undefined ? undefined : document.map(place, INSTANCE_KEYS);
+function readInstance(
+  document: PolicyDocument,
+  location: YamlLocation | undefined,
+): Call["instance"] {
+  const members = location === undefined ? undefined : document.map(location, INSTANCE_KEYS);
   const [id, name, group] = INSTANCE_KEYS.map((key) => members?.get(key));
   const groups = group === undefined ? [] : (document.oneOrMore(group) ?? []);
-  const text = (each: Place | undefined) =>
+  const text = (each: YamlLocation | undefined) =>
     each === undefined ? undefined : document.text(each, CHARS_MAX);
   return {
     id: text(id) ?? INSTANCE_ID,
@@ -93,25 +100,26 @@ function readInstance(document: PolicyDocument, place: Place | undefined): Call[
   };
 }
 
-function readNow(document: PolicyDocument, place: Place): number | undefined {
-  const text = document.text(place, CHARS_MAX);
+function readNow(document: PolicyDocument, location: YamlLocation): number | undefined {
+  const text = document.text(location, CHARS_MAX);
   const time = text === undefined ? undefined : readTimestamp(text);
-  if (time instanceof Fault) document.add(place, "a time such as 2026-11-21T10:00:00Z is needed");
+  if (time instanceof Fault)
+    document.add(location, "a time such as 2026-11-21T10:00:00Z is needed");
   return time === undefined || time instanceof Fault ? undefined : Number(time.nanos / 1_000_000n);
 }
 
 /** What is written in YAML, as the JSON an agent would have sent. */
-function readObject(document: PolicyDocument, place: Place): JsonObject | undefined {
+function readObject(document: PolicyDocument, location: YamlLocation): JsonObject | undefined {
   const before = document.findings.length;
-  const text = jsonOf(document, place, 0);
+  const text = jsonOf(document, location, 0);
   if (document.findings.length > before) return undefined;
   try {
     const value = parseJson(text);
     if (value instanceof JsonObject) return value;
-    document.add(place, "a map of keys and values is needed");
+    document.add(location, "a map of keys and values is needed");
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    document.add(place, `this cannot be sent as JSON: ${error.message}`);
+    document.add(location, `this cannot be sent as JSON: ${error.message}`);
   }
   return undefined;
 }
@@ -119,30 +127,30 @@ function readObject(document: PolicyDocument, place: Place): JsonObject | undefi
 const DEPTH_MAX = 100;
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
-function jsonOf(document: PolicyDocument, place: Place, depth: number): string {
-  const { node } = place;
+function jsonOf(document: PolicyDocument, location: YamlLocation, depth: number): string {
+  const { node } = location;
   if (depth > DEPTH_MAX) {
-    document.add(place, `nested deeper than ${DEPTH_MAX} levels`);
+    document.add(location, `nested deeper than ${DEPTH_MAX} levels`);
     return "null";
   }
   if (isMap(node)) {
-    const members = [...(document.members(place) ?? [])];
+    const members = [...(document.members(location) ?? [])];
     const texts = members.map(
       ([key, value]) => `${JSON.stringify(key)}:${jsonOf(document, value, depth + 1)}`,
     );
     return `{${texts.join(",")}}`;
   }
   if (isSeq(node)) {
-    const items = document.list(place) ?? [];
+    const items = document.list(location) ?? [];
     return `[${items.map((item) => jsonOf(document, item, depth + 1)).join(",")}]`;
   }
   if (node === null) return "null";
-  const scalar = document.scalar(place);
+  const scalar = document.scalar(location);
   if (!isScalar(scalar)) return "null";
   if (typeof scalar.value === "number" || typeof scalar.value === "bigint") {
     const source = scalar.source ?? "";
     if (NUMBER.test(source)) return source;
-    document.add(place, "write numbers as JSON does, or put this in quotes");
+    document.add(location, "write numbers as JSON does, or put this in quotes");
     return "null";
   }
   return JSON.stringify(scalar.value);
@@ -150,10 +158,10 @@ function jsonOf(document: PolicyDocument, place: Place, depth: number): string {
 
 function readExpect(
   document: PolicyDocument,
-  place: Place,
+  location: YamlLocation,
   ruleIds: ReadonlySet<string>,
 ): Expectation | undefined {
-  const members = document.map(place, EXPECT_KEYS, ["then"]);
+  const members = document.map(location, EXPECT_KEYS, ["then"]);
   const [then, because, validFor, ask] = EXPECT_KEYS.map((key) => members?.get(key));
   const verb =
     then === undefined ? undefined : document.oneOf(then, ["approve", "deny", "ask"] as const);
@@ -174,10 +182,13 @@ function readExpect(
   return verb === undefined ? undefined : { verb, because: cause, validityMs, ask: expectedAsk };
 }
 
-function readExpectedAsk(document: PolicyDocument, place: Place): ExpectedAsk | undefined {
-  const members = document.map(place, ASK_KEYS);
+function readExpectedAsk(
+  document: PolicyDocument,
+  location: YamlLocation,
+): ExpectedAsk | undefined {
+  const members = document.map(location, ASK_KEYS);
   if (members === undefined) return undefined;
-  const at = <T>(key: string, read: (at: Place) => T | undefined): T | undefined => {
+  const at = <T>(key: string, read: (at: YamlLocation) => T | undefined): T | undefined => {
     const member = members.get(key);
     return member === undefined ? undefined : read(member);
   };
@@ -194,16 +205,22 @@ function readExpectedAsk(document: PolicyDocument, place: Place): ExpectedAsk | 
 }
 
 /** A list of names is one set; a list of lists is several. An empty list: any reviewer. */
-function readSets(document: PolicyDocument, place: Place): readonly (readonly string[])[] {
-  const items = isSeq(place.node) ? (document.list(place) ?? []) : [place];
+function readSets(
+  document: PolicyDocument,
+  location: YamlLocation,
+): readonly (readonly string[])[] {
+  const items = isSeq(location.node) ? (document.list(location) ?? []) : [location];
   const options = { kind: "project" } as const;
   if (items.some(({ node }) => isSeq(node))) {
     return items.map((item) => readFrom(document, item, options) ?? []);
   }
-  return items.length === 0 ? [] : [readFrom(document, place, options) ?? []];
+  return items.length === 0 ? [] : [readFrom(document, location, options) ?? []];
 }
 
-function readExpectedExclude(document: PolicyDocument, place: Place): boolean | undefined {
-  if (isSeq(place.node) && place.node.items.length === 0) return false;
-  return readExclude(document, place);
+function readExpectedExclude(
+  document: PolicyDocument,
+  location: YamlLocation,
+): boolean | undefined {
+  if (isSeq(location.node) && location.node.items.length === 0) return false;
+  return readExclude(document, location);
 }

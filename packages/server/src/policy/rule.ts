@@ -27,7 +27,7 @@ export interface Policy {
   readonly warnings: readonly Finding[];
 }
 
-/** Something to say about one place of a policy file. */
+/** A message about one location in a policy file. */
 export interface Finding {
   /** From 1. */
   readonly line: number;

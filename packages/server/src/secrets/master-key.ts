@@ -145,12 +145,12 @@ function splitSetting(setting = ""): MasterKey[] {
     .map((text, index) => decode(text.trim(), source, `${source}, key ${index + 1},`));
 }
 
-/** @param place how a message names it, if not by its source alone */
-function decode(text: string, source: string, place = source): MasterKey {
+/** @param label how a message names it, if not by its source alone */
+function decode(text: string, source: string, label = source): MasterKey {
   // Never the text itself: it may be a key with one letter wrong.
   if (!BASE64_OF_32_BYTES.test(text)) {
     const Fault = source.startsWith(SETTING) ? Misconfigured : Failure;
-    throw new Fault("secret-key", `${place} must be 32 bytes in base64`);
+    throw new Fault("secret-key", `${label} must be 32 bytes in base64`);
   }
   const key = Buffer.from(text, "base64");
   return { key, keyId: masterKeyId(key), source };

@@ -154,8 +154,8 @@ async function insert(store: Store, rows: Rows): Promise<void> {
     for (const [table, list] of Object.entries(rows)) {
       for (const row of list) {
         const columns = Object.keys(row);
-        const places = columns.map((_, i) => `$${i + 1}`).join(", ");
-        const sql = `insert into ${table} (${columns.join(", ")}) values (${places})`;
+        const params = columns.map((_, i) => `$${i + 1}`).join(", ");
+        const sql = `insert into ${table} (${columns.join(", ")}) values (${params})`;
         await tx.run(sql, Object.values(row));
       }
     }

@@ -134,8 +134,8 @@ function expand(text: string, constants: ReadonlyMap<string, string>): string {
   if (!text.includes("${")) return text;
   const expanded = text.replace(/\$\{([^}]+)\}/g, (whole, inner: string) => {
     if (inner === "QUALIFIED_COLUMNS") return "notification.body";
-    if (inner === "places") return "'a', 'b'";
-    if (inner.startsWith("places.")) return "('a', 'b')";
+    if (inner === "params") return "'a', 'b'";
+    if (inner.startsWith("params.")) return "('a', 'b')";
     return constants.get(inner) ?? assert.fail(`unknown in a statement: ${whole}`);
   });
   return expand(expanded, constants);

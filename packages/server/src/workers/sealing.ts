@@ -128,7 +128,7 @@ class Sealer {
       const part = { ...range, after };
       const begunAt = context.clock.monotonic();
       const step = await sealLateEntries(context, this.#keys, projectId, part);
-      if (step.sealed > 0) this.#report.stragglersSealed(projectId, step.sealed);
+      if (step.sealed > 0) this.#report.lateEntriesSealed(projectId, step.sealed);
       after = step.next;
       const isRecorded = after === undefined || steps % STEPS_PER_RECORD === 0;
       if (isFullScan && isRecorded) await recordFullScan(context, projectId, after);

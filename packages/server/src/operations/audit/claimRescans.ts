@@ -14,19 +14,19 @@ import {
 /** Between two rescans for late entries, and before a full scan whose process died is resumed. */
 export const RESCAN_EVERY_MS = 5 * 60_000;
 
-/** A look that takes longer has lost its maker, or another one does no harm. */
+/** After this time another replica repeats a rescan; two rescans of one log do no harm. */
 export const RESCAN_LEASE_MS = 60_000;
 
 /** As long as PostgreSQL lets a transaction last (`lastsMsMax`): so late may an entry be. */
 const LATE_MS_MAX = 5 * 60_000;
 
 /**
- * How far back a look goes: two rounds of it, and as late as an entry may be; further when none has
- * ended for so long. What is later than that waits for a walk.
+ * How far back a rescan reads: two intervals, and as late as an entry may be; further when none has
+ * ended for so long. Entries that are later wait for a full scan.
  */
 const RESCAN_BACK_MS = 2 * RESCAN_EVERY_MS + LATE_MS_MAX;
 
-/** Between two walks over a whole log. */
+/** Between two full scans of a log. */
 const FULL_SCAN_EVERY_MS = 24 * 3_600_000;
 
 /** What is younger is left to those who seal in the order of ids. */
@@ -68,7 +68,7 @@ export async function claimRescans({
       const upTo = settled < log.sealedId ? settled : log.sealedId;
       const from = Math.min(now - RESCAN_BACK_MS, rescannedUpTo - LATE_MS_MAX);
       const recent = firstIdAt(Math.max(0, from));
-      // A walk that goes on close to the end is a look over what is recent all the same.
+      // A full scan close to the end of the log reads the recent entries as well.
       const after = fullScan !== undefined && fullScan.after < recent ? fullScan.after : recent;
       const range = { after, upTo };
       return [{ projectId, range, begunAt: now, isFullScan: fullScan !== undefined }];
@@ -82,7 +82,7 @@ function boundsOf(now: number): RescanBounds {
   return { begunBefore: now - RESCAN_EVERY_MS, lostBefore: now - RESCAN_LEASE_MS, now };
 }
 
-/** Records that a look came to its end; one that did not is made again. */
+/** Records that a rescan ended; one that did not is repeated. */
 export async function recordRescan(
   { store }: Pick<Context, "store">,
   { projectId, begunAt }: Rescan,
@@ -90,7 +90,7 @@ export async function recordRescan(
   await store.transact((tx) => endRescan(tx, projectId, begunAt));
 }
 
-/** Records how far a walk has come. @param after undefined when it has ended */
+/** Records the progress of a full scan. @param after undefined when it has ended */
 export async function recordFullScan(
   { store }: Pick<Context, "store">,
   projectId: string,

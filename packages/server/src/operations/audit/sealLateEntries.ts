@@ -20,7 +20,7 @@ export interface RescanStep {
 }
 
 /**
- * Looks at entries of a log one after another, whatever was sealed around them, and seals those
+ * Reads the entries of a log one after another, whatever was sealed around them, and seals those
  * that are not: they were committed long after the time in their ids, or the clock was set.
  *
  * Called by: the sealing worker.

@@ -7,7 +7,7 @@ import {
   listWaitingNotifications,
   listWaitingOfInstance,
 } from "../../storage/sql/deliveries/notification-listings.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export type { ReviewedDelivery };
 
@@ -15,7 +15,7 @@ export interface DeliveryListing {
   readonly state: "waiting" | "ended";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after?: Place | undefined;
+  readonly after?: Cursor | undefined;
   /** Only those of this one; with `waiting` alone. */
   readonly instanceId: string | undefined;
 }
@@ -23,13 +23,13 @@ export interface DeliveryListing {
 export interface DeliveryPage {
   readonly deliveries: readonly ReviewedDelivery[];
   /** Where it ended; undefined when nothing comes after it. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
 }
 
 /** Sort before and behind every time and identifier, in any collation. */
-const EARLIEST: Place = { at: -1, id: "" };
+const EARLIEST: Cursor = { at: -1, id: "" };
 
-const LATEST: Place = {
+const LATEST: Cursor = {
   at: Number.MAX_SAFE_INTEGER,
   id: "ffffffff-ffff-ffff-ffff-ffffffffffff",
 };
@@ -58,11 +58,11 @@ export async function listDeliveries(
       state === "ended"
         ? deliveries
         : deliveries.filter(({ progress }) => progress.kind !== "ended"),
-    next: shown.length < found.length ? placeOf(shown.at(-1)) : undefined,
+    next: shown.length < found.length ? cursorOf(shown.at(-1)) : undefined,
   };
 }
 
-function placeOf(notification: StoredNotification | undefined): Place | undefined {
+function cursorOf(notification: StoredNotification | undefined): Cursor | undefined {
   if (notification === undefined) return undefined;
   const { id, nextAt, ended } = notification;
   return { at: nextAt ?? ended?.at ?? 0, id };

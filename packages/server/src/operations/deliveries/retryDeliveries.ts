@@ -7,7 +7,7 @@ import { readLaterNotifications } from "../../storage/sql/deliveries/notificatio
 import { retryNotificationNow } from "../../storage/sql/deliveries/notifications.ts";
 import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /** Bounds one transaction; an instance has rarely more waiting. */
@@ -16,7 +16,7 @@ const NOTIFICATIONS_PER_COMMIT_MAX = 500;
 interface Batch {
   readonly count: number;
   /** Where to go on; undefined when nothing is left. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
 }
 
 /**
@@ -37,10 +37,10 @@ export async function retryDeliveries(
   const instance = { projectId: caller.projectId, instanceId };
   if ((await readActiveInstance(store, instance)) === undefined) throw new Problem("not_found");
   let count = 0;
-  let after: Place | undefined;
+  let after: Cursor | undefined;
   do {
-    const place: Place | undefined = after;
-    const batch = await store.transact((tx) => retryNow(tx, context, caller, instance, place));
+    const cursor: Cursor | undefined = after;
+    const batch = await store.transact((tx) => retryNow(tx, context, caller, instance, cursor));
     count += batch.count;
     after = batch.next;
   } while (after !== undefined);
@@ -53,7 +53,7 @@ async function retryNow(
   { random, wake }: Pick<Context, "random" | "wake">,
   { reviewerId }: ReviewerCaller,
   { projectId, instanceId }: InstanceKey,
-  after: Place | undefined,
+  after: Cursor | undefined,
 ): Promise<Batch> {
   // Also when none waits: due deliveries may be paused with their destination.
   tx.onCommit(() => wake.signal({ kind: "retryRequested", projectId, instanceId }));

@@ -2,10 +2,10 @@ import type { Context } from "../../context.ts";
 import type { StoredFreeze } from "../../core/freeze.ts";
 import { awaitCreates, denyCovered, START } from "../../steps/freezes/denyCovered.ts";
 import { listActiveFreezes } from "../../storage/sql/freezes/freezes.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
-/** How far the walk over what a freeze covers has come, by the id of the freeze. */
-export type FreezeProgress = Map<string, Place | "over">;
+/** How far the scan over what a freeze covers has come, by the id of the freeze. */
+export type FreezeProgress = Map<string, Cursor | "over">;
 
 /** Bounds one call; the others come in the next, which is made at once. */
 const FREEZES_PER_CALL_MAX = 50;
@@ -13,7 +13,7 @@ const FREEZES_PER_CALL_MAX = 50;
 /**
  * Denies what is pending under active freezes: what a process left when it died between two
  * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
- * so that none waits for a larger one. Where the walk is over nothing can become pending, and
+ * so that none waits for a larger one. Where the scan is over nothing can become pending, and
  * nothing is looked for again.
  *
  * Called by: the freeze worker.
@@ -29,9 +29,9 @@ export async function enforceFreezes(
   const ids = new Set(freezes.map(({ id }) => id));
   for (const id of progress.keys()) if (!ids.has(id)) progress.delete(id);
   let denied = 0;
-  for (const { freeze, place } of inTurn(freezes, progress).slice(0, FREEZES_PER_CALL_MAX)) {
-    if (place === undefined) await awaitCreates(context, freeze);
-    const page = await denyCovered(context, freeze, place ?? START);
+  for (const { freeze, cursor } of inTurn(freezes, progress).slice(0, FREEZES_PER_CALL_MAX)) {
+    if (cursor === undefined) await awaitCreates(context, freeze);
+    const page = await denyCovered(context, freeze, cursor ?? START);
     denied += page.count;
     // Behind those whose turn is still to come.
     progress.delete(freeze.id);
@@ -43,16 +43,16 @@ export async function enforceFreezes(
 interface Turn {
   readonly freeze: StoredFreeze;
   /** Where to go on; undefined at the beginning. */
-  readonly place: Place | undefined;
+  readonly cursor: Cursor | undefined;
 }
 
-/** Those whose walk is not over: the new ones, then the others in the order of their turns. */
+/** Those whose scan is not over: the new ones, then the others in the order of their turns. */
 function inTurn(freezes: readonly StoredFreeze[], progress: FreezeProgress): Turn[] {
   const byId = new Map(freezes.map((freeze) => [freeze.id, freeze]));
-  const begun = [...progress].flatMap(([id, place]) => {
+  const begun = [...progress].flatMap(([id, cursor]) => {
     const freeze = byId.get(id);
-    return freeze === undefined || place === "over" ? [] : [{ freeze, place }];
+    return freeze === undefined || cursor === "over" ? [] : [{ freeze, cursor }];
   });
   const others = freezes.filter(({ id }) => !progress.has(id));
-  return [...others.map((freeze) => ({ freeze, place: undefined })), ...begun];
+  return [...others.map((freeze) => ({ freeze, cursor: undefined })), ...begun];
 }

@@ -10,7 +10,7 @@ import { type ReviewedFreeze, toReviewedFreeze } from "../../steps/freezes/toRev
 import { EVERY_INSTANCE, insertFreeze, readFreezeOf } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 export interface FreezeOrder {
@@ -51,14 +51,14 @@ export async function freezeCalls(
   const { freeze, isNew } = await ensureFreeze(context, caller, order);
   await awaitCreates(context, freeze);
   let denied = 0;
-  let place: Place | undefined = START;
-  while (place !== undefined && denied < REQUESTS_PER_EXCHANGE_MAX) {
-    const page = await denyCovered(context, freeze, place);
+  let cursor: Cursor | undefined = START;
+  while (cursor !== undefined && denied < REQUESTS_PER_EXCHANGE_MAX) {
+    const page = await denyCovered(context, freeze, cursor);
     denied += page.count;
-    place = page.next;
+    cursor = page.next;
   }
   const reviewed = await toReviewedFreeze(context.store, caller.projectId, freeze);
-  return { ...reviewed, isNew, denied, isComplete: place === undefined };
+  return { ...reviewed, isNew, denied, isComplete: cursor === undefined };
 }
 
 async function ensureFreeze(

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type ReviewedFreeze, toReviewedFreezes } from "../../steps/freezes/toReviewedFreeze.ts";
 import { listActiveFreezesOf, listFreezesLifted } from "../../storage/sql/freezes/freezes.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export type { ReviewedFreeze };
 
@@ -10,13 +10,13 @@ export interface FreezeListing {
   readonly state: "in_force" | "lifted";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after?: Place | undefined;
+  readonly after?: Cursor | undefined;
 }
 
 export interface FreezePage {
   readonly freezes: readonly ReviewedFreeze[];
   /** Where it ended; undefined when nothing comes after it. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
 }
 
 /** Sorts behind every identifier, in any collation. */

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type ReviewedGrant, toReviewedGrants } from "../../steps/grants/toReviewedGrant.ts";
 import { listActiveOfInstance, listGrantsBefore } from "../../storage/sql/grants/grants.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export type { ReviewedGrant };
 
@@ -10,7 +10,7 @@ export interface GrantListing {
   readonly state: "active" | "ended";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after?: Place | undefined;
+  readonly after?: Cursor | undefined;
   /** Only those of this one; with `active` alone. */
   readonly instanceId: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface GrantListing {
 export interface GrantPage {
   readonly grants: readonly ReviewedGrant[];
   /** Where it ended; undefined when nothing comes after it. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
 }
 
 /** Sorts behind every identifier, in any collation. */

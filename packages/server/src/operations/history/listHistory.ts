@@ -3,22 +3,22 @@ import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type EndedRequests, fitting, readEnded } from "../../steps/history/readEnded.ts";
 import { FIRST_ID, LAST_ID, newestOf, scanHistory } from "../../steps/history/scanHistory.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export interface HistoryListing {
   readonly filter: RequestFilter;
   readonly limit: number;
-  /** Older than this place. */
-  readonly after: Place | undefined;
-  /** Newer than this place; not together with `after`. */
-  readonly before: Place | undefined;
+  /** Older than this cursor. */
+  readonly after: Cursor | undefined;
+  /** Newer than this cursor; not together with `after`. */
+  readonly before: Cursor | undefined;
 }
 
 export interface HistoryPage extends EndedRequests {
   /** Where older ones follow; undefined when there are none. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
   /** Where newer ones follow; undefined when there were none. */
-  readonly previous: Place | undefined;
+  readonly previous: Cursor | undefined;
   /** Epoch ms of the oldest decision that was looked at; undefined when none was. */
   readonly scannedBackTo: number | undefined;
 }
@@ -47,7 +47,7 @@ export async function listHistory(
   const scan = { projectId, filter, direction, from, signal } as const;
   const found: EndedOutline[] = [];
   let scanned = 0;
-  let [last, isEnd]: [Place | undefined, boolean] = [undefined, false];
+  let [last, isEnd]: [Cursor | undefined, boolean] = [undefined, false];
   // One more than asked for tells whether there is a next page.
   for await (const stretch of scanHistory(store, scan, limit + 1)) {
     found.push(...stretch.found);
@@ -59,24 +59,24 @@ export async function listHistory(
   const shown = found.slice(0, Math.min(limit, fitting(found, PAGE_BYTES_MAX)));
   const behind = shown.length < found.length ? shown.at(-1) : isEnd ? undefined : last;
   const newestFirst = direction === "older" ? shown : shown.toReversed();
-  const places = placesOf(direction, { from, first: shown[0], behind, isCursor: Boolean(after) });
+  const cursors = cursorsOf(direction, { from, first: shown[0], behind, isCursor: Boolean(after) });
   const read = await readEnded(store, projectId, newestFirst);
   const scannedBackTo = direction === "older" ? (behind ?? last)?.at : newestFirst.at(-1)?.at;
-  return { ...read, ...places, scannedBackTo };
+  return { ...read, ...cursors, scannedBackTo };
 }
 
 interface Ends {
-  readonly from: Place;
-  /** Of the page, in the direction of the walk. */
-  readonly first: Place | undefined;
-  /** Where the walk goes on. */
-  readonly behind: Place | undefined;
-  /** Whether the walk began at a page before. */
+  readonly from: Cursor;
+  /** Of the page, in the direction of the scan. */
+  readonly first: Cursor | undefined;
+  /** Where the scan goes on. */
+  readonly behind: Cursor | undefined;
+  /** Whether the scan began at a page before. */
   readonly isCursor: boolean;
 }
 
-/** On an empty page, the way back leads to where the walk came from, that one included. */
-function placesOf(
+/** On an empty page, the way back leads to where the scan came from, that one included. */
+function cursorsOf(
   direction: "older" | "newer",
   { from, first, behind, isCursor }: Ends,
 ): Pick<HistoryPage, "next" | "previous"> {

@@ -13,7 +13,7 @@ import {
   type ProposalOutline,
   readProposal,
 } from "../../storage/sql/policy/policy-proposals.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export type { ProposalOutline, ReviewedProposal };
 
@@ -21,13 +21,13 @@ export interface ProposalListing {
   readonly state: "open" | "closed";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after?: Place | undefined;
+  readonly after?: Cursor | undefined;
 }
 
 export interface ProposalPage {
   readonly proposals: readonly ReviewedProposal<ProposalOutline>[];
   /** Where it ended; undefined when nothing comes after it. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
 }
 
 /** Sorts behind every identifier, in any collation. */

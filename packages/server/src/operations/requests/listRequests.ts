@@ -2,10 +2,10 @@ import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type ReviewedRequest, reviewRequests } from "../../steps/requests/reviewRequests.ts";
 import {
+  type Cursor,
   listDecided,
   listPending,
   type Outline,
-  type Place,
   readRequests,
 } from "../../storage/sql/requests/requests.ts";
 
@@ -13,7 +13,7 @@ export interface Listing {
   readonly state: "pending" | "decided";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after?: Place | undefined;
+  readonly after?: Cursor | undefined;
 }
 
 export interface Page {
@@ -21,7 +21,7 @@ export interface Page {
   /** Ids of those of the page that are damaged, and that nobody can read or decide. */
   readonly damaged: readonly string[];
   /** Where it ended; undefined when nothing comes after it. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
 }
 
 /**
@@ -55,13 +55,13 @@ export async function listRequests(
 /** Sorts behind every other identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-const NEWEST: Place = { at: Number.MAX_SAFE_INTEGER, id: LAST_ID };
+const NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, id: LAST_ID };
 
 /**
  * Where a page of pending requests begins. Those whose window has passed are left out: the
  * expiry worker is about to end them, and nobody can decide them any more.
  */
-function undecided(now: number, after: Place | undefined): Place {
+function undecided(now: number, after: Cursor | undefined): Cursor {
   return after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
 }
 

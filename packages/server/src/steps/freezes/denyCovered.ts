@@ -9,11 +9,11 @@ import {
   readInstanceIds,
 } from "../../storage/sql/freezes/frozen-requests.ts";
 import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 import { lockReadable } from "../requests/lockReadable.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
 
-/** Bounds one page of the walk. */
+/** Bounds one page of the scan. */
 const REQUESTS_PER_PAGE = 200;
 
 /** Bounds one transaction; those of a page run beside each other. */
@@ -21,26 +21,26 @@ const REQUESTS_PER_COMMIT_MAX = 50;
 
 const INSTANCES_PER_COMMIT_MAX = 1_000;
 
-/** Where the walk over what a freeze covers begins. */
-export const START: Place = { at: -1, id: "" };
+/** Where the scan over what a freeze covers begins. */
+export const START: Cursor = { at: -1, id: "" };
 
 export interface Denied {
   readonly count: number;
-  /** Where to go on; undefined when the walk is over. */
-  readonly next: Place | undefined;
+  /** Where to go on; undefined when the scan is over. */
+  readonly next: Cursor | undefined;
 }
 
 /**
  * Denies one page of the pending requests that a freeze covers; those whose deadline has passed
  * unnoticed end as expired. Once the freeze is lifted it denies nothing more.
  *
- * Called by: freezeCalls and enforceFreezes, after {@link awaitCreates}. At the end of a walk
+ * Called by: freezeCalls and enforceFreezes, after {@link awaitCreates}. At the end of a scan
  * nothing is pending that was not denied, and nothing can become so.
  */
 export async function denyCovered(
   context: Context,
   freeze: StoredFreeze,
-  after: Place,
+  after: Cursor,
 ): Promise<Denied> {
   const covered = await readCovered(context.store, freeze, after, REQUESTS_PER_PAGE);
   const last = covered.at(-1);

@@ -6,7 +6,7 @@ import {
   type RequestFilter,
 } from "../../core/request-filter.ts";
 import { listEndedAfter, listEndedBefore } from "../../storage/sql/requests/ended-requests.ts";
-import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Cursor } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /** Sort before and behind every other identifier, in any collation. */
@@ -18,12 +18,12 @@ export interface Stretch {
   readonly found: readonly EndedOutline[];
   readonly scanned: number;
   /** The last one that was looked at. */
-  readonly last: Place | undefined;
+  readonly last: Cursor | undefined;
   /** Whether there is nothing behind it. */
   readonly isEnd: boolean;
 }
 
-/** One step of a walk: others are served in between. */
+/** One step of a scan: others are served in between. */
 const ROWS_PER_STEP = 500;
 
 export interface HistoryScan {
@@ -31,20 +31,20 @@ export interface HistoryScan {
   readonly filter: RequestFilter;
   readonly direction: "older" | "newer";
   /** Begins behind it. */
-  readonly from: Place;
+  readonly from: Cursor;
   /** Aborted when nobody waits for it any more. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where a walk through all that the filter could be about begins. */
-export function newestOf({ until }: Pick<RequestFilter, "until">): Place {
+/** Where a scan through all that the filter could be about begins. */
+export function newestOf({ until }: Pick<RequestFilter, "until">): Cursor {
   return until === undefined
     ? { at: Number.MAX_SAFE_INTEGER, id: LAST_ID }
     : { at: until, id: FIRST_ID };
 }
 
 /**
- * Walks through ended requests by the time of their decision, and yields what passes the filter,
+ * Scans ended requests by the time of their decision, and yields what passes the filter,
  * step by step. It reads no contents.
  *
  * @param wanted at most so many rows are of use to whoever asked, where it is known
@@ -60,24 +60,24 @@ export async function* scanHistory(
   const isWithin = ({ at }: EndedOutline) => {
     return direction === "older" ? at >= (since ?? 0) : until === undefined || at < until;
   };
-  let place = startOf({ filter, direction, from });
+  let cursor = startOf({ filter, direction, from });
   for (;;) {
     const list = direction === "older" ? listEndedBefore : listEndedAfter;
-    const step = await list(reader, projectId, place, rows);
+    const step = await list(reader, projectId, cursor, rows);
     const within = step.filter(isWithin);
     const isEnd = step.length < rows || within.length < step.length;
     const last = within.at(-1);
     const found = within.filter((outline) => passes(filter, outline));
     yield { found, scanned: within.length, last, isEnd };
     if (isEnd || last === undefined) return;
-    place = last;
+    cursor = last;
     await nextTurn();
     signal?.throwIfAborted();
   }
 }
 
 /** A cursor can stand outside of the times of the filter. */
-function startOf({ filter, direction, from }: Omit<HistoryScan, "projectId" | "signal">): Place {
+function startOf({ filter, direction, from }: Omit<HistoryScan, "projectId" | "signal">): Cursor {
   if (direction === "older") {
     const newest = newestOf(filter);
     return newest.at < from.at ? newest : from;

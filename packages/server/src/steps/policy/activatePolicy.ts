@@ -105,8 +105,8 @@ export async function examineDraft(
 export function invalidPolicy(findings: readonly Finding[]): Problem {
   const { line = 1, column = 1, path = "", message = "" } = findings[0] ?? {};
   const count = findings.length === 1 ? "a fault" : `${findings.length} faults, the first`;
-  const place = `line ${line}, column ${column}${path === "" ? "" : ` (${path})`}`;
-  const text = `The policy has ${count} at ${place}: ${message.replace(/\.$/, "")}.`;
+  const position = `line ${line}, column ${column}${path === "" ? "" : ` (${path})`}`;
+  const text = `The policy has ${count} at ${position}: ${message.replace(/\.$/, "")}.`;
   return new Problem("policy_invalid", text, { param: "source", findings });
 }
 

@@ -103,9 +103,9 @@ export async function readLiveScopes(
   now: number,
 ): Promise<Pick<StoredCredential, "holderId" | "scopes">[]> {
   if (holderIds.length === 0) return [];
-  const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = holderIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select holder_id, scopes from credential where holder_id in (${places})
+    `select holder_id, scopes from credential where holder_id in (${params})
        and revoked_at is null and (expires_at is null or expires_at > $1)`,
     [now, ...holderIds],
   );
@@ -119,9 +119,9 @@ export async function readLiveCredentials(
   now: number,
 ): Promise<StoredCredential[]> {
   if (holderIds.length === 0) return [];
-  const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = holderIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select ${COLUMNS} from credential where holder_id in (${places})
+    `select ${COLUMNS} from credential where holder_id in (${params})
        and revoked_at is null and (expires_at is null or expires_at > $1)
      order by created_at, id`,
     [now, ...holderIds],

@@ -195,8 +195,8 @@ export async function readReviewers(
   ids: readonly string[],
 ): Promise<StoredReviewer[]> {
   if (ids.length === 0) return [];
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${places})`;
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${params})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
   return rows.flatMap((row) => toReviewer(row) ?? []);
 }
@@ -207,8 +207,8 @@ export async function readEnabledPersons(
   personIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (personIds.length === 0) return new Set();
-  const places = personIds.map((_, i) => `$${i + 1}`).join(", ");
-  const sql = `select id from person where disabled_at is null and id in (${places})`;
+  const params = personIds.map((_, i) => `$${i + 1}`).join(", ");
+  const sql = `select id from person where disabled_at is null and id in (${params})`;
   return new Set((await reader.all(sql, personIds)).map((row) => String(row.id)));
 }
 

@@ -13,8 +13,8 @@ export async function lockReviewers(
   projectId: string,
   ids: readonly string[],
 ): Promise<void> {
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select id from reviewer where project_id = $1 and id in (${places}) order by id`;
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select id from reviewer where project_id = $1 and id in (${params}) order by id`;
   await tx.lock("share", sql, [projectId, ...ids]);
 }
 
@@ -24,13 +24,13 @@ export async function lockTokens(
   projectId: string,
   holderIds: readonly string[],
 ): Promise<void> {
-  const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = holderIds.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select id from credential
-    where project_id = $1 and holder_id in (${places}) and revoked_at is null order by id`;
+    where project_id = $1 and holder_id in (${params}) and revoked_at is null order by id`;
   await tx.lock("share", sql, [projectId, ...holderIds]);
 }
 
 export async function lockPersons(tx: Transaction, ids: readonly string[]): Promise<void> {
-  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
-  await tx.lock("share", `select id from person where id in (${places}) order by id`, ids);
+  const params = ids.map((_, i) => `$${i + 1}`).join(", ");
+  await tx.lock("share", `select id from person where id in (${params}) order by id`, ids);
 }

@@ -21,7 +21,7 @@ export interface StoredLog {
   readonly sealedAt: number;
 }
 
-/** A look over the whole log that is under way. */
+/** A full scan of a log that is under way. */
 export interface FullScan {
   /** The id up to which it has come. */
   readonly after: string;
@@ -111,9 +111,9 @@ export async function readUnsealedLogs(
 }
 
 export interface RescanBounds {
-  /** A look that was begun before this is followed by another. */
+  /** After a rescan that started before this, another one is due. */
   readonly begunBefore: number;
-  /** A look that was begun before this and has not ended has lost whoever made it. */
+  /** A rescan that started before this and has not ended is repeated: its process has died. */
   readonly lostBefore: number;
   readonly now: number;
 }
@@ -122,7 +122,7 @@ const RESCAN_IS_DUE = `(rescan_started_at <= $1
   or (rescan_started_at <= $2 and rescanned_at < rescan_started_at)
   or rescan_started_at > $3)`;
 
-/** Logs that are to be looked over for late entries; also those of a clock that was set back. */
+/** Logs that are due for a rescan for late entries; also those of a clock that was set back. */
 export async function readLogsDueForRescan(
   reader: Reader,
   { begunBefore, lostBefore, now }: RescanBounds,
@@ -133,8 +133,8 @@ export async function readLogsDueForRescan(
 }
 
 /**
- * @returns when the last look that has ended was begun, epoch ms; undefined when somebody else has
- *   taken this one on
+ * @returns when the last rescan that ended had started, epoch ms; undefined when another replica
+ *   has claimed this one
  */
 export async function claimRescan(
   tx: Transaction,
@@ -149,7 +149,7 @@ export async function claimRescan(
   return row === undefined ? undefined : Number(row.rescanned_at);
 }
 
-/** Records that a look has ended, unless it was taken for lost and is made again. */
+/** Records that a rescan ended, unless another replica is repeating it. */
 export async function endRescan(
   tx: Transaction,
   projectId: string,
@@ -161,14 +161,14 @@ export async function endRescan(
 }
 
 export interface FullScanBounds {
-  /** A walk that ended before this is followed by another. */
+  /** After a full scan that ended before this, another one is due. */
   readonly endedBefore: number;
-  /** A walk that was last at work before this has lost whoever made it. */
+  /** A full scan without progress since then is resumed: its process has died. */
   readonly lostBefore: number;
   readonly now: number;
 }
 
-/** @returns where to begin or go on; undefined while there is no need, or somebody is at it */
+/** @returns where to start or resume; undefined when none is due or another replica runs it */
 export async function claimFullScan(
   tx: Transaction,
   projectId: string,
@@ -184,7 +184,7 @@ export async function claimFullScan(
   return { after };
 }
 
-/** Sorts before every id, and says that the walk is under way. */
+/** Sorts before every id, and marks a full scan as running. */
 const BEGUN = "0";
 
 /** @param after how far it has come; empty when it has ended */

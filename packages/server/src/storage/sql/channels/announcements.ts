@@ -25,14 +25,14 @@ export async function insertAnnouncements(
   tx: Transaction,
   announcements: readonly NewAnnouncement[],
 ): Promise<void> {
-  const places = announcements.map((_, i) => {
+  const params = announcements.map((_, i) => {
     const numbers = Array.from({ length: 8 }, (_, j) => `$${8 * i + j + 1}`);
     return `(${numbers.join(", ")})`;
   });
   await tx.run(
     `insert into announcement (project_id, id, request_id, channel_id, occasion, created_at,
        deadline_at, next_at)
-     values ${places.join(", ")}`,
+     values ${params.join(", ")}`,
     announcements.flatMap((one) => [
       one.projectId,
       one.id,
@@ -86,7 +86,7 @@ export async function readDueAnnouncements(
 
 export type AnnouncementEnd = "sent" | "resolved" | "window" | "removal";
 
-/** Of one statement, which always has as many places, so that it is one to prepare. */
+/** Of one statement, which always has as many parameters, so that it is one to prepare. */
 const IDS_MAX = 100;
 
 /** Ends those that have not ended. */
@@ -97,12 +97,12 @@ export async function endAnnouncements(
   by: AnnouncementEnd,
   at: number,
 ): Promise<void> {
-  const places = Array.from({ length: IDS_MAX }, (_, i) => `$${i + 4}`).join(", ");
+  const params = Array.from({ length: IDS_MAX }, (_, i) => `$${i + 4}`).join(", ");
   for (let from = 0; from < ids.length; from += IDS_MAX) {
     const some = Array.from({ length: IDS_MAX }, (_, i) => ids[from + i] ?? null);
     await tx.run(
       `update announcement set next_at = null, ended_at = $2, ended_by = $3
-       where project_id = $1 and next_at is not null and id in (${places})`,
+       where project_id = $1 and next_at is not null and id in (${params})`,
       [projectId, at, by, ...some],
     );
   }

@@ -14,8 +14,8 @@ export async function countWaitingNotifications(reader: Reader): Promise<number>
   return Number(row?.waiting ?? 0);
 }
 
-/** A place in a listing: the time it is sorted by, and the id. */
-interface Place {
+/** A position in a listing: the time it is sorted by, and the id. */
+interface Cursor {
   readonly at: number;
   readonly id: string;
 }
@@ -24,7 +24,7 @@ interface Place {
 export async function listWaitingNotifications(
   reader: Reader,
   projectId: string,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<StoredNotification[]> {
   const rows = await reader.all(
@@ -40,7 +40,7 @@ export async function listWaitingNotifications(
 export async function listWaitingOfInstance(
   reader: Reader,
   { projectId, instanceId }: InstanceKey,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<StoredNotification[]> {
   const rows = await reader.all(
@@ -57,7 +57,7 @@ export async function listWaitingOfInstance(
 export async function listEndedNotifications(
   reader: Reader,
   projectId: string,
-  before: Place,
+  before: Cursor,
   limit: number,
 ): Promise<StoredNotification[]> {
   const rows = await reader.all(
@@ -100,12 +100,12 @@ export async function readNotifiedInstances(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, NotifiedInstance>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
     `select instance.id, instance.name, instance.delivery_epoch, instance.deleted_at, receiver.url
      from instance left join receiver
        on receiver.project_id = instance.project_id and receiver.instance_id = instance.id
-     where instance.project_id = $1 and instance.id in (${places})`,
+     where instance.project_id = $1 and instance.id in (${params})`,
     [projectId, ...ids],
   );
   return new Map(rows.map((row) => [row.id as string, toNotifiedInstance(row)]));
@@ -128,10 +128,10 @@ function toNotifiedInstance(row: Row): NotifiedInstance {
 export async function readLaterNotifications(
   reader: Reader,
   { projectId, instanceId }: InstanceKey,
-  after: Place,
+  after: Cursor,
   now: number,
   limit: number,
-): Promise<Place[]> {
+): Promise<Cursor[]> {
   const rows = await reader.all(
     `select id, next_at from notification
      where project_id = $1 and instance_id = $2 and next_at is not null

@@ -1,25 +1,25 @@
 /**
- * Rows of the tables `request` and `instance` that a freeze covers, walked page by page.
+ * Rows of the tables `request` and `instance` that a freeze covers, scanned page by page.
  */
 
 import type { StoredFreeze } from "../../../core/freeze.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 import type { InstanceRequestKey } from "../requests/pending-requests.ts";
-import type { Place } from "../requests/requests.ts";
+import type { Cursor } from "../requests/requests.ts";
 import { EVERY_INSTANCE } from "./freezes.ts";
 
 export type FreezeCover = Pick<StoredFreeze, "projectId" | "instanceId">;
 
-/** A pending request, and where it stands in the order of the walk. */
+/** A pending request, and where it stands in the order of the scan. */
 export interface Covered extends InstanceRequestKey {
   readonly deadlineAt: number;
 }
 
-/** Pending requests behind a place that a freeze covers, those that end first at the front. */
+/** Pending requests after a cursor that a freeze covers, those that end first at the front. */
 export async function readCovered(
   reader: Reader,
   cover: FreezeCover,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<Covered[]> {
   if (cover.projectId === "") return readPendingOfAll(reader, after, limit);
@@ -29,7 +29,7 @@ export async function readCovered(
   return readPendingOfInstance(reader, cover, after, limit);
 }
 
-async function readPendingOfAll(reader: Reader, after: Place, limit: number): Promise<Covered[]> {
+async function readPendingOfAll(reader: Reader, after: Cursor, limit: number): Promise<Covered[]> {
   const rows = await reader.all(
     `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and (deadline_at, id) > ($1, $2)
@@ -42,7 +42,7 @@ async function readPendingOfAll(reader: Reader, after: Place, limit: number): Pr
 async function readPendingOfProject(
   reader: Reader,
   projectId: string,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<Covered[]> {
   const rows = await reader.all(
@@ -58,7 +58,7 @@ async function readPendingOfProject(
 async function readPendingOfInstance(
   reader: Reader,
   { projectId, instanceId }: FreezeCover,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<Covered[]> {
   const rows = await reader.all(

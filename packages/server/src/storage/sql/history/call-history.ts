@@ -48,7 +48,7 @@ export async function countCalls(
 ): Promise<readonly (number | null)[]> {
   const earliest = Math.min(...spans.map(({ since }) => since));
   const values: SqlValue[] = [projectId, instanceId, earliest];
-  const place = (value: SqlValue): string => `$${values.push(value)}`;
+  const bind = (value: SqlValue): string => `$${values.push(value)}`;
   let calls = OF_INSTANCE;
   if (tool !== undefined) {
     values.push(beginning(tool));
@@ -56,14 +56,14 @@ export async function countCalls(
     calls = isWhole(tool) ? OF_TOOL : OF_LONG_TOOL;
   }
   if (asOf !== undefined) {
-    const then = place(asOf);
+    const then = bind(asOf);
     calls = calls.replace("status as", `case when decided_at <= ${then} then status end as`);
     calls += ` and created_at < ${then}`;
   }
-  const limit = place(callsMax + 1);
+  const limit = bind(callsMax + 1);
   const sums = spans.map(({ since, status }, index) => {
-    const ended = status === undefined ? "" : ` and ended = ${place(status)}`;
-    return `sum(case when made > ${place(since)}${ended} then 1 else 0 end) as span_${index}`;
+    const ended = status === undefined ? "" : ` and ended = ${bind(status)}`;
+    return `sum(case when made > ${bind(since)}${ended} then 1 else 0 end) as span_${index}`;
   });
   const row = await reader.get(
     ["select", ["count(*) as looked_at", "min(made) as oldest", ...sums].join(", ")]

@@ -44,10 +44,10 @@ export async function readReceiversOf(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, { readonly url: string; readonly verifiedAt: number }>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
     `select instance_id, url, verified_at from receiver
-     where project_id = $1 and instance_id in (${places})`,
+     where project_id = $1 and instance_id in (${params})`,
     [projectId, ...ids],
   );
   return new Map(

@@ -48,9 +48,9 @@ export async function readProposedAssignments(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, ProposedAssignment>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${COLUMNS} from instance
-    where project_id = $1 and id in (${places}) and proposed_at is not null`;
+    where project_id = $1 and id in (${params}) and proposed_at is not null`;
   const rows = await reader.all(sql, [projectId, ...ids]);
   return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
 }

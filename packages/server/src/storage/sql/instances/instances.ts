@@ -56,9 +56,9 @@ export async function readInstances(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, StoredInstance>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${COLUMNS} from instance
-    where project_id = $1 and id in (${places})`;
+    where project_id = $1 and id in (${params})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
   return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
 }

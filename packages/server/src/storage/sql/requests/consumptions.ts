@@ -52,9 +52,9 @@ export async function readConsumptions(
   requestIds: readonly string[],
 ): Promise<ReadonlyMap<string, StoredConsumption>> {
   if (requestIds.length === 0) return new Map();
-  const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select ${COLUMNS} from consumption where project_id = $1 and request_id in (${places})`,
+    `select ${COLUMNS} from consumption where project_id = $1 and request_id in (${params})`,
     [projectId, ...requestIds],
   );
   return new Map(rows.map((row) => [row.request_id as string, fromRow(row)]));

@@ -87,9 +87,9 @@ export async function readDelayedVerdicts(
   requestIds: readonly string[],
 ): Promise<DelayedVerdict[]> {
   if (requestIds.length === 0) return [];
-  const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select ${COLUMNS} from delayed_verdict where project_id = $1 and request_id in (${places})`,
+    `select ${COLUMNS} from delayed_verdict where project_id = $1 and request_id in (${params})`,
     [projectId, ...requestIds],
   );
   return rows.map(fromRow);

@@ -7,16 +7,16 @@ import type { TerminalStatus } from "@countersign/protocol";
 import type { StoredDecision } from "../../../core/request.ts";
 import type { EndedOutline } from "../../../core/request-filter.ts";
 import type { Reader, Row } from "../../store.ts";
-import { BYTES, type Place } from "./requests.ts";
+import { BYTES, type Cursor } from "./requests.ts";
 
 const OUTLINE = `id, instance_id, tool, server, created_at, status, decided_by, decided_at,
   ${BYTES} as bytes`;
 
-/** Those decided before a place, the newest decision first. */
+/** Those decided before a cursor, the newest decision first. */
 export async function listEndedBefore(
   reader: Reader,
   projectId: string,
-  before: Place,
+  before: Cursor,
   limit: number,
 ): Promise<EndedOutline[]> {
   const rows = await reader.all(
@@ -28,11 +28,11 @@ export async function listEndedBefore(
   return rows.map(toOutline);
 }
 
-/** Those decided behind a place, the oldest decision first. */
+/** Those decided after a cursor, the oldest decision first. */
 export async function listEndedAfter(
   reader: Reader,
   projectId: string,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<EndedOutline[]> {
   const rows = await reader.all(

@@ -34,10 +34,10 @@ export async function readFailedConfirmations(
   requestIds: readonly string[],
 ): Promise<Pick<FailedConfirmations, "requestId" | "reviewerId" | "attempts">[]> {
   if (requestIds.length === 0) return [];
-  const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
     `select request_id, reviewer_id, attempts from failed_confirmation
-     where project_id = $1 and request_id in (${places})`,
+     where project_id = $1 and request_id in (${params})`,
     [projectId, ...requestIds],
   );
   return rows.map((row) => ({

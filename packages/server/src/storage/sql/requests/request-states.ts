@@ -46,11 +46,11 @@ export async function readRequestStates(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RequestState>> {
   if (ids.length === 0) return new Map();
-  // Always as many places, so that it is one statement to prepare.
-  const places = Array.from({ length: REQUEST_STATES_MAX }, (_, i) => `$${i + 2}`).join(", ");
+  // Always as many parameters, so that it is one statement to prepare.
+  const params = Array.from({ length: REQUEST_STATES_MAX }, (_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
     `select id, status, decided_at, decided_by from request
-     where project_id = $1 and id in (${places})`,
+     where project_id = $1 and id in (${params})`,
     [projectId, ...Array.from({ length: REQUEST_STATES_MAX }, (_, i) => ids[i] ?? null)],
   );
   return new Map(

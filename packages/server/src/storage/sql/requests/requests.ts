@@ -124,14 +124,14 @@ export async function readRequest(
   return toRequest(reader, await reader.get(SELECT, [projectId, id]));
 }
 
-/** A place in the order of a listing: the time it is sorted by, and the id. */
-export interface Place {
+/** A position in a listing: the time it is sorted by, and the id. */
+export interface Cursor {
   readonly at: number;
   readonly id: string;
 }
 
 /** A listed request without its contents. */
-export interface Outline extends Place {
+export interface Outline extends Cursor {
   /** Length of what it holds. */
   readonly bytes: number;
 }
@@ -141,11 +141,11 @@ export const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 
   + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)
   + coalesce(octet_length(policy), 0) + coalesce(octet_length(server), 0)`;
 
-/** Pending requests behind a place, those that end first at the front. */
+/** Pending requests after a cursor, those that end first at the front. */
 export async function listPending(
   reader: Reader,
   projectId: string,
-  after: Place,
+  after: Cursor,
   limit: number,
 ): Promise<Outline[]> {
   const rows = await reader.all(
@@ -158,11 +158,11 @@ export async function listPending(
   return rows.map(toOutline);
 }
 
-/** Decided requests behind a place, the newest decision first. */
+/** Decided requests after a cursor, the newest decision first. */
 export async function listDecided(
   reader: Reader,
   projectId: string,
-  before: Place,
+  before: Cursor,
   limit: number,
 ): Promise<Outline[]> {
   const rows = await reader.all(
@@ -190,8 +190,8 @@ export async function readRequests(
   ids: readonly string[],
 ): Promise<ReadRequests> {
   if (ids.length === 0) return { requests: [], damaged: [] };
-  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and id in (${places})`;
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and id in (${params})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
   const byId = new Map(rows.map((row) => [row.id, readSound(reader, row)]));
   return {
@@ -205,14 +205,14 @@ export const RESOLVED_IDS_MAX = 200;
 
 /** @returns ids of those of these requests, of any projects, that have ended */
 export async function readResolvedIds(reader: Reader, keys: readonly RowKey[]): Promise<string[]> {
-  // Always as many places, so that it is one statement to prepare.
-  const places = Array.from(
+  // Always as many parameters, so that it is one statement to prepare.
+  const params = Array.from(
     { length: RESOLVED_IDS_MAX },
     (_, i) => `($${2 * i + 1}, $${2 * i + 2})`,
   );
-  const values = places.flatMap((_, i) => [keys[i]?.projectId ?? null, keys[i]?.id ?? null]);
+  const values = params.flatMap((_, i) => [keys[i]?.projectId ?? null, keys[i]?.id ?? null]);
   const rows = await reader.all(
-    `select request.id from (values ${places.join(", ")}) as awaited
+    `select request.id from (values ${params.join(", ")}) as awaited
      join request on request.project_id = awaited.column1 and request.id = awaited.column2
      where request.status <> 'pending'`,
     values,

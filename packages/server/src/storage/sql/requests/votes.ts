@@ -63,11 +63,11 @@ export async function readVotes(
   requestIds: readonly string[],
 ): Promise<StoredVote[]> {
   if (requestIds.length === 0) return [];
-  const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
+  const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
     `select project_id, request_id, reviewer_id, note, validity_ms, voted_at, for_groups, proof
      from vote
-     where project_id = $1 and request_id in (${places}) order by voted_at, reviewer_id`,
+     where project_id = $1 and request_id in (${params}) order by voted_at, reviewer_id`,
     [projectId, ...requestIds],
   );
   return rows.map(fromRow);

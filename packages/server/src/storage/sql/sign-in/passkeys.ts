@@ -65,8 +65,8 @@ export async function readPasskeys(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, StoredPasskey>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
-  const rows = await reader.all(`select ${COLUMNS} from passkey where id in (${places})`, ids);
+  const params = ids.map((_, i) => `$${i + 1}`).join(", ");
+  const rows = await reader.all(`select ${COLUMNS} from passkey where id in (${params})`, ids);
   return new Map(
     rows.flatMap((row) => toPasskey(row) ?? []).map((passkey) => [passkey.id, passkey]),
   );
