@@ -371,7 +371,7 @@ test("[ours.policy.simulate.responsive] one project has one simulation at a time
   assert.equal(held.status, 200);
   const refused = await start(editor);
   assert.deepEqual([refused.status, refused.json.error.code], [429, "rate_limited"]);
-  assert.match(refused.json.error.message, /^A simulation of this project is running/);
+  assert.match(refused.json.error.message, /^Another simulation of this project is running/);
   assert.equal(refused.headers.get("retry-after"), "5");
   const other = await startHeld(scene, second, source);
   const full = await start(third);
