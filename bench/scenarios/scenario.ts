@@ -1,3 +1,5 @@
+/** What a benchmark scenario consists of. */
+
 import type { Outcome } from "../load-generator.ts";
 import type { Subject, SubjectOptions } from "../subject.ts";
 

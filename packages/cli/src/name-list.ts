@@ -1,3 +1,5 @@
+/** Reads options that hold a list of names. */
+
 import { usageError } from "@countersign/command-line";
 import { isGroupName } from "@countersign/server/core/groups";
 import type { SettingsLine } from "./settings-line.ts";

@@ -1,3 +1,5 @@
+/** A command of a program: its usage, help and options, and the function that runs it. */
+
 import type { CommandLine, CommandOptions } from "./command-line.ts";
 import type { ExitCode } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,3 +1,5 @@
+/** The time of this machine, and pauses that can be aborted. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Epoch ms of this machine, for what compares with another one's clock, and for reports. */

@@ -1,3 +1,5 @@
+/** The errors with which a scenario of the kit ends. */
+
 import type { RequirementId } from "./contract/index.ts";
 
 /** The provider broke a rule. The message says what was done and what came back, no secret. */

@@ -1,3 +1,5 @@
+/** Checks that only reviewers, or a rule of policy, approve a request. */
+
 import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Facts, Promised } from "../facts.ts";
 import { APPROVED_TOOL } from "../policies.ts";

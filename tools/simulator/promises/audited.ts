@@ -1,3 +1,5 @@
+/** Checks that every transition has an audit entry in its transaction. */
+
 import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Promised } from "../facts.ts";
 import type { Change } from "../snapshot.ts";

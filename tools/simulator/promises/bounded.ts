@@ -1,3 +1,5 @@
+/** Checks that the work in progress is bounded. */
+
 import type { Promised } from "../facts.ts";
 
 export const BOUNDED: Promised = {

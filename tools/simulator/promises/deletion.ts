@@ -1,3 +1,5 @@
+/** Checks that a deleted instance has no credential, decision or attempt. */
+
 import type { Facts, Promised } from "../facts.ts";
 import type { Change } from "../snapshot.ts";
 

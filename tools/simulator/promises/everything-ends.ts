@@ -1,3 +1,5 @@
+/** Checks that every request ends and every call is answered once failures stop. */
+
 import type { Promised } from "../facts.ts";
 
 export const EVERYTHING_ENDS: Promised = {

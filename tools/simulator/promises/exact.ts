@@ -1,3 +1,5 @@
+/** Checks that arguments are returned byte for byte. */
+
 import type { Promised } from "../facts.ts";
 import { requestIn } from "./final.ts";
 

@@ -1,3 +1,5 @@
+/** Checks that approvals are made before the deadline, and expiries after it. */
+
 import type { Promised } from "../facts.ts";
 
 export const IN_TIME: Promised = {

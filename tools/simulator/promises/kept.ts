@@ -1,3 +1,5 @@
+/** Checks that acknowledged writes are kept for the promised time. */
+
 import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Promised } from "../facts.ts";
 import { requestIn } from "./final.ts";

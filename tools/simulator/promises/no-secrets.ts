@@ -1,3 +1,5 @@
+/** Checks that no secret is in logs, errors or reads. */
+
 import type { Promised } from "../facts.ts";
 
 const SECRET = /cs_(?:inst|prov|rev)_[A-Za-z0-9]{40,}|whsec_[A-Za-z0-9+/=]{40,}/;

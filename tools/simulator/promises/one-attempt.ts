@@ -1,3 +1,5 @@
+/** Checks that at most one attempt of an event is outstanding. */
+
 import type { Promised } from "../facts.ts";
 
 /** How long an attempt may take, ms: then it is over, whatever a stopped process holds open. */

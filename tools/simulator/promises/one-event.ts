@@ -1,3 +1,5 @@
+/** Checks that a request with a receiver has exactly one event. */
+
 import { formatTimestamp } from "@countersign/protocol";
 import type { Promised } from "../facts.ts";
 

@@ -1,3 +1,5 @@
+/** Checks that a key and an input create one object. */
+
 import type { Facts, Promised } from "../facts.ts";
 
 export const ONE_OBJECT: Promised = {

@@ -1,3 +1,5 @@
+/** Checks when attempts of an event start and stop. */
+
 import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Facts, Promised } from "../facts.ts";
 

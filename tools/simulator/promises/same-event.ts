@@ -1,3 +1,5 @@
+/** Checks that all attempts of an event have one id and one body. */
+
 import type { Promised } from "../facts.ts";
 import { signatureOf } from "../receivers.ts";
 

@@ -1,3 +1,5 @@
+/** Checks that a failed verification of a receiver changes nothing. */
+
 import type { Facts, Promised } from "../facts.ts";
 
 export const VERIFICATION: Promised = {

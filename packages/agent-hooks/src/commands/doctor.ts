@@ -1,3 +1,5 @@
+/** The command that tests whether the hook blocks a call. */
+
 import { type Command, type CommandLine, EXIT, usageError } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
 import { AGENTS, type Agent } from "../agents.ts";

@@ -1,3 +1,5 @@
+/** The command that adds the hook to the settings of a coding agent. */
+
 import { resolve } from "node:path";
 import {
   type Command,

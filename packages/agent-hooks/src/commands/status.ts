@@ -1,3 +1,5 @@
+/** The command that shows which coding agents have the hook. */
+
 import { type Command, type CommandLine, EXIT, renderColumns } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
 import { AGENTS, type Agent } from "../agents.ts";

@@ -1,3 +1,5 @@
+/** The command that removes the hook from the settings of a coding agent. */
+
 import { type Command, EXIT, usageError } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
 import { uninstall } from "../install/install.ts";

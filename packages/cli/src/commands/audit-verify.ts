@@ -1,3 +1,5 @@
+/** The command that verifies the sealed log of a database, an export or a proof. */
+
 import { existsSync } from "node:fs";
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import {

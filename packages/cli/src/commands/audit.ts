@@ -1,3 +1,5 @@
+/** The commands that export the sealed log, its checkpoints, its keys and its proofs. */
+
 import { writeFileSync } from "node:fs";
 import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";

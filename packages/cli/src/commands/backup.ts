@@ -1,3 +1,5 @@
+/** The command that copies the SQLite database of a running server. */
+
 import { CommandError, EXIT } from "@countersign/command-line";
 import { backupDatabase, databaseFile } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";

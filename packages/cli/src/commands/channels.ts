@@ -1,3 +1,5 @@
+/** The commands that create, list, test, pause and delete notification channels. */
+
 import { readFileSync } from "node:fs";
 import {
   type CommandOptions,

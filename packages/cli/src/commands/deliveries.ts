@@ -1,3 +1,5 @@
+/** The commands that list, show and retry deliveries of notifications. */
+
 import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import { type Delivery, exactText } from "@countersign/review-api";

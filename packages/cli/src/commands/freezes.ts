@@ -1,3 +1,5 @@
+/** The commands that freeze and unfreeze instances, projects and the server. */
+
 import { CommandError, type CommandOptions, EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import { exactText, type Freeze } from "@countersign/review-api";

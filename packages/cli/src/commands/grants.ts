@@ -1,3 +1,5 @@
+/** The commands that create, list, show and revoke grants. */
+
 import { EXIT, type ExitCode, type Terminal, usageError } from "@countersign/command-line";
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
 import { exactText, type Grant } from "@countersign/review-api";

@@ -1,3 +1,5 @@
+/** The commands that list instances and set their groups and owners. */
+
 import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { exactText, type Instance } from "@countersign/review-api";
 import type { Command } from "../command.ts";

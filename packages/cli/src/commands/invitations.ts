@@ -1,3 +1,5 @@
+/** The commands that create, list and revoke invitations. */
+
 import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
 import { exactText, type Invitation } from "@countersign/review-api";

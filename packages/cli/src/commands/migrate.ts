@@ -1,3 +1,5 @@
+/** The command that migrates a database to the schema of this version. */
+
 import { EXIT } from "@countersign/command-line";
 import { checkDatabase, migrateDatabase, toSecrets, toSettings } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";

@@ -1,3 +1,5 @@
+/** The command that links a person to their account at the identity provider. */
+
 import { usageError } from "@countersign/command-line";
 import { linkPerson } from "@countersign/server";
 import type { Command } from "../command.ts";

@@ -1,3 +1,5 @@
+/** The commands that list, disable and enable people. */
+
 import { renderColumns } from "@countersign/command-line";
 import { formatTimestamp } from "@countersign/protocol";
 import { disablePerson, type ListedPerson, listPeople } from "@countersign/server";

@@ -1,3 +1,5 @@
+/** The commands that check a policy file and run its tests. */
+
 import { EXIT, type Finding, type Terminal } from "@countersign/command-line";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";

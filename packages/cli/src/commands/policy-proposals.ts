@@ -1,3 +1,5 @@
+/** The commands that propose a policy, and list, show and reject proposals. */
+
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { exactText } from "@countersign/review-api";
 import type { Command } from "../command.ts";

@@ -1,3 +1,5 @@
+/** The commands that publish a policy and restore an older version. */
+
 import {
   type CommandOptions,
   EXIT,

@@ -1,3 +1,5 @@
+/** The command that publishes a proposal without a second person. */
+
 import { releaseProposal } from "@countersign/server";
 import type { Command } from "../command.ts";
 import { FLOOR } from "../policy-file.ts";

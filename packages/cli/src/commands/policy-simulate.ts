@@ -1,3 +1,5 @@
+/** The command that compares a draft policy with the decisions of past calls. */
+
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { exactText, type SimulatedChange, type SimulationSummary } from "@countersign/review-api";
 import type { Command } from "../command.ts";

@@ -1,3 +1,5 @@
+/** The commands that show the active policy and its history. */
+
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { exactText, type PolicyOutline } from "@countersign/review-api";
 import type { Command } from "../command.ts";

@@ -1,3 +1,5 @@
+/** The commands that list, show and decide requests. */
+
 import {
   CommandError,
   type CommandOptions,

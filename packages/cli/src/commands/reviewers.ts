@@ -1,3 +1,5 @@
+/** The commands that list, change and remove reviewers. */
+
 import { renderColumns, usageError } from "@countersign/command-line";
 import { formatTimestamp } from "@countersign/protocol";
 import {

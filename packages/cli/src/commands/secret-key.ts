@@ -1,3 +1,5 @@
+/** The commands that show and rotate the secret key. */
+
 import { EXIT } from "@countersign/command-line";
 import { describeKeys, rotateSecretKey, toSecrets, toSettings } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";

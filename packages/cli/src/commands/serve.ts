@@ -1,3 +1,5 @@
+/** The command that runs the server. */
+
 import { CommandError, EXIT } from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
 import {

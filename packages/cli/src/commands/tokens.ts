@@ -1,3 +1,5 @@
+/** The commands that create, list and revoke tokens. */
+
 import { renderColumns, usageError } from "@countersign/command-line";
 import { formatTimestamp, parseDuration, parseIdentifier } from "@countersign/protocol";
 import {

@@ -1,3 +1,5 @@
+/** The command that prints requests as they arrive and are decided. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { onOneLine } from "@countersign/protocol";

@@ -1,3 +1,5 @@
+/** The command that tests a provider against the contract. */
+
 import { writeFileSync } from "node:fs";
 import {
   type Command,

@@ -1,3 +1,5 @@
+/** Shows text from agents without loss, with labels for invisible and confusable characters. */
+
 import { type Piece, visiblePieces } from "@countersign/protocol";
 
 /**

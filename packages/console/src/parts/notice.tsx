@@ -1,3 +1,5 @@
+/** Notices in place of content: an empty list, or an error. */
+
 import type { ComponentChildren } from "preact";
 import { Button, messageOf } from "./button.tsx";
 

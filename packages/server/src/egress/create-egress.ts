@@ -1,3 +1,5 @@
+/** Creates egress clients with the rules of the operator. */
+
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config/settings.ts";
 import { parseCidrs } from "../core/address.ts";

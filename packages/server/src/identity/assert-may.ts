@@ -1,3 +1,5 @@
+/** Checks what a reviewer may do by their role and the scopes of their token. */
+
 import { Problem } from "@countersign/protocol";
 import { allows, type Power } from "../core/roles.ts";
 import { type Authority, decidesFor, may, mayVote } from "../core/scopes.ts";

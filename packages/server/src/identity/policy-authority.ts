@@ -1,3 +1,5 @@
+/** Checks what a reviewer may do with the policy of a project or of the whole server. */
+
 import type { Actor } from "../core/actor.ts";
 import type { Power } from "../core/roles.ts";
 import { may } from "../core/scopes.ts";

@@ -1,3 +1,5 @@
+/** The filters of the history page. */
+
 import type { Reviewer } from "@countersign/review-api";
 import { api } from "../../api.ts";
 import {

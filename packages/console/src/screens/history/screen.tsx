@@ -1,10 +1,10 @@
-import type { EndedRequest } from "@countersign/review-api";
-import type { Input, Routes } from "@countersign/review-api/client";
 /**
  * History: all requests that have ended, the newest decision first, with what the same filters say
  * in figures and as files. The filters stand in the address.
  */
 
+import type { EndedRequest } from "@countersign/review-api";
+import type { Input, Routes } from "@countersign/review-api/client";
 import "./history.css";
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../../api.ts";

@@ -1,7 +1,6 @@
-import type { Delivery } from "@countersign/review-api";
 /** How decisions reach the receiver of an instance: what waits, what failed, and trying again. */
 
-import type { Instance, Receiver } from "@countersign/review-api";
+import type { Delivery, Instance, Receiver } from "@countersign/review-api";
 import { api } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";

@@ -1,3 +1,5 @@
+/** Authenticates a session cookie, and finds the reviewer whom the session acts as. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { isLive, isSeenLongAgo } from "../../core/session.ts";

@@ -1,3 +1,5 @@
+/** Ends one session of a person: by their own choice, or because the browser has a new session. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { SignedIn } from "../../identity/caller.ts";

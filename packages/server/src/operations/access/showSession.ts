@@ -1,3 +1,5 @@
+/** Shows a signed-in person with the projects that they belong to. */
+
 import type { Context } from "../../context.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { listMemberships, type Membership } from "../../storage/sql/people/people.ts";

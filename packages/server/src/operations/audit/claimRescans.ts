@@ -1,3 +1,7 @@
+/**
+ * Schedules the scans for audit entries that were committed late, so that one replica makes each.
+ */
+
 import { firstIdAt } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { IdRange } from "../../storage/sql/audit/audit-entries.ts";

@@ -5,6 +5,8 @@ import type { ProvisionerCaller } from "../../identity/caller.ts";
 import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
 
 /**
+ * Reads an instance for the provisioner that created it.
+ *
  * @throws Problem `not_found`: unknown, deleted and other projects' instances are alike
  * @see contract: Endpoints, GET /v1/instances/{id}
  */

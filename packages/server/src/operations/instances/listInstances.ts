@@ -1,3 +1,5 @@
+/** Shows the instances of a project with their owners, proposals and activity. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";

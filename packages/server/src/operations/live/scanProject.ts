@@ -1,3 +1,5 @@
+/** Reads the pending requests and the freezes of a project, for the event stream. */
+
 import type { Context } from "../../context.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { readPendingIds } from "../../storage/sql/requests/pending-requests.ts";

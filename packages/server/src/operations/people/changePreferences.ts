@@ -1,3 +1,5 @@
+/** Shows and changes the preferences of a person. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { type Preferences, readPreferences, writePreferences } from "../../core/preferences.ts";

@@ -1,3 +1,5 @@
+/** Shows the reviewers of a project and the groups that its policy may name. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";

@@ -1,3 +1,5 @@
+/** Removes a reviewer from a project, on request of a reviewer or of the operator. */
+
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

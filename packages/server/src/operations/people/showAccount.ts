@@ -11,6 +11,7 @@ export interface ShownAccount {
   readonly passkeys: readonly NamedPasskey[];
 }
 
+/** The live sessions and the passkeys of the signed-in person. */
 export async function showAccount(
   { store, clock }: Pick<Context, "store" | "clock">,
   { person }: SignedIn,

@@ -1,3 +1,5 @@
+/** Shows the proposals of a policy. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";

@@ -1,3 +1,5 @@
+/** Publishes a proposal, by another person or by the operator alone. */
+
 import { formatTimestamp, Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";

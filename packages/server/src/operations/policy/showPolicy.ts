@@ -1,3 +1,5 @@
+/** Shows a version of a policy, and whether the next version takes two people. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";

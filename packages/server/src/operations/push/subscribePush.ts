@@ -1,3 +1,5 @@
+/** Subscribes a browser to web push, and unsubscribes it. */
+
 import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

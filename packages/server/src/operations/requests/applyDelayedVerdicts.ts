@@ -1,3 +1,5 @@
+/** Applies delayed verdicts when their time comes. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { isLive } from "../../core/session.ts";

@@ -1,7 +1,11 @@
 import type { Context } from "../../context.ts";
 import { readNextDeadline } from "../../storage/sql/requests/pending-requests.ts";
 
-/** @returns epoch ms at which the next pending request expires; undefined when none is pending */
+/**
+ * When the next pending request expires.
+ *
+ * @returns epoch ms at which the next pending request expires; undefined when none is pending
+ */
 export async function nextDeadline(context: Context): Promise<number | undefined> {
   return readNextDeadline(context.store);
 }

@@ -1,3 +1,5 @@
+/** Shows one request to a reviewer. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { isOverdue, type StoredRequest } from "../../core/request.ts";

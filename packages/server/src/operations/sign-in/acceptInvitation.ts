@@ -1,3 +1,5 @@
+/** Accepts an invitation, as a new person or as somebody who is signed in. */
+
 import type { Context } from "../../context.ts";
 import { parseLogin, parsePersonName } from "../../core/login.ts";
 import { parsePassword } from "../../core/password.ts";

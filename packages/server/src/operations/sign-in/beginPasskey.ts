@@ -1,3 +1,5 @@
+/** Starts the creation of a passkey, for a signed-in person or for the holder of a link. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { parseLogin } from "../../core/login.ts";

@@ -1,3 +1,5 @@
+/** Creates the link with which the first person of a server signs in. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { makeLink } from "../../steps/sign-in/makeLink.ts";

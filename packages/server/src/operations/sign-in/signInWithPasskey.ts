@@ -1,3 +1,5 @@
+/** Signs a person in with a passkey: draws the challenge, then verifies the answer. */
+
 import type { Context } from "../../context.ts";
 import {
   type BrowserAnswer,

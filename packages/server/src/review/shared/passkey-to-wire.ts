@@ -4,6 +4,7 @@ import type { ShownAccount } from "../../operations/people/showAccount.ts";
 
 type NamedPasskey = ShownAccount["passkeys"][number];
 
+/** A passkey as the reviewer API returns it. */
 export function toWirePasskey({ id, name, createdAt, usedAt }: NamedPasskey): Passkey {
   return {
     id,

@@ -1,3 +1,5 @@
+/** Starts a session for a person who has proven who they are. */
+
 import { Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { OidcSettings } from "../../config/oidc-settings.ts";

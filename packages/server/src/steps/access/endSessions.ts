@@ -1,3 +1,5 @@
+/** Ends sessions, with an audit entry for each. */
+
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";

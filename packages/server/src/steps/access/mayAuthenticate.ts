@@ -1,3 +1,5 @@
+/** Checks whether a reviewer may authenticate, and makes them a caller. */
+
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readEnabledPersons, type StoredReviewer } from "../../storage/sql/access/holders.ts";
 import type { Reader } from "../../storage/store.ts";

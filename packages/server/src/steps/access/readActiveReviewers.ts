@@ -1,3 +1,5 @@
+/** Reads the reviewers whose votes count, with or without a lock on their rows. */
+
 import type { Scopes } from "../../core/scopes.ts";
 import { readLiveScopes } from "../../storage/sql/access/credentials.ts";
 import {

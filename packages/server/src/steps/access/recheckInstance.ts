@@ -1,3 +1,5 @@
+/** Checks that the credential of an instance is neither revoked nor expired. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";

@@ -1,3 +1,5 @@
+/** Appends audit entries to a sealed log, in batches. */
+
 import type { KeyObject } from "node:crypto";
 import { timeOfId } from "@countersign/protocol";
 import type { Context } from "../../context.ts";

@@ -1,3 +1,5 @@
+/** Finds the sealed log that a caller may read. */
+
 import { Problem } from "@countersign/protocol";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";

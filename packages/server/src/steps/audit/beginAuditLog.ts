@@ -1,3 +1,5 @@
+/** Creates the sealed log of a project, with a key of its own. */
+
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { EMPTY_ROOT } from "../../core/merkle.ts";

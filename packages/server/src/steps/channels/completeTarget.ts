@@ -25,7 +25,12 @@ const NAMES: Readonly<Record<keyof TargetOrder, string>> = {
   to: "to",
 };
 
-/** @throws Problem `invalid_request` naming what is missing, wrong, or not of this kind */
+/**
+ * Makes the target of a channel from the given fields, with a new signing secret where one is
+ * needed.
+ *
+ * @throws Problem `invalid_request` naming what is missing, wrong, or not of this kind
+ */
 export function completeTarget(
   { random, notifier }: Pick<Context, "random" | "notifier">,
   kind: ChannelKind,

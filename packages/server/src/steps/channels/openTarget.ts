@@ -1,3 +1,5 @@
+/** Decrypts the target of a channel. */
+
 import type { Context } from "../../context.ts";
 import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 

@@ -1,3 +1,5 @@
+/** Installs the receiver of an instance, with its encrypted signing secret. */
+
 import type { WebhookDeliveryInput } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { redirectNotifications } from "../../storage/sql/deliveries/notifications.ts";

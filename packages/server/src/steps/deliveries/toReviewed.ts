@@ -1,3 +1,5 @@
+/** Adds to notifications what a reviewer sees of a delivery. */
+
 import { parseWebhookUrl } from "@countersign/protocol";
 import { type DeliveryProgress, givesUpAt, progressOf } from "../../core/delivery-progress.ts";
 import type { StoredNotification } from "../../core/notification.ts";

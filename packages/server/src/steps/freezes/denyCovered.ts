@@ -1,3 +1,5 @@
+/** Denies the pending requests that a freeze covers. */
+
 import type { Context } from "../../context.ts";
 import { endingOf, type StoredFreeze } from "../../core/freeze.ts";
 import { readProjectIds } from "../../storage/sql/access/holders.ts";

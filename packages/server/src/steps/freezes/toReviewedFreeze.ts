@@ -1,3 +1,5 @@
+/** Adds the names of instances to freezes. */
+
 import type { StoredFreeze } from "../../core/freeze.ts";
 import { EVERY_INSTANCE } from "../../storage/sql/freezes/freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";

@@ -1,3 +1,5 @@
+/** Adds the names of instances and of reviewers to grants. */
+
 import type { StoredGrant } from "../../core/grant.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";

@@ -1,3 +1,5 @@
+/** Answers a call from a grant, and counts the call. */
+
 import type { StoredGrant } from "../../core/grant.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import { may } from "../../core/scopes.ts";

@@ -1,3 +1,5 @@
+/** Reads ended requests in full, with the names of instances and deciders. */
+
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import type { EndedOutline } from "../../core/request-filter.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";

@@ -1,3 +1,5 @@
+/** Scans ended requests in the order of their decisions. */
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type EndedOutline,

@@ -1,3 +1,5 @@
+/** Cancels the pending requests of a deleted instance, in batches. */
+
 import type { Context } from "../../context.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import { readPendingIdsOfInstance } from "../../storage/sql/requests/pending-requests.ts";

@@ -1,3 +1,5 @@
+/** Writes a change of role and groups of a reviewer. */
+
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Random } from "../../clock.ts";

@@ -1,3 +1,5 @@
+/** Examines a policy, and makes it the active version. */
+
 import { formatTimestamp, Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

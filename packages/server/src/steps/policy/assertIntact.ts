@@ -1,3 +1,5 @@
+/** Checks that the stored text of a policy was not altered in the database. */
+
 import { Problem } from "@countersign/protocol";
 import type { StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import type { StoredPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";

@@ -1,3 +1,5 @@
+/** Checks the rule that a policy takes two people: an author and a publisher. */
+
 import { Problem } from "@countersign/protocol";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";

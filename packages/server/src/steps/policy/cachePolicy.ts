@@ -1,3 +1,5 @@
+/** Loads published policies into the cache of this process. */
+
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import type { VersionRef } from "../../policy/judgement.ts";

@@ -1,3 +1,5 @@
+/** Reads and caches what is active for an instance: policies, freezes and grants. */
+
 import type { Context } from "../../context.ts";
 import { readActiveStateStamp } from "../../storage/sql/active-state-stamp.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";

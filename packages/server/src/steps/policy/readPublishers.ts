@@ -1,3 +1,5 @@
+/** Reads the names of the people who published, proposed or rejected policies. */
+
 import type { Actor } from "../../core/actor.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import type { PolicyScope } from "../../identity/policy-authority.ts";

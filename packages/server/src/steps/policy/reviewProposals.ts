@@ -1,3 +1,5 @@
+/** Adds to proposals what a reviewer needs to know to publish or reject them. */
+
 import type { Actor } from "../../core/actor.ts";
 import { may } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";

@@ -1,3 +1,5 @@
+/** Creates and reads the key pair that signs web push messages. */
+
 import type { Context } from "../../context.ts";
 import type { VapidKey } from "../../core/push.ts";
 import { createVapidKey } from "../../secrets/vapid-key.ts";

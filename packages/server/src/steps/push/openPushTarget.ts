@@ -1,3 +1,5 @@
+/** Decrypts the target of a push subscription. */
+
 import type { Context } from "../../context.ts";
 import type { PushTarget, StoredSubscription } from "../../core/push.ts";
 

@@ -1,3 +1,5 @@
+/** Removes a push subscription, with its audit entry. */
+
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { StoredSubscription } from "../../core/push.ts";

@@ -1,3 +1,5 @@
+/** Counts confirmations that do not match, and refuses a reviewer who has no attempts left. */
+
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

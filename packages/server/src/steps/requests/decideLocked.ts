@@ -1,3 +1,5 @@
+/** The transaction of a verdict: locks the request, checks the verdict, and records it. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { reviewerActor } from "../../core/actor.ts";

@@ -1,3 +1,5 @@
+/** Stores and cancels verdicts that take effect after a delay. */
+
 import { Problem } from "@countersign/protocol";
 import { type AuditKind, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

@@ -1,3 +1,5 @@
+/** Evaluates the active policies for a call. */
+
 import { type CreateApprovalRequestInput, parseJson } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";

@@ -1,3 +1,5 @@
+/** Ends requests: the only code that writes a decision. */
+
 import { uuidV7 } from "@countersign/protocol";
 import { type AuditEntry, appendAudit, appendTwoAudits } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

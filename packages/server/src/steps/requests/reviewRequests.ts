@@ -1,3 +1,5 @@
+/** Adds to requests what a reviewer needs to know to decide them. */
+
 import type { StoredConsumption } from "../../core/consumption.ts";
 import { isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
 import { mayVote } from "../../core/scopes.ts";

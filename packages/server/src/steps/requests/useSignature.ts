@@ -1,3 +1,5 @@
+/** Verifies and uses up the challenge that a passkey signed for a verdict. */
+
 import { Problem } from "@countersign/protocol";
 import type { PasskeyProof, SignedVerdict } from "../../audit/passkey-proof.ts";
 import { sha256Hex } from "../../core/digest.ts";

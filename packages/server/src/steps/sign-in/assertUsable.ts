@@ -11,6 +11,8 @@ export const GONE = new Problem(
 );
 
 /**
+ * Checks that an invitation can still be used, and that its author could still invite.
+ *
  * @param now epoch ms; where the invitation is to be used, read after it was locked
  * @throws Problem `not_found`
  */

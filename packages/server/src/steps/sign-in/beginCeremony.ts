@@ -1,3 +1,5 @@
+/** Draws the challenge of a passkey ceremony, and ends the ceremony once it is answered. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { CEREMONY_MS_MAX } from "../../identity/passkeys.ts";

@@ -1,3 +1,5 @@
+/** Verifies a new passkey and stores it for a person. */
+
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";

@@ -1,7 +1,11 @@
 import { Problem } from "@countersign/protocol";
 import { type Scopes, scopesFault } from "../../core/scopes.ts";
 
-/** @throws Problem `invalid_request` with param `scopes` */
+/**
+ * Checks the scopes of a token.
+ *
+ * @throws Problem `invalid_request` with param `scopes`
+ */
 export function assertScopes(scopes: Scopes): void {
   const fault = scopes === null ? undefined : scopesFault(scopes);
   if (fault !== undefined) {

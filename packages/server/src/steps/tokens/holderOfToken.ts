@@ -12,7 +12,11 @@ import type { Reader } from "../../storage/store.ts";
 export type TokenHolder = Pick<StoredReviewer, "name"> &
   Partial<Pick<StoredReviewer, "role" | "isBot">>;
 
-/** @throws Problem `not_found` when its holder is nobody of the caller's project */
+/**
+ * Finds the holder of a token in the project of the caller.
+ *
+ * @throws Problem `not_found` when its holder is nobody of the caller's project
+ */
 export async function holderOfToken(
   reader: Reader,
   { projectId }: Pick<ReviewerCaller, "projectId">,
