@@ -28,8 +28,9 @@ test("the command applies every rule to every file, prints violations and exits 
   const files = {
     ".gitignore": "ignored/\n",
     "ignored/it.ts": "// HA\u0043K\n",
-    "packages/protocol/src/problems.ts": "export const PROBLEMS = { gone: 1 };\n",
-    "packages/server/src/config/options.ts": 'export const OPTIONS = [{ name: "port" }];\n',
+    "packages/protocol/src/problems.ts": "// Problems.\nexport const PROBLEMS = { gone: 1 };\n",
+    "packages/server/src/config/options.ts":
+      '// Options.\nexport const OPTIONS = [{ name: "port" }];\n',
     "packages/server/src/core/it.ts": 'import "../http/it.ts";\nimport "node:fs";\n',
     "packages/server/src/http/it.ts": `// HA\u0043K\n// ${"x".repeat(98)}\n`,
     "packages/server/src/storage/migrations/0001_a.sql": "",
@@ -44,6 +45,8 @@ test("the command applies every rule to every file, prints violations and exits 
     "docs/reference/config.md:1: option port is not documented",
     "docs/reference/errors.md:1: error code gone is not documented",
     "packages/server/src/core/it.ts:1: core may not import http",
+    "packages/server/src/core/it.ts:1: states no purpose: " +
+      "begin it, or the docstring of its only export, with a sentence",
     'packages/server/src/core/it.ts:2: core/ and policy/ are pure: no import of "node:fs"',
     "packages/server/src/http/it.ts:1: note to oneself: do it or plan it elsewhere: HA\u0043K",
     "packages/server/src/http/it.ts:2: 101 characters; a line has at most 100",

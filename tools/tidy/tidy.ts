@@ -14,6 +14,7 @@ import {
   importDirections,
   pureImports,
 } from "./import-rules.ts";
+import { statedPurpose } from "./purpose-rule.ts";
 import { readRepository, typeScriptIn } from "./repository.ts";
 import { parseSources, type Source, type Violation } from "./source.ts";
 import { lineLength, migrationNumbers, noMarkers, noPlaces } from "./text-rules.ts";
@@ -25,6 +26,7 @@ const RULES: readonly Rule[] = [
   importDirections,
   featureDirections,
   pureImports,
+  statedPurpose,
 ];
 
 type TextRule = (path: string, text: string) => readonly Violation[];
