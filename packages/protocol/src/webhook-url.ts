@@ -82,7 +82,7 @@ export function parseWebhookUrl(text: string, rules: WebhookUrlRules = {}): Webh
 }
 
 /**
- * The cross-check: whoever reads the text by the URL standard reaches the same host and port.
+ * The cross-check: a parser of the URL standard reaches the same host and port.
  * For an IPv6 literal this is also what makes it an address in its one canonical spelling.
  */
 function readsAs(text: string, host: string, port: number): boolean {

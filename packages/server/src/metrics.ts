@@ -212,7 +212,7 @@ export class Metrics {
     this.exchanges.zero({ operation: "createApprovalRequest", status: 201 });
   }
 
-  /** Adds what is read when metrics are asked for. */
+  /** Adds gauges that are read at each scrape. */
   observe(gauges: Gauges): void {
     const registers = [this.registry];
     this.#observeStore(gauges.countStore);

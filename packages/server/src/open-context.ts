@@ -214,7 +214,7 @@ export async function open(
       );
     }
     const migrations = readMigrations(parts.migrations);
-    // A new data folder is nobody else's yet.
+    // No other process uses a new data folder yet.
     const mayMigrate = settings.database.migratesAtStart
       ? isServer || isNew
       : isNew && !isShared(secrets);

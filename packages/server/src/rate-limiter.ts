@@ -33,7 +33,7 @@ export class RateLimiter {
   constructor(perSecond: number, clock: Pick<Clock, "now">, burst = perSecond * 2) {
     this.#perSecond = perSecond;
     this.#clock = clock;
-    // A bucket that cannot hold one token would never let anybody through.
+    // A bucket that cannot hold one token would refuse every exchange.
     this.#burst = Math.max(1, burst);
   }
 

@@ -1,5 +1,5 @@
 /**
- * What the process says about itself: one function for each event, each a log line and a
+ * Log lines and metrics of this process: one function for each event, each a log line and a
  * metric. One wide line for every exchange. Never arguments, reasoning, context, tokens,
  * secrets or full URLs; metric labels are few and fixed.
  */
@@ -64,7 +64,7 @@ export interface Announced {
   readonly kind: string;
   /** Undefined for a message about several requests, and for a test. */
   readonly requestId: string | undefined;
-  /** Requests that it tells of. */
+  /** Number of requests in the message. */
   readonly count: number;
   readonly outcome: string;
   /** Of HTTP or SMTP, if there was an answer. */
@@ -76,7 +76,7 @@ export interface Announced {
 /** Lines are written in blocks; this is the longest that one waits. */
 const LOG_FLUSH_MS = 250;
 const LOG_BLOCK_BYTES = 8_192;
-/** What may pile up before lines are dropped: a log that cannot be written must stop nobody. */
+/** Buffer size; then lines are dropped: a log that cannot be written must not stop the server. */
 const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Counted from 0 on, so that an alert sees the first failure as an increase. */
@@ -103,7 +103,7 @@ export class Report {
     this.#log = pino({ level, base: null, formatters }, output);
   }
 
-  /** Adds what is read when metrics are asked for. */
+  /** Adds gauges that are read at each scrape. */
   observe(gauges: Gauges): void {
     this.#metrics.observe(gauges);
   }
@@ -195,12 +195,12 @@ export class Report {
     this.#log.error({ event: "integrity.failed", table, project_id: projectId, subject_id: id });
   }
 
-  /** An answer of the identity provider that is not what must come; the person hears less. */
+  /** An invalid response of the identity provider; the user sees a shorter reason. */
   signInRefused(reason: string): void {
     this.#log.warn({ event: "sign_in.refused", reason });
   }
 
-  /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */
+  /** A defect of ours: a failed assertion or an unexpected exception. */
   bugFound(error: unknown, exchangeId?: string): void {
     const stack = error instanceof Error ? error.stack : undefined;
     this.#log.error({
@@ -251,18 +251,18 @@ export class Report {
     if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
   }
 
-  /** Nobody can sign in yet. The link for it is a secret, so a log only says how to get one. */
+  /** No account exists yet. The setup link is a secret, so the log names the command for it. */
   setupNeeded(): void {
     this.#log.info({ event: "setup.needed", command: "countersign people setup-link" });
   }
 
-  /** The database has a newer schema than this program, which goes on all the same. */
+  /** The database has a newer schema than this program, which is still compatible. */
   schemaChanged(schemaVersion: number, schemaKnown: number): void {
     const versions = { schema_version: schemaVersion, schema_known: schemaKnown };
     this.#log.info({ event: "schema.newer", ...versions });
   }
 
-  /** The database is not for this program any more. */
+  /** The schema is not compatible with this program any more. */
   schemaOutgrown(reason: Failure): void {
     this.#log.error({ event: "schema.outgrown", error: reason.message });
   }

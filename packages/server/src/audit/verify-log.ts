@@ -260,7 +260,7 @@ class LogVerification {
 
   async #findUnsealed(): Promise<void> {
     const { projectId } = this.#log;
-    // Nobody who looks from the beginning on meets it, whether to seal it or here.
+    // A scan by id starts after the empty id, and does not find it.
     await this.#judgeUnsealed("");
     for (let after = ""; ; ) {
       const ids = await readEntryIds(this.#reader, projectId, { after }, IDS_PER_READ);

@@ -16,9 +16,9 @@ export interface OidcSettings {
   readonly clientId: string;
   readonly scopes: string;
   readonly mapping: ClaimMapping;
-  /** Whether passwords and passkeys sign nobody in, but for one. */
+  /** Whether passwords and passkeys are disabled, except for one login. */
   readonly only: boolean;
-  /** The login of that one; undefined when there is nobody. */
+  /** The excepted login; undefined without one. */
   readonly breakGlass: string | undefined;
 }
 
@@ -79,7 +79,7 @@ const CLAIMS = ["oidc_login_claim", "oidc_name_claim", "oidc_groups_claim"] as c
 /** Takes over every value that is a well-formed name. */
 const EVERY_GROUP = "*";
 
-/** Of Entra: the first part of the path of an issuer for whoever has any account there. */
+/** Of Entra: the first path segment of an issuer that accepts accounts of every tenant. */
 const ANY_TENANT = ["common", "organizations", "consumers"];
 
 function* findIssuerFaults(issuer: string, isProduction: boolean): Generator<string> {

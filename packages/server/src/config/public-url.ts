@@ -5,7 +5,7 @@
 
 import type { Settings } from "./settings.ts";
 
-/** Where nobody looks from outside: people are led to localhost, which browsers trust. */
+/** Without a public URL, links lead to localhost, which browsers trust. */
 const UNNAMED_HOSTS = ["127.0.0.1", "::1", "0.0.0.0", "::", "localhost"];
 
 /**

@@ -13,13 +13,13 @@ export type Actor =
   | `person:${string}`
   | "system:deadline"
   | "system:instance-deletion"
-  /** The start of a server that nobody can sign in to yet. */
+  /** The start of a server without accounts. */
   | "system:setup"
   | "system:audit"
   | "system:delivery"
   | "system:retention"
   | "system:secret-key"
-  /** What an identity provider says of somebody who signs in there. */
+  /** The claims of an identity provider. */
   | "system:sign-in"
   | "operator:cli";
 

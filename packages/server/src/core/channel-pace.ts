@@ -1,6 +1,6 @@
 /**
- * How many messages people get: a handful come one by one, a flood comes as one message about all
- * of it, and what came in a flood makes the next minute quiet, unless somebody would be told late.
+ * Pace of announcements: a few requests are announced one by one, many as one digest
+ * of all, and after a digest a quiet minute follows, unless an announcement would be late.
  *
  * Called by: claimChannel, recordSending.
  */
@@ -15,12 +15,12 @@ const MINUTE_MS = 60_000;
 /** The least between two messages after that. */
 const GAP_MS = 5_000;
 
-/** Somebody is told while at least this much of what was left is left. */
+/** An announcement is late after this part of the time until the deadline. */
 const NOTIFY_WITHIN = 1 / 4;
 
-/** A request that people are to be told of. Epoch ms. */
+/** A request with a due announcement. Epoch ms. */
 export interface DueRequest {
-  /** Since when it is to be told. */
+  /** Since when the announcement is due. */
   readonly since: number;
   readonly deadlineAt: number;
 }
@@ -33,7 +33,7 @@ export type Turn =
   | { readonly kind: "wait"; readonly until: number };
 
 /**
- * @param failures of the channel since its last success: what has piled up is told in one
+ * @param failures of the channel since its last success: the backlog goes out as one digest
  * @param due at least one
  */
 export function nextTurn(

@@ -5,7 +5,7 @@
 import type { ChannelTarget } from "./channel.ts";
 
 /**
- * Enough to tell channels apart, and nothing that lets anybody send there: the host of a URL, the
+ * Enough to distinguish channels, and nothing that permits sending there: the host of a URL, the
  * first letter and the domain of an address.
  *
  * @param target one that was checked

@@ -89,12 +89,12 @@ export type SendOutcome =
 
 export const CHANNELS_PER_PROJECT_MAX = 50;
 
-/** Stands in a channel's groups for requests that name nobody, which anybody may decide. */
+/** In the groups of a channel: requests without named reviewers, which any reviewer may decide. */
 export const ANY_REVIEWER = "*";
 
 /**
- * Whether a channel tells of a request. One without groups tells of all; one with groups, of those
- * whose requirement names one of them, whoever else it names.
+ * Whether a channel announces a request. One without groups announces all; one with groups, those
+ * with a requirement that names one of them.
  *
  * @param from sets of `group:x` and `reviewer:y`, as in a requirement
  */
@@ -134,7 +134,7 @@ export function sendingStatus(outcome: SendOutcome): number | null {
 const STEP_MS_MIN = 2_000;
 const STEP_MS_MAX = 60_000;
 
-/** What waits for a day is told of tomorrow, if it still waits then. */
+/** A longer `Retry-After` is cut to this. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /**

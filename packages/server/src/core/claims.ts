@@ -107,7 +107,7 @@ function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
         "A login consists of visible characters without spaces.",
     );
   }
-  // Anybody could have typed it into a profile, and would sit on somebody's login. Some providers
+  // A user could have typed it into a profile, and would take over another login. Some providers
   // write a text for true; some know of addresses that were verified alone and say nothing.
   const isVerified = [undefined, true, "true"].includes(own(claims, "email_verified") as boolean);
   if (loginClaim === "email" && !isVerified) {

@@ -16,7 +16,7 @@ export interface Authorization extends Authority {
 const NOTHING: Pick<Authorization, "role" | "groups"> = { role: "viewer", groups: [] };
 
 /**
- * Why somebody may not make a reviewer of this role and these groups, as a sentence for them;
+ * Why the caller may not assign this role and these groups, as a sentence for the caller;
  * undefined when they may.
  *
  * @param before what the reviewer is so far; nothing for a new one
@@ -60,7 +60,7 @@ export function joinRefusal(
 }
 
 /**
- * Why somebody may not invite a person to this role and these groups, as a sentence for them;
+ * Why the caller may not invite a person to this role and these groups, as a sentence;
  * undefined when they may. A person who signs in has the whole role, which includes reading.
  */
 export function invitationRefusal(
@@ -73,7 +73,7 @@ export function invitationRefusal(
 }
 
 /**
- * Why somebody may not issue this token, as a sentence for them; undefined when they may.
+ * Why the caller may not issue this token, as a sentence; undefined when the caller may.
  *
  * @param token the role of its holder, and its scopes
  */

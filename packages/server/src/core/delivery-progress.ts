@@ -1,6 +1,6 @@
 /**
  * How far the delivery of a notification has come, as an operator sees it. What has ended counts
- * as ended from that moment on, also while nobody has recorded it yet.
+ * as ended from that moment on, also before that is recorded.
  *
  * Called by: listDeliveries, retryDelivery.
  *

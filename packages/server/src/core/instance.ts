@@ -13,9 +13,9 @@ export interface StoredInstance {
   readonly name: JsonText;
   readonly createdAt: number;
   readonly deletedAt: number | null;
-  /** Given by whoever administers the project, for policy to tell instances apart. */
+  /** Set by the admins of the project; policies distinguish instances by them. */
   readonly groups: readonly string[];
-  /** A reviewer; null when nobody is named. */
+  /** A reviewer; null when the instance has no owner. */
   readonly ownerId: string | null;
 }
 

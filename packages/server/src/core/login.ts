@@ -18,7 +18,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\
  * A login in the one form in which it is stored and looked for: lower case, without blanks around
  * it, compatible characters made equal.
  *
- * @returns undefined when it can be nobody's
+ * @returns undefined when it is not a valid login
  */
 export function normalizeLogin(text: string): string | undefined {
   // A long text is not worth the work.
@@ -39,7 +39,7 @@ export function parseLogin(text: string): string {
   return login;
 }
 
-/** @returns undefined when nobody can be shown under it */
+/** @returns undefined when it is not a valid name */
 export function normalizeName(text: string): string | undefined {
   const name = text.normalize("NFC").trim();
   const isShown = name !== "" && name.length <= NAME_CHARS_MAX && !UNSEEN.test(name);

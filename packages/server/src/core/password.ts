@@ -37,7 +37,7 @@ export function parsePassword(text: string, login: string, param = "password"): 
 /**
  * One that is only compared.
  *
- * @throws Problem `invalid_request` naming `param` when it is too long to be anybody's
+ * @throws Problem `invalid_request` naming `param` when it is longer than any valid password
  */
 export function parseSubmittedPassword(text: string, param = "password"): string {
   if (text.length > PASSWORD_CHARS_MAX) {

@@ -8,7 +8,7 @@ import type { LastSending } from "./channel.ts";
 
 /** What a browser gave when it subscribed. Sealed when stored. */
 export interface PushTarget {
-  /** Whoever knows it can send there: a secret. */
+  /** A secret: anyone who knows it can send there. */
   readonly endpoint: string;
   /** Public key of the browser, base64url of 65 bytes. */
   readonly p256dh: string;

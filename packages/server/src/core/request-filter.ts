@@ -1,5 +1,5 @@
 /**
- * Which ended requests somebody asks for, and what can be said of many of them in numbers.
+ * Filters of ended requests, and counts over many of them.
  *
  * Called by: the operations that list, count and export what has ended.
  */
@@ -52,7 +52,7 @@ export const DECIDER_KINDS = [
   "system",
 ] satisfies readonly ActorKind[];
 
-/** The times are seen to by whoever reads the rows in their order. */
+/** The reader of the rows applies the times, because it reads in their order. */
 export function passes(filter: RequestFilter, outline: EndedOutline): boolean {
   const { tool, toolPrefix, server, instanceId, decidedBy, statuses } = filter;
   if (instanceId !== undefined && outline.instanceId !== instanceId) return false;

@@ -1,5 +1,5 @@
 /**
- * Where somebody goes on when they have signed in: a path of this server and nothing else, or a
+ * Where the browser continues after a sign-in: a path of this server and nothing else, or a
  * link to a sign-in could lead anywhere.
  *
  * Called by: whatever leads back to a page after a sign-in.

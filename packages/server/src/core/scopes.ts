@@ -67,7 +67,7 @@ export function decidesFor(scopes: Scopes): readonly string[] | null {
     .map((scope) => scope.slice(DECIDE_FOR.length));
 }
 
-/** The groups for which somebody can still vote who has these ways in; as {@link decidesFor}. */
+/** The groups for which a reviewer with these tokens can vote; as {@link decidesFor}. */
 export function decidesThrough(ways: readonly Scopes[]): readonly string[] | null {
   const each = ways.map(decidesFor);
   return each.includes(null) ? null : toScopes(each.flatMap((groups) => groups ?? []));

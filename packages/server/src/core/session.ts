@@ -1,5 +1,5 @@
 /**
- * How long somebody who has signed in stays so. Pure: the time is given.
+ * Lifetimes of sessions. Pure: the caller passes the time.
  *
  * Called by: operations that begin, use and erase sessions.
  */
@@ -13,10 +13,10 @@ export const SESSION_IDLE_MS = 3_600_000;
 /** Its last use is written down when it is older than this. */
 export const SESSION_SEEN_MS = 60_000;
 
-/** For so long after signing in, somebody is believed to be still there. */
+/** How long a sign-in counts as fresh. */
 export const SESSION_FRESH_MS = 10 * 60_000;
 
-/** How long somebody may be at the identity provider. */
+/** How long a sign-in at the identity provider may take. */
 export const OIDC_CEREMONY_MS = 5 * 60_000;
 
 interface SessionTimes {
@@ -35,7 +35,7 @@ export function isSeenLongAgo({ seenAt }: Pick<SessionTimes, "seenAt">, now: num
   return now >= seenAt + SESSION_SEEN_MS;
 }
 
-/** Whether somebody signed in so lately that keys of theirs may be changed without the old one. */
+/** Whether the sign-in is fresh enough to change keys without the old one. */
 export function isFresh({ createdAt }: Pick<SessionTimes, "createdAt">, now: number): boolean {
   return now < createdAt + SESSION_FRESH_MS;
 }

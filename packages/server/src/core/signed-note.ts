@@ -38,7 +38,7 @@ export interface Checkpoint extends TreeHead {
 /** A private key is an Ed25519 seed in front of which PKCS #8 puts what never changes. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** @param seed 32 bytes that nobody else knows */
+/** @param seed 32 secret bytes */
 export function privateKeyOf(seed: Uint8Array): KeyObject {
   const key = Buffer.concat([PKCS8_PREFIX, seed]);
   return createPrivateKey({ key, format: "der", type: "pkcs8" });
@@ -82,7 +82,7 @@ export function signCheckpoint(
 const CHECKPOINT =
   /^([^\n]+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\n((?:[^\n]+\n)*)\n((?:\u2014 [^\n]+\n)+)$/;
 
-/** @returns what it says, whoever may have signed it; undefined when it is no checkpoint */
+/** @returns its content, without a check of the signature; undefined for other texts */
 export function readCheckpoint(note: string): Checkpoint | undefined {
   const [, origin, size, encoded = ""] = CHECKPOINT.exec(note) ?? [];
   if (origin === undefined) return undefined;

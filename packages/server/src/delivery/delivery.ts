@@ -35,7 +35,7 @@ export interface Sending {
   readonly body: string;
   /** How long it may take, ms; at most what the contract allows. */
   readonly timeoutMs: number;
-  /** `Clock.monotonic` when it must be over: somebody else may begin another one after that. */
+  /** `Clock.monotonic` of its deadline: another replica may start another attempt after that. */
   readonly endsBy: number;
   /** As in {@link Message}: its delivery may have ended meanwhile, or its lease. */
   readonly isWanted: (leftMs: number) => MaybePromise<boolean>;

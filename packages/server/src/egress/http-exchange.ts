@@ -22,7 +22,7 @@ export const HEADER_BYTES_MAX = 8_192;
 /** 100 and 103 are sent by honest servers, once each at most. */
 export const INTERIM_ANSWERS_MAX = 4;
 
-/** What is read of a body that nobody wants, so that its connection can be used again. */
+/** Bytes of an unused body that are read, so that its connection can be reused. */
 export const DRAIN_BYTES_MAX = 16_384;
 export const DRAIN_MS_MAX = 1_000;
 
@@ -37,7 +37,7 @@ export interface Exchange {
 }
 
 export interface Sending {
-  /** Its certificate is verified; nobody else uses it until the exchange is over. */
+  /** Its certificate is verified; no other exchange uses it until this one is over. */
   readonly socket: TLSSocket;
   /** It has carried another message before. */
   readonly isReused: boolean;
@@ -125,11 +125,11 @@ function boundInterimAnswers(sent: ClientRequest, fail: () => void): void {
     count++;
     if (count > INTERIM_ANSWERS_MAX) fail();
   });
-  // 101: another protocol, which nobody asked for.
+  // 101: another protocol, which this client did not request.
   sent.once("upgrade", fail);
 }
 
-/** @returns stops the clock that bounds the reading of a body nobody wants */
+/** @returns stops the timer that bounds the reading of an unused body */
 function receive(
   response: IncomingMessage,
   wantedBytesMax: number,

@@ -70,7 +70,7 @@ export class IdleConnections {
     const close = () => {
       if (holder.idle !== undefined) this.#close(holder.idle);
     };
-    // Nobody has asked: what it says now must not become the answer to the next message.
+    // An unexpected response must not become the answer to the next message.
     for (const ending of ["data", "end", "close"] as const) socket.on(ending, close);
     return holder;
   }

@@ -162,7 +162,7 @@ function openTunnel(
     sent.on("error", () => settle("connect"));
     sent.once("connect", ({ statusCode = 0 }, socket: Socket, head) => {
       socket.on("error", () => undefined);
-      // Nobody in there speaks before the TLS handshake has begun.
+      // A TLS server sends nothing before the handshake has begun.
       if (statusCode >= 200 && statusCode <= 299 && head.length === 0) return settle(socket);
       socket.destroy();
       settle(PROXY_REFUSALS.includes(statusCode) ? "refused" : "connect");

@@ -66,18 +66,18 @@ export function createResolver(options: ResolverOptions = {}): Resolver {
 }
 
 interface Lookup {
-  /** Waits for the answer; whoever leaves last cancels the question. */
+  /** Waits for the answer; when the last caller leaves, the query is cancelled. */
   join(signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** @param forget called once, before anybody could join an answer that is already there */
+/** @param forget called once, before a caller can join an answer that already arrived */
 function startLookup(host: string, options: ResolverOptions, forget: () => void): Lookup {
   // One for each question: to cancel is to cancel everything that it asked, and what it has
   // learned of a name server's speed would shorten the timeout (nodejs/node#57839).
   const nameServers = new NameServers({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: TRIES });
   if (options.servers !== undefined) nameServers.setServers(options.servers);
   const answer = resolveBoth(nameServers, host).finally(forget);
-  // Whoever joins sees a failure; if everybody has left, nobody wants to.
+  // A joined caller sees the failure; without one, it is ignored.
   answer.catch(() => undefined);
   let waiting = 0;
   return {

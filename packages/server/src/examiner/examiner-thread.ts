@@ -98,7 +98,7 @@ export class ExaminerThread implements Examiner {
     worker.on("error", (error) => {
       if (worker === this.#worker) this.#lost(error);
     });
-    // Without an error before it: somebody ended the thread from inside, which nothing does.
+    // Without an error before it, the thread exited by itself, which no code does.
     worker.on("exit", () => {
       if (worker === this.#worker) this.#lost(new Error("the thread has ended"));
     });

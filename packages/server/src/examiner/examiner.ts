@@ -1,6 +1,6 @@
 /**
- * Whoever reads policies for the server. A file within its limits can take seconds to read and to
- * test, so that happens where it keeps nobody waiting.
+ * Reads policies for the server. A file within its limits can take seconds to read and to
+ * test, so a worker thread does it.
  *
  * Called by: the operations that check, publish and simulate drafts, and the one that needs a
  * active policy that this process has not read yet.
@@ -32,7 +32,7 @@ export interface Examiner {
   /**
    * Answers whatever the source is, within a limit of time and memory.
    *
-   * @throws Failure when nobody can examine it now
+   * @throws Failure when no thread can examine it now
    */
   examine(order: ExaminationOrder): Promise<Examination>;
 

@@ -49,7 +49,7 @@ declare module "fastify" {
     operation?: string;
     /** What a GET of the reviewer surface takes of its caller; `read` when it is not said. */
     requiredPower?: Power;
-    /** Whether a GET of it is no use of a session: nobody need be there. */
+    /** Whether a GET of it does not extend the session: pages send it without user action. */
     isBackground?: boolean;
   }
 }
@@ -292,7 +292,7 @@ export function toProblem(error: unknown, exchangeId: string, report: Report): P
     return new Problem("body_too_large", undefined, { param: "body" });
   }
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return WRONG_CONTENT_TYPE;
-  // The second is of a client that left in the middle of its body; nobody reads the answer.
+  // The second is of a client that disconnected in its body; nothing reads the answer.
   if (code.startsWith("FST_ERR_CTP_") || code === "ECONNRESET") {
     return new Problem("invalid_request", "The body could not be read.", { param: "body" });
   }

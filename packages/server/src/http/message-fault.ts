@@ -13,7 +13,7 @@ import { Problem } from "@countersign/protocol";
 
 export interface MessageFault {
   readonly problem: Problem;
-  /** Whether nobody can say where this message ends: nothing after it can be read. */
+  /** Whether the end of this message is unknown: nothing after it can be read. */
   readonly isUnframed: boolean;
 }
 

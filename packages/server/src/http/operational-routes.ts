@@ -31,7 +31,7 @@ export interface OperationalState {
   readonly accepting: () => boolean;
 }
 
-/** Anybody may ask, and a check costs a write to disk. */
+/** Readiness needs no credential, and a check costs a write to disk. */
 const CHECK_MS = 1_000;
 
 /** Answers the same for a while, the failure too. */

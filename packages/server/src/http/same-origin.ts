@@ -28,7 +28,7 @@ export function assertSameOrigin(
   if (!isOurs) throw new Problem("cross_origin");
 }
 
-/** As the browser says of whoever led to an address that is not its own. */
+/** Values of `Sec-Fetch-Site` for a navigation that another site started. */
 const ELSEWHERE: readonly unknown[] = ["cross-site", "same-site"];
 
 /**

@@ -12,7 +12,7 @@ const NAME = "__Host-countersign";
 
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 
-/** @returns undefined when there is none; empty when there are several, which is nobody's */
+/** @returns undefined when there is none; empty, which matches none, when there are several */
 export function sessionCookie(request: Pick<FastifyRequest, "headers">): string | undefined {
   return cookieNamed(NAME, request);
 }

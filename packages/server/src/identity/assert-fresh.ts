@@ -5,7 +5,7 @@ import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
 /**
  * For what outlives a session: who finds an open browser must not be able to stay.
  *
- * @param what somebody who signed in again may do, as the rest of a sentence
+ * @param what the operation that a fresh sign-in permits, as the rest of a sentence
  * @throws Problem `forbidden`
  */
 export function assertFresh(session: StoredSession, now: number, what: string): void {

@@ -40,7 +40,7 @@ export function assertMayVote(authority: Authority): void {
   if (!mayVote(authority)) throw new Problem("forbidden", refusalOf(authority, "decide"));
 }
 
-/** Why somebody may not, as a sentence for them. */
+/** Why the caller may not use a power, as a sentence for the caller. */
 export function refusalOf({ role }: Pick<Authority, "role">, power: Power): string {
   return (allows(role, power) ? NARROWED : REFUSALS)[power];
 }

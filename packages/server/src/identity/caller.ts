@@ -46,7 +46,7 @@ export interface ReviewerCaller extends AnyCaller {
   readonly session: StoredSession | null;
 }
 
-/** Somebody who signed in, whether they are a reviewer anywhere or not. */
+/** A signed-in user, with or without a project. */
 export interface SignedIn {
   readonly session: StoredSession;
   readonly person: StoredPerson;

@@ -59,7 +59,7 @@ export interface Imported {
 
 /**
  * @throws Failure when either side is not as it must be, or the copy is not the same; the target
- *   then is empty, unless the message says that nobody knows
+ *   then is empty, unless the message says that this is unknown
  */
 export async function importDatabase(
   settings: Pick<Settings, "database" | "dataDirectory">,
@@ -206,14 +206,14 @@ async function move(
     integrity.useKey(rowKey);
     const examined = examine(source, tables, integrity, onProgress);
     assertCopyable(examined, acceptsDamaged);
-    // Replicas that start meanwhile wait for the end of this, and so nobody serves half of it.
+    // Replicas that start meanwhile wait for the end of this, so none serves a partial import.
     const wasThere = await target.store.transactExclusive(async (tx) => {
       const isThere = (await contentsOf(tx, tables)).length > 0;
       if (!isThere) await copy(tx, source, tables, onProgress);
       else if (!isMoving) await assertEmpty(tx, tables);
       await assertSame(tx, tables, examined, isAdded, onProgress);
       if (!isThere) await appendImportEntry(tx, examined);
-      // From here on nobody knows where it is until the commit is answered.
+      // From here on its location is unknown until the commit is answered.
       if (location.folder !== undefined) markMoving(location.folder, name);
       return isThere;
     });

@@ -75,7 +75,7 @@ export async function verifyDatabase(
   return { logs, finding: await findWithoutLog(reader, names, now) };
 }
 
-/** Somebody may have taken away a log with all that belongs to it. */
+/** An attacker may have deleted a log with all its rows. */
 async function findWithoutLog(
   reader: Reader,
   names: ReadonlyMap<string, string>,

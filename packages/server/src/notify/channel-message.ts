@@ -1,6 +1,6 @@
 /**
  * What people are told, before it is written for one kind of channel. Tool, instance and arguments
- * are as the agent gave them: whoever writes them escapes them.
+ * are as the agent sent them: the notifier that writes them escapes them.
  */
 
 export type ChannelMessage = CallMessage | DigestMessage | TestMessage;
@@ -46,7 +46,7 @@ export interface DigestMessage extends AnyMessage {
   readonly earliestDeadlineAt: number;
 }
 
-/** Nothing waits: somebody tries the channel. */
+/** A test message, without a request. */
 export interface TestMessage extends AnyMessage {
   readonly kind: "test";
   readonly channelName: string;

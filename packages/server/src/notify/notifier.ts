@@ -13,7 +13,7 @@ export interface SendRequest {
   readonly message: ChannelMessage;
   /** How long it may take, ms. */
   readonly timeoutMs: number;
-  /** `Clock.monotonic` when it must be over: somebody else may send after that. */
+  /** `Clock.monotonic` of its deadline: another replica may send after that. */
   readonly endsBy?: number;
   /** Asked before the first byte of the message; false: send nothing. */
   readonly isWanted?: (leftMs: number) => MaybePromise<boolean>;

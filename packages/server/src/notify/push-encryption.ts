@@ -1,5 +1,5 @@
 /**
- * A message for one browser that nobody on the way can read, and the proof of who sends it.
+ * An end-to-end encrypted message for one browser, and the proof of its sender.
  *
  * @see RFC 8291 (encryption for Web Push), RFC 8188 (aes128gcm), RFC 8292 (VAPID)
  */
@@ -63,7 +63,7 @@ const PROOF_S = 12 * 3_600;
 export interface PushProof {
   /** Origin of the push service. */
   readonly audience: string;
-  /** A URL or `mailto:` by which whoever runs the push service finds us. */
+  /** A URL or `mailto:` with which the operator of the push service can contact us. */
   readonly subject: string;
   /** Epoch ms. */
   readonly now: number;

@@ -15,7 +15,7 @@ export interface MailServer {
   readonly port: number;
   /** TLS from the first byte; else STARTTLS, without which nothing is sent. */
   readonly isImplicitTls: boolean;
-  /** TLS only where the server offers it, whoever it shows to be. */
+  /** TLS only where the server offers it, with any certificate. */
   readonly isPlain: boolean;
   readonly login: { readonly user: string; readonly pass: string } | undefined;
   /** PEM, in place of the usual roots; for tests. */

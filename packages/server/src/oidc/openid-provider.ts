@@ -1,7 +1,7 @@
 /**
  * An OpenID provider, by its own description of itself: authorization code with PKCE, and an id
  * token whose signature, issuer, audience, nonce and times are checked. Only this file knows the
- * library, and loads it when somebody signs in: most servers have no provider.
+ * library, and loads it at the first sign-in: most servers have no provider.
  *
  * @see OpenID Connect Core 1.0, section 3.1; Discovery 1.0; RFC 9207 (issuer in the answer);
  *   RFC 9700 (security of OAuth)

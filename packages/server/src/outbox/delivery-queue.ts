@@ -184,7 +184,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     return Math.max(1, Math.floor(room / this.#byOrigin.size));
   }
 
-  /** Whether there is no room at this host, whoever asks. */
+  /** Whether this host has no free slot for any account. */
   #isFull(host: string): boolean {
     return this.#limits.room({ account: UNUSED_KEY, host }) === 0;
   }
@@ -229,7 +229,7 @@ function newMember(instance: WaitingInstance): Member {
 /** A connection was up, with a valid certificate: what failed then is one receiver's. */
 const REACHED: ReadonlySet<string> = new Set(["reset", "stale", "protocol", "too_large"]);
 
-/** Undefined when nobody can tell: a path may be silent or the host, and a bug is our own. */
+/** Undefined when unknown: the path or the host may be silent, and a bug is our own. */
 function isReached(outcome: Exclude<AttemptOutcome, { kind: "postponed" }>): boolean | undefined {
   if (outcome.kind !== "unreachable") return outcome.kind !== "refused";
   if (outcome.reason === "timeout" || outcome.reason === "internal") return undefined;

@@ -52,7 +52,7 @@ export interface Destination<Item, Claim extends Leased, Outcome, Result extends
   readonly defect: Outcome;
 
   /**
-   * Queues what is due, whoever created it.
+   * Queues due messages of all replicas.
    *
    * @returns epoch ms of the next scan; undefined: after a second
    */

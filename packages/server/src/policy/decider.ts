@@ -20,7 +20,7 @@ export interface Decider {
 
 /** Whose call it is. */
 export interface Owned {
-  /** A reviewer; null when nobody is named. */
+  /** A reviewer; null when the instance has no owner. */
   readonly ownerId: string | null;
   readonly instanceId: string;
 }
@@ -54,7 +54,7 @@ export function needsPasskey({ confirm }: Requirement): boolean {
   return confirm.kind === "passkey";
 }
 
-/** Why nobody who calls like this can sign an approval; undefined when they can. */
+/** Why this caller cannot sign an approval with a passkey; undefined when it can. */
 export function passkeyRefusal({
   isPerson,
   hasPasskey,
@@ -70,7 +70,7 @@ export function passkeyRefusal({
 /** Wrong confirmations on one request, after which its reviewer cannot approve it. */
 export const FAILED_ATTEMPTS_MAX = 3;
 
-/** Why nobody can approve who has typed something else so often; undefined when they can. */
+/** Why a reviewer with so many failed attempts cannot approve; undefined when they can. */
 export function failedAttemptsRefusal(attempts: number): string | undefined {
   return attempts < FAILED_ATTEMPTS_MAX ? undefined : TOO_MANY_ATTEMPTS;
 }
@@ -135,7 +135,7 @@ export function confirmationFault(
     : `must be the last ${MATCHED_CHARS} characters of the request's id`;
 }
 
-/** Whether a note says nothing that anybody could see. */
+/** Whether a note has no visible character. */
 export function isBlank(note: string | undefined): boolean {
   return !/[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(note ?? "");
 }

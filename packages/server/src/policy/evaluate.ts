@@ -56,7 +56,7 @@ export interface Policies {
   readonly project?: Policy | undefined;
 }
 
-/** What must be counted before these policies can say anything about a call of this tool. */
+/** The history queries of all rules that may apply to a tool. */
 export function historyQueriesOf(
   { floor, project }: Policies,
   tool: string,
@@ -288,7 +288,7 @@ class EvaluationRun {
     };
   }
 
-  /** Why people are asked although no rule asks; undefined: they need not be. */
+  /** Why people decide although no rule asks; undefined: they need not. */
   #causeOfAsking(outcomes: readonly Outcome[], approved: boolean): string | undefined {
     const faults = outcomes.filter(({ result }) => result instanceof Fault);
     const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;

@@ -32,7 +32,7 @@ export interface TermsFault {
   readonly message: string;
 }
 
-/** What is wrong with terms that somebody wrote; undefined when nothing is. */
+/** Why the terms of a grant are not valid; undefined when they are. */
 export function termsFault({ tool, when }: Terms): TermsFault | undefined {
   if (readGlob(tool) === undefined) {
     return {

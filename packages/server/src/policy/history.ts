@@ -1,6 +1,6 @@
 /**
- * What a condition may ask about the calls before this one: how many there were within a span of
- * time that is written out. The answers are counted beforehand, so evaluating stays pure.
+ * History queries of a condition: how many calls there were before this one within a span of
+ * time that is written out. They are counted beforehand, so evaluating stays pure.
  *
  * Called by: condition.ts and load.ts, which read what is asked; the operation that judges a call,
  * which counts it; interpret.ts, which answers.
@@ -21,7 +21,7 @@ export const HISTORY_NAMES = [
 
 export type HistoryName = (typeof HISTORY_NAMES)[number];
 
-/** What is asked: how many calls, back to when. */
+/** Which calls to count, and how far back. */
 export interface HistoryQuery {
   readonly name: HistoryName;
   readonly windowMs: number;
@@ -36,7 +36,7 @@ export type CallHistory = ReadonlyMap<string, number | null>;
 /** Above it nothing is counted. */
 export const HISTORY_CALLS_MAX = 10_000;
 
-/** How far back anybody may ask. */
+/** How far back a history query can reach. */
 export const HISTORY_MS_MAX = 31 * 24 * 3_600_000;
 
 /** Different spans of time in one policy. */
@@ -70,7 +70,7 @@ const UNCOUNTED = new Fault(
   `cannot count the calls of that time: more than ${HISTORY_CALLS_MAX}, or not kept for so long`,
 );
 
-/** @param history undefined where nobody counts */
+/** @param history undefined where calls are not counted */
 export function answerHistoryQuery(history: CallHistory | undefined, key: string): bigint | Fault {
   const count = history?.get(key);
   if (count === undefined) return UNKNOWN;

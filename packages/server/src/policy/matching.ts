@@ -30,7 +30,7 @@ interface RuleIndex {
   /** Rules that name every tool they apply to, by each of those names. */
   readonly byTool: ReadonlyMap<string, readonly QualifiedRule[]>;
   readonly others: readonly QualifiedRule[];
-  /** Rules that ask about the calls before. */
+  /** Rules with history queries. */
   readonly usingHistory: readonly QualifiedRule[];
   /** What {@link fittingTool} found, by tool. */
   readonly fitting: RecentlyUsed<string, readonly QualifiedRule[]>;
@@ -40,7 +40,7 @@ interface RuleIndex {
 const TOOLS_KEPT_MAX = 256;
 const KEPT_TOOL_CHARS_MAX = 256;
 
-/** Of finding out whether one rule may apply. */
+/** Steps to check whether one rule may apply. */
 const MATCH_STEPS_MAX = 10_000;
 
 /** By prefix. A policy is immutable, and so is its index. */
@@ -68,8 +68,8 @@ export function fittingTool(
 }
 
 /**
- * What the rules that may apply to a tool ask about the calls before. Looks at all of those that do
- * and may look at some that do not.
+ * History queries of the rules that may apply to a tool. Includes all rules that do apply
+ * and may include some that do not.
  */
 export function historyQueriesFor(
   policy: Policy,

@@ -1,5 +1,5 @@
 /**
- * Policies that were read and compiled, by the digest of their source, so that what is here is
+ * Cache of compiled policies by the digest of their source, so that an entry is
  * never stale; which one is active is asked of the database for every call.
  *
  * Called by: judgeCall, which finds; cachePolicy and publishPolicy, which keep.
@@ -21,7 +21,7 @@ const POLICIES_MAX = 100;
 
 export class PolicyCache {
   readonly #cached = new RecentlyUsed<string, CachedPolicy>(POLICIES_MAX);
-  /** Those that are being read. */
+  /** Reads in progress. */
   readonly #coming = new Map<string, Promise<CachedPolicy>>();
 
   find(kind: PolicyKind, sha256: string): CachedPolicy | undefined {
@@ -32,7 +32,7 @@ export class PolicyCache {
     this.#cached.set(nameOf(kind, sha256), cached);
   }
 
-  /** What is here, or is read now and kept. */
+  /** The cached policy, or the result of `read`, which is then cached. */
   async get(
     kind: PolicyKind,
     sha256: string,

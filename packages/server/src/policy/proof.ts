@@ -1,5 +1,5 @@
 /**
- * Whether an approval rests on something that is proved. A name is chosen by whoever connects, and
+ * Whether an approval depends on a verified fact. A name is chosen by the client, and
  * context and server are what an adapter says, so none of them may be all that an `approve` rule
  * looks at.
  *

@@ -42,7 +42,7 @@ export type RequirementPart =
   | ("from" | "quorum" | "exclude" | "confirm" | "note" | "within" | "grants")
   | ("bots" | "valid_for");
 
-/** What deciding takes, with the longest validity that a reviewer may give. */
+/** A requirement, with the longest validity that a reviewer may set. */
 export interface DecisionTerms {
   readonly requirement: Requirement;
   readonly validityMs?: number | undefined;

@@ -113,7 +113,7 @@ export interface Call {
   };
   /** Epoch ms. */
   readonly now: number;
-  /** What rules ask about the calls before it; undefined: nobody counted. */
+  /** The counted history of calls; undefined when it was not counted. */
   readonly history?: CallHistory | undefined;
 }
 

@@ -89,7 +89,7 @@ export function describeKeys(secrets: Secrets, dataDirectory: string): KeySet<Ke
  * file is replaced as a whole and synced: whenever this ends, every key that something was
  * encrypted with is in one of the two. Repeating it after an interruption is harmless.
  *
- * Called by: the rotation, under the lock of the data folder; nobody else may write the files.
+ * Called by: the rotation, under the lock of the data folder, which excludes other writers.
  *
  * @throws Failure when a file is malformed; a system error when one cannot be written
  */
@@ -187,7 +187,7 @@ function replaceFile(file: string, text: string, { uid, gid }: FileOwner): void 
   rmSync(draft, { force: true });
   try {
     writeFileSync(draft, text, SECRET_FILE);
-    // Rotated by root, the key stays readable for the server, which is somebody else.
+    // When root rotates the key, it stays readable for the user of the server.
     if (process.getuid?.() === 0) chownSync(draft, uid, gid);
     renameSync(draft, file);
   } finally {

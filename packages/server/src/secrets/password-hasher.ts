@@ -50,7 +50,7 @@ export class PasswordHasher {
   }
 
   /**
-   * @param stored null for nobody's: it takes the same work and is wrong
+   * @param stored null for an unknown login: it takes the same work and does not match
    * @throws Problem `rate_limited` while too many wait
    */
   async verify(password: string, stored: string | null): Promise<boolean> {

@@ -66,7 +66,7 @@ function after(current: SchemaVersion, migrations: readonly Migration[]): Schema
   );
 }
 
-/** Whether programs may be running that cannot go on: also when somebody has told them already. */
+/** Whether programs may be running that are too old; true also when they were notified before. */
 function breaksOthers(current: SchemaVersion, target: SchemaVersion): boolean {
   if (current.version === 0 || current.version === target.version) return false;
   return target.oldestProgram > Math.min(current.oldestProgram, current.version);

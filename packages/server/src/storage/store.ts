@@ -28,9 +28,9 @@ export interface Reader {
 }
 
 export type LockMode =
-  /** Nobody else may lock or change the row until this transaction ends. */
+  /** No other transaction can lock or change the row until this one ends. */
   | "update"
-  /** Others may lock it in this mode too, but nobody may change it. */
+  /** Other transactions can lock it in this mode too, but none can change it. */
   | "share";
 
 /**

@@ -1,12 +1,12 @@
 /**
- * What replicas tell each other, as text:
+ * Messages between replicas, as text:
  *
  *   1 SENDER r:REQUEST t:PROJECT:REQUEST h:PROJECT:INSTANCE v:SCOPE:KEYHASH ...
  *   1 SENDER *
  *
- * The star says that there is too much to tell: look at everything you wait for. Whoever may use
- * the database can send such a text, so it is read as strictly as a stranger's; and nothing follows
- * from it but a look into the database.
+ * The star stands for more than a message holds: reread everything you wait for. Any user of
+ * the database can send such a text, so it is parsed strictly; and it causes nothing
+ * except a read of the database.
  *
  * Called by: shared-wake.ts.
  */

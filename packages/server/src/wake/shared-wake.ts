@@ -1,10 +1,10 @@
 /**
- * Waking across the processes that share a database: what is signalled here is told to the others,
- * and what they tell wakes those who wait here. The house knows it as any other Wake.
+ * Waking across the processes that share a database: signals of this one are sent to the others,
+ * and their messages wake the exchanges that wait here. It is used like any other Wake.
  *
- * What is to be told is gathered while a message is on its way and for a few milliseconds after it,
- * so the number of messages does not grow with that of decisions. A message that is lost costs
- * those who wait the second that they sleep between their own looks.
+ * Hints are collected while a message is sent and for a few milliseconds after it,
+ * so the number of messages does not grow with that of decisions. A lost message delays
+ * waiting exchanges by up to a second, their own polling interval.
  *
  * Called by: provider.ts.
  */
@@ -27,7 +27,7 @@ export interface SharedWakeParts {
 }
 
 export interface SharedWakeListener extends Pick<ReplicaBusListener, "onListening" | "onLost"> {
-  /** Others say that these were resolved, and somebody here waits for them; `all`: who knows. */
+  /** Other replicas resolved these requests, which have long polls here; `all`: unknown. */
   onResolvedElsewhere(requestIds: readonly string[] | "all"): void;
 }
 
@@ -36,9 +36,9 @@ export class SharedWake implements Wake {
   readonly #bus: ReplicaBus;
   readonly #clock: Pick<Clock, "after">;
   readonly #id: string;
-  /** What is to be told. */
+  /** Hints to send. */
   readonly #hints = new Set<string>();
-  /** Projects of which it tells that something was opened. */
+  /** Projects of its hints about opened requests. */
   readonly #openedIn = new Set<string>();
   /** How long a message of it would be. */
   #bytes: number;
@@ -59,14 +59,14 @@ export class SharedWake implements Wake {
     this.#bytes = toMessage(this.#id, []).length;
   }
 
-  /** Begins to tell and to be told. */
+  /** Starts to send and to receive. */
   open({ onListening, onLost, onResolvedElsewhere }: SharedWakeListener): void {
     this.#bus.open({
       onMessage: (message) => this.#receive(message, onResolvedElsewhere),
       onListening: () => {
         this.isListening = true;
         onListening();
-        // Nobody knows what was missed.
+        // Messages may have been lost.
         onResolvedElsewhere("all");
       },
       onLost: (error) => {
@@ -113,14 +113,14 @@ export class SharedWake implements Wake {
     return this.#local.projectOf(requestId);
   }
 
-  /** Tells what is left to tell, and nothing after that. */
+  /** Sends the remaining hints, and nothing after that. */
   async close(): Promise<void> {
     await this.#sending;
     await this.#bus.close();
     this.isListening = false;
   }
 
-  /** Of all that is opened in a project one request is told in a message: who is told looks. */
+  /** One opened request of a project per message is enough: the receiver rereads the project. */
   #isFirst(projectId: string): boolean {
     if (this.#openedIn.has(projectId)) return false;
     this.#openedIn.add(projectId);
@@ -138,7 +138,7 @@ export class SharedWake implements Wake {
   }
 
   async #send(): Promise<void> {
-    // What is signalled in one go is told in one go.
+    // Signals of one event loop iteration go into one message.
     await this.#sleep(0);
     while (this.#isEverything || this.#hints.size > 0) {
       if (await this.#bus.send(this.#take())) this.sent++;

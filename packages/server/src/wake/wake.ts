@@ -1,5 +1,5 @@
 /**
- * Who waits for what. A signal is a hint that a request may have changed: whoever is woken reads
+ * Wakes waiting exchanges. A signal is a hint that a request may have changed: its receiver reads
  * the store again, and only that read is the truth. Operations send signals with
  * `Transaction.onCommit`, so that a signal never precedes its commit.
  *
@@ -75,9 +75,9 @@ export interface Wake {
   /** How many wait for a request. */
   readonly waiting: number;
 
-  /** The requests that somebody waits for, each once. */
+  /** The requests with long polls, each once. */
   awaited(): string[];
 
-  /** The project of a request that somebody waits for; undefined when nobody does. */
+  /** The project of a request with long polls; undefined without one. */
   projectOf(requestId: string): string | undefined;
 }

@@ -12,7 +12,7 @@ import { TimerLoop, type Worker } from "../timer-loop.ts";
 const INTERVAL_MS = 1_000;
 
 export interface AwaitedWorker extends Worker {
-  /** Checks soon. @param requestIds of requests that somebody waits for, or all of them */
+  /** Checks soon. @param requestIds of requests with long polls, or all of them */
   check(requestIds: readonly string[] | "all"): void;
 }
 

@@ -15,7 +15,7 @@ import { readSessionByHash, touchSession } from "../../storage/sql/sign-in/sessi
  * and those of disabled people, are one and the same answer. What they may do in the project is
  * read anew each time: who is removed there is nobody there from then on.
  *
- * @param isUse whether somebody is there: what a page asks for by itself keeps no session alive
+ * @param isUse whether a user acted: requests that a page sends by itself do not extend a session
  * @throws Problem `invalid_credential`
  */
 export async function authenticateSession(
@@ -39,7 +39,7 @@ export async function authenticateSession(
 }
 
 /**
- * What somebody signed in may do in the project that the session looks at.
+ * What a signed-in user may do in the project that the session has selected.
  *
  * @throws Problem `forbidden` when they are no reviewer there, or not any more
  */

@@ -5,7 +5,7 @@ import type { SignedIn } from "../../identity/caller.ts";
 import { listMemberships, type Membership } from "../../storage/sql/people/people.ts";
 import { authenticateSession } from "./authenticateSession.ts";
 
-/** Who somebody is and where they may go. */
+/** A signed-in user and the projects of that user. */
 export interface ShownSession {
   readonly signedIn: SignedIn;
   /** By the names of the projects. */

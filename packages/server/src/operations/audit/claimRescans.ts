@@ -33,7 +33,7 @@ const RESCAN_BACK_MS = 2 * RESCAN_EVERY_MS + LATE_MS_MAX;
 /** Between two full scans of a log. */
 const FULL_SCAN_EVERY_MS = 24 * 3_600_000;
 
-/** What is younger is left to those who seal in the order of ids. */
+/** Younger entries are left to the sealing in the order of ids. */
 const SETTLED_MS = 5_000;
 
 export interface Rescan {
@@ -41,7 +41,7 @@ export interface Rescan {
   readonly range: Required<IdRange>;
   /** Epoch ms. */
   readonly begunAt: number;
-  /** Over the whole log: where it comes to is recorded, for whoever has to go on. */
+  /** Over the whole log; its progress is recorded, so that another process can continue it. */
   readonly isFullScan: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function claimRescans({
       const log = await readLog(tx, projectId);
       if (log === undefined) return [];
       const settled = firstIdAt(now - SETTLED_MS);
-      // Behind that id sealing is under way.
+      // After that id sealing is in progress.
       const upTo = settled < log.sealedId ? settled : log.sealedId;
       const from = Math.min(now - RESCAN_BACK_MS, rescannedUpTo - LATE_MS_MAX);
       const recent = firstIdAt(Math.max(0, from));

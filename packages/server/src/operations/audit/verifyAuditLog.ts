@@ -16,11 +16,11 @@ export type VerificationEvent =
   /** Time was over; everything so far is good. */
   | { readonly kind: "stopped"; readonly verified: number };
 
-/** Whoever listens to a verification. */
+/** Receives the events of a verification. */
 export interface VerificationSink {
-  /** Resolves when it can take the next one. */
+  /** Resolves when the next event can be sent. */
   emit(event: VerificationEvent): Promise<void>;
-  /** Aborted when nobody listens any more, or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 

@@ -15,7 +15,7 @@ import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channel
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** A channel that nobody else sends to until its lease ends, and what to send. */
+/** A channel that no other replica sends to until its lease ends, and what to send. */
 export interface ClaimedChannel {
   readonly channel: StoredChannel;
   readonly target: ChannelTarget;
@@ -28,7 +28,7 @@ export interface ClaimedChannel {
   readonly endsBy: number;
 }
 
-/** Undefined: nothing to send now, or somebody else is sending. */
+/** Undefined: nothing to send now, or another replica is sending. */
 export type ChannelClaim = ClaimedChannel | "again" | undefined;
 
 /** So many are named in one message; it tells of all the others as well. */

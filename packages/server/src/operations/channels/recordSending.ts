@@ -18,7 +18,7 @@ export type RecordedSending =
   | { readonly kind: "rests"; readonly ms: number }
   /** Nothing was sent, for a reason of ours. */
   | { readonly kind: "released" }
-  /** The lease had passed to somebody else, or the channel is gone: nothing was recorded. */
+  /** Another replica has the lease, or the channel was deleted: nothing was recorded. */
   | { readonly kind: "stale" };
 
 /**

@@ -27,7 +27,7 @@ interface Target {
   readonly signingKey: KeyObject;
 }
 
-/** A notification that nobody else attempts until its lease ends. */
+/** A notification that no other replica attempts until its lease ends. */
 export interface ClaimedNotification extends Target {
   readonly notification: StoredNotification;
   /** Of the claim; a result under an older one is ignored. */
@@ -113,7 +113,7 @@ async function claim(
     return undefined;
   }
   if (isWindowOver(notification, now)) {
-    // It ended then, however much later somebody came to record it.
+    // It ended then, even when that is recorded much later.
     const at = givesUpAt(notification);
     await end(tx, context, notification, { by: "window", at }, now);
     return undefined;

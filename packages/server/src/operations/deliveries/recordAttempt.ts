@@ -22,7 +22,7 @@ import type { ClaimedNotification } from "./claimNotifications.ts";
 export type RecordedAttempt =
   | { readonly kind: "ended"; readonly by: string }
   | { readonly kind: "retry"; readonly nextAt: number }
-  /** The lease had passed to somebody else, or the request was erased: nothing was recorded. */
+  /** Another replica has the lease, or the request was purged: nothing was recorded. */
   | { readonly kind: "stale" };
 
 /**
@@ -42,7 +42,7 @@ export async function recordAttempt(
   // Undone by a loss of power, the attempt is made again: receivers deduplicate.
   return store.transact(async (tx) => {
     const now = await tx.now();
-    // Under its claim nobody else changes it, except that delivery may end.
+    // Under its lease no other replica changes it, except that delivery may end.
     let after = next(claimed.notification, outcome, now, chance);
     if (!(await updateAttempt(tx, claimed.notification, claimed.fence, after))) {
       const current = await lockNotification(tx, claimed.notification);

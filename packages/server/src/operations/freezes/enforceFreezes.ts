@@ -18,7 +18,7 @@ const FREEZES_PER_CALL_MAX = 50;
  *
  * Called by: the freeze worker.
  *
- * @param progress of the calls before; written to
+ * @param progress of the calls before; updated
  * @returns how many requests it denied, and whether there may be more
  */
 export async function enforceFreezes(

@@ -20,11 +20,11 @@ export interface ExportOrder {
   readonly query: string;
 }
 
-/** Whoever listens to an export. */
+/** Receives the rows of an export. */
 export interface ExportSink {
-  /** Resolves when it can take the next one. */
+  /** Resolves when the next event can be sent. */
   emit(event: ExportEvent): Promise<void>;
-  /** Aborted when nobody listens any more, or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
@@ -33,8 +33,8 @@ const BATCH_BYTES_MAX = 1024 * 1024;
 const BATCH_ROWS_MAX = 100;
 
 /**
- * All ended requests of the caller's project that pass, as of now, the newest decision first. That
- * somebody took them away is in the audit log before the first one is told.
+ * All ended requests of the caller's project that pass, as of now, the latest decision first.
+ * The audit log has an entry of the export before the first row is sent.
  *
  * @throws the reason of the signal
  */

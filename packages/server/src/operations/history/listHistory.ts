@@ -19,7 +19,7 @@ export interface HistoryPage extends EndedRequests {
   readonly next: Cursor | undefined;
   /** Where newer ones follow; undefined when there were none. */
   readonly previous: Cursor | undefined;
-  /** Epoch ms of the oldest decision that was looked at; undefined when none was. */
+  /** Epoch ms of the oldest scanned decision; undefined when none was. */
   readonly scannedBackTo: number | undefined;
 }
 
@@ -33,7 +33,7 @@ const PAGE_BYTES_MAX = 4 * 1024 * 1024;
  * Ended requests of the caller's project. With a filter a page can be short, or empty, and have
  * more behind it.
  *
- * @param signal aborted when nobody waits for it any more
+ * @param signal aborted when the client disconnects
  * @throws the reason of the signal
  */
 export async function listHistory(

@@ -8,14 +8,14 @@ export interface HistorySummary extends Insights {
   readonly scannedCount: number;
   /** Whether nothing older was left out. */
   readonly isComplete: boolean;
-  /** Epoch ms of the oldest decision that was looked at; undefined when none was. */
+  /** Epoch ms of the oldest scanned decision; undefined when none was. */
   readonly scannedBackTo: number | undefined;
 }
 
 /**
  * Counts what became of requests of the caller's project, the newest of them.
  *
- * @param signal aborted when nobody waits for it any more
+ * @param signal aborted when the client disconnects
  * @throws the reason of the signal
  */
 export async function summarizeHistory(

@@ -19,7 +19,7 @@ export interface InstanceOrder {
   /** Made up when undefined. */
   readonly name: string | undefined;
   readonly groups: readonly string[];
-  /** Name of a reviewer of the project; null for nobody. */
+  /** Name of a reviewer of the project; null without an owner. */
   readonly owner: string | null;
 }
 
@@ -27,9 +27,9 @@ export interface InstanceOrder {
 const PROVISIONER = "console";
 
 /**
- * Makes an instance for somebody who administers the project, without a receiver.
+ * Creates an instance without a receiver, for an admin of the project.
  *
- * @returns its id, and the credential, which nobody is told again
+ * @returns its id, and the credential, which is displayed once
  * @throws Problem `forbidden`; `invalid_request` naming the field
  */
 export async function createInstance(

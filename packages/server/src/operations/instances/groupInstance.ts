@@ -20,7 +20,7 @@ import type { Transaction } from "../../storage/store.ts";
 export interface InstanceChange {
   /** All groups from now on; undefined stays as it is. */
   readonly groups?: readonly string[] | undefined;
-  /** Name of a reviewer of the project; null for nobody; undefined stays as it is. */
+  /** Name of a reviewer of the project; null removes the owner; undefined keeps it. */
   readonly owner?: string | null | undefined;
 }
 

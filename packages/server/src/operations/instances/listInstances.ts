@@ -24,7 +24,7 @@ import type { Reader } from "../../storage/store.ts";
 /** An instance as those see it who administer the project. */
 export interface ReviewedInstance {
   readonly instance: StoredInstance;
-  /** Name of the reviewer; null when nobody is named. */
+  /** Name of the reviewer; null without an owner. */
   readonly owner: string | null;
   /** The change of groups and owner that waits for another person; null when there is none. */
   readonly proposal: ReviewedAssignment | null;

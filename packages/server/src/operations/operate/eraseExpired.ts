@@ -98,7 +98,7 @@ export async function eraseExpired(
   };
 }
 
-/** Why somebody does not find what an older entry is about. */
+/** Explains why the subject of an older entry is missing. */
 async function appendPurgeEntry(
   tx: Transaction,
   { random }: Context,

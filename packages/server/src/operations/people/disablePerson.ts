@@ -20,7 +20,7 @@ export interface PersonAccess {
  * not count. What they decided stays decided. For operators beside the server. Doing it again
  * changes nothing.
  *
- * @throws Problem `not_found` when nobody has the login
+ * @throws Problem `not_found` when no account has the login
  */
 export async function disablePerson(
   { store, random }: Pick<Context, "store" | "random">,

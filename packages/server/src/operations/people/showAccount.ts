@@ -4,7 +4,7 @@ import type { SignedIn } from "../../identity/caller.ts";
 import { listPasskeyNames, type NamedPasskey } from "../../storage/sql/people/people.ts";
 import { listSessions, type StoredSession } from "../../storage/sql/sign-in/sessions.ts";
 
-/** What is somebody's own. */
+/** The account of the signed-in user. */
 export interface ShownAccount {
   /** Those in which they are signed in, the newest first. */
   readonly sessions: readonly StoredSession[];

@@ -67,7 +67,7 @@ export async function proposePolicy(
   const { proposal, isNew } = await store.transact(async (tx) => {
     // Again: looking at it may have taken long.
     await assertExpected(tx, by, await readCurrent(tx, projectId), order);
-    // Whoever lost the answer and sends it again finds it done.
+    // A client that lost the answer and retries finds it done.
     const known = await readOpenProposal(tx, { ...draft, proposedBy: by.actor });
     if (known?.isIntact) return { proposal: known, isNew: false };
     const now = await tx.now();

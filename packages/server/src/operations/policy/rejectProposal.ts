@@ -20,7 +20,7 @@ export interface Rejection {
 }
 
 /**
- * Closes a proposal so that nobody can publish it. Its author may do so, too: that takes it back.
+ * Closes a proposal so that it cannot be published. Its author may withdraw it in the same way.
  *
  * @throws Problem `not_found`; `forbidden`; `policy_conflict` when it was published. What was
  *   rejected before stays as it was, and is answered.

@@ -83,11 +83,11 @@ export type SimulationEvent =
   | { readonly kind: "changed"; readonly change: ChangedRequest }
   | { readonly kind: "ended"; readonly summary: SimulationSummary };
 
-/** Whoever listens to a simulation. */
+/** Receives the events of a simulation. */
 export interface SimulationSink {
-  /** Resolves when it can take the next one. */
+  /** Resolves when the next event can be sent. */
   emit(event: SimulationEvent): Promise<void>;
-  /** Aborted when nobody listens any more, or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
 
@@ -107,14 +107,14 @@ const PROGRESS_EVERY = 500;
 const SIMULATION_MS_MAX = 5 * 60_000;
 
 /**
- * Asks a draft what it would have said to the calls of the past, the newest first, and tells
- * where that differs from what policy said then, in the verdict or in what deciding takes. It is
- * asked as if it were active now: under the active floor (a draft of the floor: above the
+ * Evaluates a draft for the calls of the past, the latest first, and reports
+ * where it differs from the policy of that time, in the verdict or in the requirement. It is
+ * evaluated as if it were active now: under the active floor (a draft of the floor: above the
  * project's active policy), with each instance in the groups of today, at the time of the call,
  * after the calls that had been made by then and what had become of them. What a grant, a freeze
  * or people did then is beside the point. Writes nothing, and others are served meanwhile.
  *
- * @throws Problem `forbidden`, `policy_invalid` before anything is told; the reason of the signal
+ * @throws Problem `forbidden`, `policy_invalid` before the first event; the reason of the signal
  */
 export async function simulatePolicy(
   context: Context,
@@ -123,7 +123,7 @@ export async function simulatePolicy(
   sink: SimulationSink,
 ): Promise<void> {
   assertMayPublish(caller, order.scope);
-  // What it tells are calls.
+  // Its events contain calls.
   assertMay(caller, "read");
   const { store } = context;
   const policies = await loadDraft(context, caller, order.scope, order.source);

@@ -21,7 +21,7 @@ import { claimSubscription, lockSubscription } from "../../storage/sql/push/push
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** A browser that nobody else sends to until its lease ends, and what to send. */
+/** A browser that no other replica sends to until its lease ends, and what to send. */
 export interface ClaimedPush {
   readonly subscription: StoredSubscription;
   readonly target: PushTarget;
@@ -38,7 +38,7 @@ export interface ClaimedPush {
 /** Bounds one transaction. */
 const DUE_MAX = 20;
 
-/** That something has ended is said for so long; later nobody is surprised. */
+/** How long a browser is still notified after a request has ended. */
 const RESOLVED_KEPT_MS = 3_600_000;
 
 const NAME_CHARS_MAX = 80;
@@ -49,7 +49,7 @@ const NAME_CHARS_MAX = 80;
  *
  * Called by: the outbox of web push.
  *
- * @returns undefined: nothing to send now, or somebody else is sending
+ * @returns undefined: nothing to send now, or another replica is sending
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
  */
 export async function claimPush(

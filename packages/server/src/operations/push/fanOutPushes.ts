@@ -13,15 +13,15 @@ import { readRequests } from "../../storage/sql/requests/requests.ts";
 const REQUESTS_MAX = 50;
 
 export interface PushFanOut {
-  /** Browsers that have something due. */
+  /** Browsers with due messages. */
   readonly subscriptionIds: readonly string[];
-  /** Whether there may be more to spread. */
+  /** Whether more announcements may be due. */
   readonly isMore: boolean;
 }
 
 /**
- * Finds out whose browsers are to be told of the requests that were announced in a project, and
- * writes it down for each of them.
+ * Creates push messages about the announced requests of a project, one for each browser of a
+ * reviewer who can decide them.
  *
  * Called by: the outbox of web push.
  */

@@ -15,7 +15,7 @@ export type RecordedPush =
   | { readonly kind: "rests"; readonly ms: number }
   /** Its push service does not know it any more: it was removed. */
   | { readonly kind: "gone" }
-  /** Nothing was sent, for a reason of ours; or the lease had passed to somebody else. */
+  /** Nothing was sent, for a reason of ours; or another replica has the lease. */
   | { readonly kind: "released" };
 
 /**

@@ -30,7 +30,7 @@ export interface PushOrder extends PushTarget {
 
 /**
  * Tells a browser of this person of requests from now on. One that is known gets its keys anew; one
- * of somebody else is this person's from now on.
+ * of another person belongs to this person from now on.
  *
  * @returns the subscription, and whether it was made now
  * @throws Problem `invalid_request` naming the field
@@ -41,7 +41,7 @@ export async function subscribePush(
   { name, ...target }: PushOrder,
 ): Promise<{ readonly subscription: StoredSubscription; readonly isNew: boolean }> {
   assertTarget(notifier, target);
-  // Whoever sends to it later finds one, whatever the browser subscribed for.
+  // The sender finds a key later, whatever the browser subscribed for.
   await findPublicPushKey({ store, keyring });
   const endpointSha256 = sha256Hex(target.endpoint);
   const personId = person.id;
@@ -94,7 +94,7 @@ function assertTarget(notifier: Context["notifier"], { endpoint, p256dh, auth }:
   if (!isPushSecret(auth)) throw invalidField("keys.auth", "must be 16 bytes in base64url");
 }
 
-/** @throws Problem `not_found`, also for somebody else's */
+/** @throws Problem `not_found`, also for one of another person */
 export async function unsubscribePush(
   { store, random }: Pick<Context, "store" | "random">,
   { person }: SignedIn,

@@ -21,7 +21,7 @@ const TEST: PushPayload = { type: "push.test", tag: "push-test", path: "/inbox",
  *
  * @param begin called before it is sent; what it throws keeps that from happening
  * @returns what happened; never what the other side said, but for its status
- * @throws Problem `not_found`, also for somebody else's
+ * @throws Problem `not_found`, also for one of another person
  */
 export async function testPush(
   context: Context,

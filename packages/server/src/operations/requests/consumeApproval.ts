@@ -74,7 +74,7 @@ async function record(
       expires_at: expiresAt,
     },
   });
-  // A table that somebody holds or a disk that is slow can take the rest of the validity.
+  // A locked table or a slow disk can take the rest of the validity.
   if (consumption.consumedAt + tx.lastsMsMax < (expiresAt ?? 0)) return;
   if ((await tx.now()) >= (expiresAt ?? 0)) throw new Problem("approval_expired");
 }

@@ -18,7 +18,7 @@ export interface Listing {
 
 export interface Page {
   readonly requests: readonly ReviewedRequest[];
-  /** Ids of those of the page that are damaged, and that nobody can read or decide. */
+  /** Ids of damaged requests of the page, which cannot be read or decided. */
   readonly damaged: readonly string[];
   /** Where it ended; undefined when nothing comes after it. */
   readonly next: Cursor | undefined;
@@ -59,7 +59,7 @@ const NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, id: LAST_ID };
 
 /**
  * Where a page of pending requests begins. Those whose window has passed are left out: the
- * expiry worker is about to end them, and nobody can decide them any more.
+ * expiry worker is about to expire them, and they cannot be decided.
  */
 function undecided(now: number, after: Cursor | undefined): Cursor {
   return after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;

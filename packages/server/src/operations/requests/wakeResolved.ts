@@ -7,7 +7,7 @@ import { RESOLVED_IDS_MAX, readResolvedIds } from "../../storage/sql/requests/re
  *
  * Called by: the awaited worker.
  *
- * @param requestIds of requests that somebody waits for; nobody is woken for one that is pending
+ * @param requestIds of requests with long polls; those of a pending request keep waiting
  */
 export async function wakeResolved(
   { store, wake }: Pick<Context, "store" | "wake">,

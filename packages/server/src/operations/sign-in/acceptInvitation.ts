@@ -12,7 +12,7 @@ import { openInvitation } from "./openInvitation.ts";
 
 export interface Acceptance {
   readonly token: string;
-  /** Of somebody new. */
+  /** Of a new person. */
   readonly login: string | undefined;
   readonly name: string | undefined;
   readonly password: string;
@@ -48,7 +48,7 @@ export async function acceptInvitation(
 }
 
 /**
- * Makes somebody who is signed in a reviewer of one more project, and lets them look at it.
+ * Makes a signed-in user a reviewer of another project, and selects that project.
  *
  * @throws Problem as useInvitation does
  */

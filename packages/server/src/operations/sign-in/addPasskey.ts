@@ -9,7 +9,7 @@ import { listPasskeysOf, type StoredPasskey } from "../../storage/sql/sign-in/pa
 import { assertRoom, CHANGE_PASSKEYS } from "./beginPasskey.ts";
 
 /**
- * Gives somebody who has just signed in one more passkey.
+ * Adds a passkey for a user with a fresh sign-in.
  *
  * @param name how its owner will tell it from others
  * @throws Problem `passkey_refused` when the answer is not to a challenge of theirs, `forbidden`

@@ -17,7 +17,7 @@ export interface OidcStart {
 }
 
 /**
- * Sends somebody to the identity provider.
+ * Redirects the browser to the identity provider.
  *
  * @returns where that is, and what the browser must bring back from there
  * @throws Problem `not_found` when there is none; Failure when it cannot be asked

@@ -15,7 +15,7 @@ import { openInvitation } from "./openInvitation.ts";
 export const PASSKEYS_MAX = 20;
 
 /**
- * What a browser needs to make one more passkey for somebody who has just signed in.
+ * Options with which a browser creates another passkey for a user with a fresh sign-in.
  *
  * @returns options for `navigator.credentials.create`, as JSON text
  * @throws Problem `forbidden` when the sign-in is not fresh, or there are too many
@@ -49,7 +49,7 @@ export async function beginPasskeyByLink(
   const invitation = await openInvitation(context, token);
   const name = parseLogin(invitation.login ?? login ?? "");
   const challenge = await beginCeremony(context, LINK_CEREMONY, null, hashToken(token));
-  // Whoever it will be has no id before the link is used.
+  // The person has no id before the link is used.
   const id = context.random.uuid();
   return creationOptions(party, { id, login: name, name }, [], challenge);
 }

@@ -11,7 +11,7 @@ import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 
 export interface PasswordChange {
-  /** Undefined for somebody who has none: then they must have signed in lately. */
+  /** Undefined without a password: then the sign-in must be recent. */
   readonly current: string | undefined;
   readonly next: string;
 }

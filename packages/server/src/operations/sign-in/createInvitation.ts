@@ -39,7 +39,7 @@ export interface MadeInvitation {
 const OPEN_MAX = 200;
 
 /**
- * Invites somebody to be a reviewer of the caller's project.
+ * Creates an invitation to become a reviewer of the caller's project.
  *
  * @throws Problem `forbidden`, also for a role above the caller's own; `invalid_request` naming
  *   the field
@@ -61,7 +61,7 @@ export async function createInvitation(
     const known = await assertInvitable(tx, projectId, name);
     const role = order.role ?? known?.role ?? "reviewer";
     const groups = toGroups(order.groups ?? known?.groups ?? []);
-    // As for a new one: whoever has the link becomes the reviewer, also one who is there.
+    // As for a new reviewer: the user of the link becomes this reviewer.
     const refusal = invitationRefusal(inviter, { role, groups });
     if (refusal !== undefined) throw new Problem("forbidden", refusal);
     if (known !== undefined) assertSame(known, role, groups);
@@ -97,7 +97,7 @@ export async function createInvitation(
   });
 }
 
-/** @returns the reviewer of that name, who has tokens only; undefined for somebody new */
+/** @returns the reviewer of that name, who has tokens only; undefined when there is none */
 async function assertInvitable(
   tx: Transaction,
   projectId: string,

@@ -15,10 +15,10 @@ export interface PersonLink {
 
 /**
  * Lets a person sign in at the identity provider as who they are here, or not any more. For
- * operators beside the server: whoever could do this could be anybody.
+ * operators on the server: this permission allows acting as any account.
  *
- * @throws Problem `not_found` when nobody has the login; `invalid_request` when there is no
- *   provider, or the subject is somebody else
+ * @throws Problem `not_found` when no account has the login; `invalid_request` when there is no
+ *   provider, or the subject belongs to another account
  */
 export async function linkPerson(
   { store, random, settings }: Pick<Context, "store" | "random" | "settings">,

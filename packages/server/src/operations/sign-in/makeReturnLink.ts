@@ -12,9 +12,9 @@ import type { Transaction } from "../../storage/store.ts";
  * Makes a link with which a person comes back who lost what they signed in with; it ends those
  * before.
  *
- * @param forgetsPasskeys whether their passkeys end now: somebody else may have them
+ * @param forgetsPasskeys whether their passkeys are removed now, because they may be stolen
  * @returns what stands in it
- * @throws Problem `not_found`; `forbidden` for somebody disabled
+ * @throws Problem `not_found`; `forbidden` for a disabled account
  */
 export async function makeReturnLink(
   { store, random }: Pick<Context, "store" | "random">,
@@ -29,7 +29,7 @@ export async function makeReturnLink(
     const replaced = await deleteOpenInvitationsFor(tx, person.id);
     const { id: personId, name } = person;
     const createdBy = "operator:cli";
-    // It makes nobody a reviewer; the role is there because each row has one.
+    // It creates no reviewer; the role is set because each row has one.
     const who = { projectId: "", personId, name, role: "viewer", createdBy } as const;
     return makeLink(tx, { random }, who, replaced);
   });

@@ -8,7 +8,7 @@ import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { hasPerson } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsBy } from "../../storage/sql/sign-in/invitations.ts";
 
-/** Whether nobody can sign in yet. */
+/** Whether no account exists yet. */
 export async function needsSetup({ store }: Pick<Context, "store">): Promise<boolean> {
   return !(await hasPerson(store));
 }

@@ -9,9 +9,9 @@ import { readInvitationByHash } from "../../storage/sql/sign-in/invitations.ts";
 
 /** What a link is for, as its page tells who follows it. */
 export interface OpenInvitation {
-  /** `setup`: the first person of the server; `return`: somebody who lost their keys. */
+  /** `setup`: the first person of the server; `return`: a person who lost their keys. */
   readonly kind: "setup" | "join" | "return";
-  /** Null for somebody who comes back. */
+  /** Null for a person who returns. */
   readonly project: string | null;
   readonly role: ReviewerRole | null;
   readonly groups: readonly string[];

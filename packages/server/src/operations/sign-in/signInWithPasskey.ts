@@ -30,10 +30,10 @@ export async function beginPasskeySignIn(context: Context, party: RelyingParty):
 }
 
 /**
- * Signs in whoever holds the passkey.
+ * Signs in the owner of the passkey.
  *
  * @returns what the cookie holds
- * @throws Problem `passkey_refused`, `invalid_credential` for somebody who is disabled
+ * @throws Problem `passkey_refused`, `invalid_credential` for a disabled account
  */
 export async function signInWithPasskey(
   context: Context,

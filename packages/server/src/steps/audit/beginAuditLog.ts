@@ -15,7 +15,7 @@ const ORIGIN_BYTES = 8;
  * Begins the log of a project, or of the server, with a key of its own: what an auditor of one
  * project holds says nothing about others.
  *
- * @returns the log, locked; that of somebody who was faster, if there is one
+ * @returns the log, locked; the one of another transaction, if that was first
  */
 export async function beginAuditLog(
   tx: Transaction,

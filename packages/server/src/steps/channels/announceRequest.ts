@@ -13,9 +13,9 @@ import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Writes down that people are to be told of a request that was left pending, in its transaction:
- * once for each channel that tells of it, and once more for its reminder; once for Web Push. Where
- * nobody is told it does nothing.
+ * Schedules the announcements of a request that stays pending, in its transaction:
+ * one for each channel that covers it, another for its reminder, and one for Web Push. Without
+ * such a channel it does nothing.
  *
  * @returns the channels
  */

@@ -5,7 +5,7 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 /** Bounds one transaction. */
 const ROWS_MAX = 1_000;
 
-/** Ends what waits for a channel. Interrupted, the rest is erased with its requests. */
+/** Cancels the announcements of a channel. If interrupted, the rest is purged with requests. */
 export async function cancelAnnouncements(
   { store }: Pick<Context, "store">,
   channel: RowKey,

@@ -3,7 +3,7 @@ import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import type { ChannelKind, ChannelTarget } from "../../core/channel.ts";
 
-/** What of a target somebody gave; which of it there must be depends on the kind. */
+/** The members of a target in an input; the required ones depend on the kind. */
 export interface TargetOrder {
   readonly url: string | undefined;
   readonly signingSecret: string | undefined;

@@ -98,7 +98,7 @@ async function awaitCreatesOf({ store }: Context, projectId: string): Promise<vo
     const [first] = ids;
     const last = ids.at(-1);
     if (first === undefined || last === undefined) return;
-    // By itself, so that nobody waits longer than this takes.
+    // In its own transaction, which holds its locks for this only.
     await store.transact((tx) => lockInstances(tx, projectId, first, last));
     if (ids.length < INSTANCES_PER_COMMIT_MAX) return;
     after = last;

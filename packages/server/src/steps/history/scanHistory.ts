@@ -15,11 +15,11 @@ import type { Reader } from "../../storage/store.ts";
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A stretch of history: what of it was looked at, and what of that passed. */
+/** A stretch of history: how much was scanned, and what passed. */
 export interface Stretch {
   readonly found: readonly EndedOutline[];
   readonly scanned: number;
-  /** The last one that was looked at. */
+  /** The last one that was scanned. */
   readonly last: Cursor | undefined;
   /** Whether there is nothing behind it. */
   readonly isEnd: boolean;
@@ -34,7 +34,7 @@ export interface HistoryScan {
   readonly direction: "older" | "newer";
   /** Begins behind it. */
   readonly from: Cursor;
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -49,7 +49,7 @@ export function newestOf({ until }: Pick<RequestFilter, "until">): Cursor {
  * Scans ended requests by the time of their decision, and yields what passes the filter,
  * step by step. It reads no contents.
  *
- * @param wanted at most so many rows are of use to whoever asked, where it is known
+ * @param wanted the most rows that the caller can use, where it is known
  * @throws the reason of the signal, between two steps
  */
 export async function* scanHistory(

@@ -53,7 +53,7 @@ export interface Steps<T> {
 /** Three seconds in line and the ten of a verification (delivery/), and time to commit. */
 const LEASE_MS = 15_000;
 
-/** How long somebody who joined waits: one lease that is lost, and the attempt after it. */
+/** How long a joined exchange waits: one lost lease, and the attempt after it. */
 export const JOINED_MS_MAX = 30_000;
 
 const POLL_MS = 200;

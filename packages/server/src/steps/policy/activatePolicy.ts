@@ -127,7 +127,7 @@ async function writeVersion(
 ): Promise<Written> {
   const { projectId, source, note, proposal } = draft;
   const current = await readCurrent(tx, projectId);
-  // Whoever lost the answer and sends it again finds it done.
+  // A client that lost the answer and retries finds it done.
   if (isText(current, source)) return { outcome: "in_force", version: current };
   await admit(tx);
   await assertExpected(tx, by, current, draft);

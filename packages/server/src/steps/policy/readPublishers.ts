@@ -27,7 +27,7 @@ export async function readPublishers(
   return readActorNames(reader, projectId, actors);
 }
 
-/** As {@link readPublishers}, of whoever acted on something. */
+/** As {@link readPublishers}, for any actors. */
 export async function readActorNames(
   reader: Reader,
   projectId: string,

@@ -6,9 +6,9 @@ import { resolveRequest } from "./resolveRequest.ts";
 
 /**
  * Records that a request's window has passed, for a reader that came before the expiry worker:
- * nobody is ever shown `pending` at or after the deadline.
+ * no read returns `pending` at or after the deadline.
  *
- * @returns the request as it now stands, whoever ended it
+ * @returns the current request, also when another process resolved it
  * @throws Problem `not_found` when it was erased meanwhile
  */
 export async function expireRequest(

@@ -22,7 +22,7 @@ export interface Judged {
 }
 
 /**
- * What must be counted before the active policies can say anything about a call of this tool.
+ * The history queries of the active policies for a tool, which must be counted first.
  *
  * @throws PolicyNotLoaded
  */
@@ -41,7 +41,7 @@ export function neededHistory(
  * Asks the active policies about a call. Whatever cannot be asked, because a policy cannot be
  * read or a rule fails, asks people; nothing that fails approves.
  *
- * @param history what {@link neededHistory} says, counted
+ * @param history the counted {@link neededHistory}
  * @throws PolicyNotLoaded when a policy must be read first, which is nothing to do in a transaction
  */
 export function judgeCall(

@@ -4,7 +4,7 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** One damaged row must not keep all others from expiring; whoever reads it is told. */
+/** One damaged row must not prevent the others from expiring; a read of it fails. */
 export async function lockReadable(
   tx: Transaction,
   key: RowKey,

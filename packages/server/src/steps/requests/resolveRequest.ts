@@ -104,7 +104,7 @@ export async function openResolved(
   return decision;
 }
 
-/** A table that somebody holds or a disk that is slow can take seconds of the window. */
+/** A locked table or a slow disk can take seconds of the window. */
 async function assertInTime(
   tx: Transaction,
   { deadlineAt }: StoredRequest,

@@ -79,7 +79,7 @@ export async function reviewRequests(
   return gathered.map((one) => reviewFor(caller, signer, one, now));
 }
 
-/** A request with what is to be known beside it, whoever looks at it. */
+/** A request with its instance and requirement, for any reader. */
 interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceName"> {
   readonly judgement: Judgement;
   readonly requirement: Requirement;

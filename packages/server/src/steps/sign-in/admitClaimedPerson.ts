@@ -97,7 +97,7 @@ async function makePerson(admitting: Admitting): Promise<StoredPerson> {
     createdAt: now,
     disabledAt: null,
   };
-  // Whoever has a login here has proven who they are in another way.
+  // The owner of a login here has authenticated in another way.
   if (!(await insertPerson(tx, person))) {
     throw new Problem(
       "sign_in_refused",
@@ -158,7 +158,7 @@ async function settleReviewers(admitting: Admitting, person: StoredPerson): Prom
   return settled;
 }
 
-/** Whether somebody here says what the person is in this project, and the provider never does. */
+/** Whether people of this server, and not the provider, manage this reviewer. */
 function isOurs(
   { isManaged, projectName }: PersonsReviewer,
   mapping: ClaimMapping | undefined,
@@ -167,7 +167,7 @@ function isOurs(
   return !isManaged && ![...mapped, mapping?.project].includes(projectName);
 }
 
-/** @returns false when somebody here has removed the person from the project */
+/** @returns false when a person of this server has removed the reviewer */
 async function assignMembership(
   admitting: Admitting,
   person: StoredPerson,

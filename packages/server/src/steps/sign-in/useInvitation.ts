@@ -33,17 +33,17 @@ import { assertUsable, GONE } from "./assertUsable.ts";
 export interface InvitationUse {
   /** What stands in the link. */
   readonly token: string;
-  /** Of somebody new; not looked at for others. */
+  /** Of a new person; ignored for others. */
   readonly login?: string | undefined;
-  /** How others are to see somebody new; the name in the invitation when undefined. */
+  /** The display name of a new person; the name in the invitation when undefined. */
   readonly name?: string | undefined;
-  /** Somebody who is signed in already and becomes a reviewer of one more project. */
+  /** A signed-in user who becomes a reviewer of another project. */
   readonly personId?: string | undefined;
 }
 
 export interface UsedInvitation {
   readonly person: StoredPerson;
-  /** The project that they came to; undefined for somebody who comes back. */
+  /** The project that they joined; undefined for a person who returns. */
   readonly projectId: string | undefined;
 }
 

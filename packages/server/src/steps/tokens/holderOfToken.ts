@@ -15,7 +15,7 @@ export type TokenHolder = Pick<StoredReviewer, "name"> &
 /**
  * Finds the holder of a token in the project of the caller.
  *
- * @throws Problem `not_found` when its holder is nobody of the caller's project
+ * @throws Problem `not_found` when its holder is not in the caller's project
  */
 export async function holderOfToken(
   reader: Reader,

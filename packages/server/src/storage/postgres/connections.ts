@@ -19,7 +19,7 @@ import {
 /** For a free connection, or for a new one to be made. */
 const CONNECT_MS_MAX = 5_000;
 
-/** For a row that somebody else holds. */
+/** For a row that another transaction has locked. */
 const LOCK_MS_MAX = 5_000;
 
 const STATEMENT_MS_MAX = 10_000;
@@ -49,7 +49,7 @@ export interface Connection {
   /** Gives it back. @param error what it was last seen to fail with, if it did */
   release(error?: unknown): void;
 
-  /** Ends it: nobody knows whether it is still in a transaction. */
+  /** Closes it, because it may still be in a transaction. */
   discard(): void;
 }
 

@@ -51,7 +51,7 @@ export function isRetriable(error: unknown): boolean {
   return error instanceof DatabaseError && RETRIABLE_CODES.has(error.code ?? "");
 }
 
-/** Whether the connection is of no further use: it broke, or nobody knows what state it is in. */
+/** Whether the connection must be closed: it broke, or its state is unknown. */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   const code = error.code ?? "";

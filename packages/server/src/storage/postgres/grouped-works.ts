@@ -17,7 +17,7 @@ export const GROUP_MAX = 16;
 /** One is being answered while the next is made. */
 const UNDER_WAY_MAX = 2;
 
-/** A group that takes longer than this holds up nobody else: perhaps its connection is dead. */
+/** A group that takes longer than this no longer delays others: its connection may be dead. */
 const PATIENCE_MS = 50;
 
 interface Subject {

@@ -108,7 +108,7 @@ export class PostgresStore implements Store {
       await assertUsable(store.#reader(), options.acceptsLoss);
       if (connectionsMax > 1) await assertKeepsPrepared(connections, random);
       store.isNew = (await store.get(IS_NEW))?.is_new === 1;
-      // The first look at the time, before anybody goes by it.
+      // Reads the time before the first use.
       await store.transact((tx) => tx.now());
       return store;
     } catch (error) {

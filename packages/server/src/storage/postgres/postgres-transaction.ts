@@ -142,7 +142,7 @@ export class PostgresTransaction implements Transaction {
     this.#ended = true;
   }
 
-  /** Waits for what nobody has waited for; then `fault` is known. */
+  /** Waits for the inserts that were not awaited; then `fault` is known. */
   async settled(): Promise<void> {
     await Promise.all(this.#unawaited.splice(0));
   }
@@ -169,7 +169,7 @@ export class PostgresTransaction implements Transaction {
   }
 }
 
-/** Nobody in between may take what is about to be tried again for a failure. */
+/** Keeps a retriable error as it is, so that no caller treats it as a failure. */
 function toThrownUnlessRetriable(error: unknown): unknown {
   return isRetriable(error) ? error : toThrown(error);
 }

@@ -24,7 +24,7 @@ export type Outcome<T> =
   | { readonly kind: "again"; readonly error: unknown }
   /** Undone as a whole, because of one of the works. */
   | { readonly kind: "undone"; readonly error: unknown }
-  /** Nobody knows whether it was committed. */
+  /** It is unknown whether it was committed. */
   | { readonly kind: "unknown"; readonly error: Failure };
 
 const BEGIN = "begin isolation level read committed";
@@ -49,7 +49,7 @@ export async function runWorks<T>(
   const unbegun = await begun;
   if (unbegun !== undefined) {
     connection.discard();
-    // The connection broke while nobody used it: the next one may be better.
+    // The connection broke while it was idle: another one may work.
     return { kind: "again", error: unbegun.error };
   }
   const isSound = transactions.every(({ fault }) => fault === undefined);

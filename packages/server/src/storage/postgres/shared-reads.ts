@@ -44,7 +44,7 @@ function answering(askers: readonly Statement[]): Statement {
     text,
     values,
     name,
-    // Each has rows of its own: nobody changes what another one reads.
+    // Each has its own rows, so no caller changes what another one reads.
     resolve: (answer: Answer) => {
       for (const { resolve } of askers) {
         resolve({ ...answer, rows: answer.rows.map((row) => ({ ...row })) });

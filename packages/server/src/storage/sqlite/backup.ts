@@ -15,7 +15,7 @@ export function backupDatabase(source: string, target: string): void {
   if (existsSync(target)) throw new Failure("backup", `${target} exists already`);
   const draft = `${target}.${process.pid}.part`;
   try {
-    // What it holds is nobody else's business, wherever it is put.
+    // Only the owner may read a backup, wherever it is.
     writeFileSync(draft, "", { mode: 0o600, flag: "wx" });
     const database = new DatabaseSync(source);
     try {

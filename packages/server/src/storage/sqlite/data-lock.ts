@@ -34,7 +34,7 @@ export function lockDataDirectory(directory: string): () => void {
   };
 }
 
-/** SQLITE_BUSY: somebody else holds it. */
+/** SQLITE_BUSY: another process holds it. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
 }

@@ -104,7 +104,7 @@ export function openDatabase(
   }
 }
 
-/** Where there is room for the database and nobody else reads; it holds for the whole process. */
+/** A private folder with room for the database; applies to the whole process. */
 export function keepTemporaryFilesIn(database: DatabaseSync, folder: string): void {
   database.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
 }

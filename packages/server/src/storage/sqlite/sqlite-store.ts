@@ -225,7 +225,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  /** One member failed after it had written: its writes must go, and nobody else's. */
+  /** One member failed after it had written: only its writes are rolled back. */
   async #undo(batch: readonly Waiting[], error: unknown): Promise<void> {
     this.#rollback();
     const [only] = batch;

@@ -18,7 +18,7 @@ import type { DatabaseSync } from "node:sqlite";
  */
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
 
-/** How much longer, while somebody who reads keeps it from being carried over whole. */
+/** How much longer, while a reader prevents a complete checkpoint. */
 const PATIENCE_BYTES = 4 * 1024 * 1024;
 
 export class WriteAheadLog {

@@ -8,7 +8,7 @@ import type { StoredEntry } from "../../../core/audit-line.ts";
 import type { Integrity } from "../../integrity.ts";
 import type { Reader, Row, SqlValue } from "../../store.ts";
 
-/** The time as text: whoever altered it may have put more there than a number holds. */
+/** The time as text: an altered row may hold more than a number can. */
 const COLUMNS = "project_id, id, cast(at as text) as at, kind, actor, subject, detail, mac";
 
 /** How long after rows have had MACs entries from before may still be sealed. */
@@ -73,7 +73,7 @@ export async function readEntryIds(
   { after, upTo }: IdRange,
   limit: number,
 ): Promise<string[]> {
-  // Not one statement with an id that sorts last: somebody may have written one behind it.
+  // Not one statement with an id that sorts last: an entry may follow it.
   const rows =
     upTo === undefined
       ? await reader.all(
@@ -190,7 +190,7 @@ export async function readEntry(
   return row && toEntry(row);
 }
 
-/** Values as they are found: whoever altered a row may have put anything there. */
+/** Raw values: an altered row may hold anything. */
 function toEntry(row: Row): StoredEntry {
   return {
     projectId: row.project_id as string,

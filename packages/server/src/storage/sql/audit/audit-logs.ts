@@ -46,7 +46,7 @@ export async function readLogs(reader: Reader): Promise<StoredLog[]> {
   return rows.flatMap((row) => toLog(row) ?? []);
 }
 
-/** @returns false when somebody else was faster */
+/** @returns false when another transaction was first */
 export async function insertLog(tx: Transaction, log: StoredLog): Promise<boolean> {
   const inserted = await tx.run(
     `insert into audit_log (project_id, origin, public_key, encrypted_private_key, size, frontier,
@@ -187,7 +187,7 @@ export async function claimFullScan(
 /** Sorts before every id, and marks a full scan as running. */
 const BEGUN = "0";
 
-/** @param after how far it has come; empty when it has ended */
+/** @param after the last scanned id; empty when the scan has finished */
 export async function saveFullScan(
   tx: Transaction,
   projectId: string,

@@ -102,7 +102,7 @@ export async function readUsedChannels(reader: Reader, projectId: string): Promi
   return rows.map(toRef);
 }
 
-/** Channels of all projects with something to send that nobody is sending, and that do not rest. */
+/** Channels of all projects with a due announcement, without a lease and without a pause. */
 export async function readDueChannels(
   reader: Reader,
   now: number,
@@ -182,7 +182,7 @@ export async function updateSending(
   return updated === 1;
 }
 
-/** Records how a test went, whoever is sending meanwhile. */
+/** Records the outcome of a test message, also while another replica holds the lease. */
 export async function updateLastSending(
   tx: Transaction,
   { projectId, id }: RowKey,

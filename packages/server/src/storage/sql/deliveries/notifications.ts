@@ -52,7 +52,7 @@ export interface DueNotification {
 
 export type DueReceiver = Pick<StoredReceiver, "url" | "encryptedSecret">;
 
-/** Those of an instance that are due and that nobody attempts, the longest waiting first. */
+/** Due notifications of an instance without a lease, the longest waiting first. */
 export async function readDueNotifications(
   tx: Transaction,
   { projectId, instanceId }: InstanceKey,
@@ -89,7 +89,7 @@ function toDueReceiver({ url, encrypted_secret: encryptedSecret }: Row): DueRece
 /**
  * No indexed column changes, on purpose: a claim touches one page.
  *
- * @returns false when somebody else was faster
+ * @returns false when another transaction was first
  */
 export async function claimNotification(
   tx: Transaction,

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `call_freeze`: what is denied until somebody lifts it. Few rows, of which
+ * Rows of the table `call_freeze`: calls are denied until a reviewer lifts it. Few rows, of which
  * every create asks, so that a distributed database keeps a copy of them on every node: what
  * covers a project is its own rows and those of the project `SERVER`.
  */
@@ -84,7 +84,7 @@ export async function lockFreeze(
   return own ?? toFreeze(await tx.lock("update", sql, [SERVER, id]));
 }
 
-/** Whether nobody has lifted it. */
+/** Whether it is not lifted. */
 export async function isFreezeActive(
   reader: Reader,
   { projectId, id }: Pick<StoredFreeze, "projectId" | "id">,

@@ -18,7 +18,7 @@ export interface CountQuery {
   readonly tool: string | undefined;
   /** At least one. */
   readonly spans: readonly Span[];
-  /** So many calls are looked at and no more, the newest. */
+  /** At most so many calls are counted, the latest. */
   readonly callsMax: number;
   /** Epoch ms; only what was made before, as it was decided by then. Undefined: as of now. */
   readonly asOf?: number | undefined;

@@ -66,7 +66,7 @@ export async function lockVerification(
   return toVerification(await tx.lock("update", SELECT, [projectId, scope, keyHash]));
 }
 
-/** For those who only look how it goes: it keeps nobody from committing. */
+/** Without a lock: for exchanges that only poll its state. */
 export async function readVerification(
   reader: Reader,
   { projectId, scope, keyHash }: ScopedKey,

@@ -65,7 +65,7 @@ export async function readPersonByLogin(
   return toPerson(await reader.get(`select ${COLUMNS} from person where login = $1`, [login]));
 }
 
-/** Whether anybody can sign in, or could before being disabled. */
+/** Whether an account exists, enabled or disabled. */
 export async function hasPerson(reader: Reader): Promise<boolean> {
   return (await reader.get("select id from person limit 1")) !== undefined;
 }
@@ -148,7 +148,7 @@ export async function bindReviewer(
   ]);
 }
 
-/** Lets somebody who was removed from a project be another reviewer there. */
+/** Detaches the account from a removed reviewer, so that it can become another one there. */
 export async function unbindRemoved(
   tx: Transaction,
   projectId: string,

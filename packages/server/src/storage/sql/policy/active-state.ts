@@ -23,11 +23,11 @@ export interface ActiveState {
   readonly floor: ActiveVersion | null;
   /** Whether a freeze covers the instance. */
   readonly isFrozen: boolean;
-  /** Whether there are grants that nobody revoked; they may have ended otherwise. */
+  /** Whether there are grants that were not revoked; they may have expired. */
   readonly hasGrants: boolean;
   /** Those of the project that are in use. */
   readonly channels: readonly ChannelRef[];
-  /** Whether anybody of the project is told by Web Push. */
+  /** Whether a reviewer of the project subscribed to Web Push. */
   readonly isPushed: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `policy_proposal`: policies that somebody wrote for another person to publish.
+ * Rows of the table `policy_proposal`: policies that wait for another person to publish them.
  * Nothing of one changes but that it is closed, once.
  */
 
@@ -93,7 +93,7 @@ export async function readOpenProposal(
   return toProposal(reader, await reader.get(sql, [projectId, sha256, baseNumber, proposedBy]));
 }
 
-/** @returns false when somebody has closed it already */
+/** @returns false when it was already closed */
 export async function closeProposal(
   tx: Transaction,
   { projectId, id }: RowKey,

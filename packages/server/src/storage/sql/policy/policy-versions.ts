@@ -26,7 +26,7 @@ export interface PolicyVersionOutline {
   /** Epoch ms. */
   readonly publishedAt: number;
   readonly publishedBy: Actor;
-  /** Who wrote it, where somebody else published it; null when nobody proposed it. */
+  /** Its author, where another person published it; null when it was not proposed. */
   readonly proposedBy: Actor | null;
   /** Whether another person than its author must publish what comes after it. */
   readonly isTwoPerson: boolean;

@@ -17,7 +17,7 @@ export interface PushAudience {
   readonly groups: readonly string[];
 }
 
-/** Whether anybody in the project is told by Web Push. */
+/** Whether a reviewer of the project subscribed to Web Push. */
 export async function hasPushAudience(reader: Reader, projectId: string): Promise<boolean> {
   const row = await reader.get(
     `select reviewer.id from push_subscription
@@ -85,7 +85,7 @@ export async function readProjectsOfPerson(reader: Reader, personId: string): Pr
   return rows.map((row) => String(row.project_id));
 }
 
-/** Projects in which somebody is told by Web Push. */
+/** Projects with subscriptions to Web Push. */
 export async function readPushedProjects(reader: Reader): Promise<string[]> {
   const rows = await reader.all(
     `select distinct project_id from reviewer
@@ -173,7 +173,7 @@ export async function wakeShownPush(
   );
 }
 
-/** As {@link wakeShownPush}, for all of a project that have ended and nobody was woken for. */
+/** As {@link wakeShownPush}, for all ended requests of a project without a wake-up. */
 export async function wakeShownPushes(
   tx: Transaction,
   projectId: string,

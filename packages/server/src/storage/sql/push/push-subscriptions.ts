@@ -70,7 +70,7 @@ export async function listSubscriptionsOf(
   return (await reader.all(sql, [personId])).map(fromRow);
 }
 
-/** Browsers that something is due for, that nobody is sending to, and that do not rest. */
+/** Browsers with a due message, without a lease and without a pause. */
 export async function readDueSubscriptions(
   reader: Reader,
   now: number,
@@ -116,7 +116,7 @@ export async function updateAfterPush(
   return updated === 1;
 }
 
-/** Records how a test went, whoever is sending meanwhile. */
+/** Records the outcome of a test message, also while another replica holds the lease. */
 export async function updateLastPush(
   tx: Transaction,
   id: string,
@@ -149,7 +149,7 @@ export async function readPushKey(reader: Reader): Promise<StoredPushKey | undef
   };
 }
 
-/** Unless somebody was faster. */
+/** Unless another transaction was first. */
 export async function insertPushKey(
   tx: Transaction,
   { publicKey, encryptedPrivateKey }: StoredPushKey,

@@ -254,7 +254,7 @@ export async function updateDecision(
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
- * @param createdBefore a notification this old has ended, even if nobody recorded it
+ * @param createdBefore a notification this old has ended, even if that was not recorded
  * @returns how many requests of this project were erased, at most `limit`
  */
 export async function deleteDecidedBefore(

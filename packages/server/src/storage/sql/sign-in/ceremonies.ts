@@ -50,7 +50,7 @@ export async function takeCeremony(
 }
 
 /**
- * Erases what nobody has ended.
+ * Deletes unfinished ceremonies.
  *
  * @returns how many there were to erase, at most `limit`
  */

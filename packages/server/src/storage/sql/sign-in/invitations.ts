@@ -12,7 +12,7 @@ export interface StoredInvitation {
   readonly id: string;
   /** Empty for one with which a person comes back: that is of the whole server. */
   readonly projectId: string;
-  /** Who comes back; null for somebody new. */
+  /** The person who returns; null for a new one. */
   readonly personId: string | null;
   /** Of the reviewer to be; empty where who uses the link chooses it. */
   readonly name: string;
@@ -90,7 +90,7 @@ export async function listInvitationsOf(
   return rows.flatMap((row) => toInvitation(row) ?? []);
 }
 
-/** @returns how many of the project somebody may still use */
+/** @returns the number of open invitations of the project */
 export async function countOpenInvitations(
   reader: Reader,
   projectId: string,
@@ -118,7 +118,7 @@ export async function deleteOpenInvitation(
   return toInvitation(row);
 }
 
-/** @returns those of one author that nobody has used, which are gone */
+/** Deletes the unused invitations of one author. @returns the deleted ones */
 export async function deleteOpenInvitationsBy(
   tx: Transaction,
   createdBy: Actor,

@@ -78,7 +78,7 @@ export async function insertManagedReviewer(
 /**
  * Gives role and groups to a reviewer, also to one from whom the provider has taken them.
  *
- * @returns false when somebody here has removed the reviewer meanwhile
+ * @returns false when a person of this server has removed the reviewer meanwhile
  */
 export async function updateManaged(
   tx: Transaction,
@@ -92,7 +92,7 @@ export async function updateManaged(
   return updated === 1;
 }
 
-/** @returns false when somebody has removed the reviewer meanwhile */
+/** @returns false when a person has removed the reviewer meanwhile */
 export async function removeManaged(
   tx: Transaction,
   { id, projectId }: Pick<PersonsReviewer, "id" | "projectId">,
@@ -106,7 +106,7 @@ export async function removeManaged(
   return taken === 1;
 }
 
-/** From now on somebody here says whether the reviewer is one, and the provider does not. */
+/** Hands the reviewer over from the identity provider to the people of this server. */
 export async function endManagement(
   tx: Transaction,
   { id, projectId }: Pick<PersonsReviewer, "id" | "projectId">,

@@ -1,16 +1,16 @@
 /**
- * Rows of the table `session`: browsers in which somebody is signed in.
+ * Rows of the table `session`: browsers with a signed-in user.
  */
 
 import type { Reader, Row, Transaction } from "../../store.ts";
 
-/** With what somebody signed in. */
+/** How the user signed in. */
 export type SignInMethod = "password" | "passkey" | "oidc";
 
 export interface StoredSession {
   readonly id: string;
   readonly personId: string;
-  /** The project that is looked at; empty for somebody who is in none. */
+  /** The selected project; empty for a user without one. */
   readonly projectId: string;
   readonly method: SignInMethod;
   /** As the browser calls itself: a claim. */
