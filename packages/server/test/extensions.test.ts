@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse, ExtendedApprovalRequest } from "@countersign/protocol";
+import { advanceUntil } from "./support/advance.ts";
 import { codeOf, consumeCall, consumed, reportCall, startExtended } from "./support/extensions.ts";
 import { auditOf, end, restart, type Scene, storedStatus, submitBody } from "./support/scene.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
-import { until } from "./support/until.ts";
 
 const NEVER = "019c0000-0000-7000-8000-000000000000";
 
@@ -353,10 +353,7 @@ test("[ours.extensions.consume.kept] a use is erased with its request, and not b
   clock.advance(settings.retentionMs - 1);
   assert.equal((await server.read(instance.token, id)).status, "approved");
   assert.equal(await count(), 1);
-  await until(async () => {
-    clock.advance(10 * 60_000);
-    return (await count()) === 0;
-  }, "the use is erased");
+  await advanceUntil(clock, 5 * 60_000, 100, async () => (await count()) === 0);
   assert.equal(await storedStatus(scene, id), undefined);
 });
 

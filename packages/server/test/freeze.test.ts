@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
+import { advanceUntil } from "./support/advance.ts";
 import { assertRefused } from "./support/envelope.ts";
 import {
   countByStatus,
@@ -14,7 +15,7 @@ import { newHouse } from "./support/houses.ts";
 import { auditOf, startScene, submitBody, untilStored } from "./support/scene.ts";
 import { startLongPoll } from "./support/start-long-poll.ts";
 import { type ReviewedRequest, SUBMISSION } from "./support/test-provider.ts";
-import { turns, until } from "./support/until.ts";
+import { turns } from "./support/until.ts";
 import {
   provisionWithReceiver,
   startWebhookScene,
@@ -302,10 +303,8 @@ test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, 
   const lifted = async () => (await listFreezes(server, reviewer, "lifted")).map(({ id }) => id);
   clock.advance(Date.parse(json.lifted_at ?? "") + 168 * 3_600_000 - 1 - clock.now());
   assert.ok((await lifted()).includes(made.json.id));
-  await until(async () => {
-    clock.advance(5 * 60_000);
-    return !(await lifted()).includes(made.json.id);
-  }, "the freeze is erased");
+  const isErased = async () => !(await lifted()).includes(made.json.id);
+  await advanceUntil(clock, 5 * 60_000, 100, isErased);
   const active = (await listFreezes(server, reviewer)).map(({ id }) => id);
   assert.ok(active.includes(permanent.json.id));
   assert.ok((await auditOf(scene, `freeze:${made.json.id}`)).length >= 2);
