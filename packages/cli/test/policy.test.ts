@@ -157,7 +157,7 @@ test("[ours.cli.policy.groups] with a token, check asks the server whether the g
   assert.equal((await desk.run("check", known, "--offline", ...away)).code, 0);
 });
 
-test("[ours.cli.policy.publish] publish tells which rules change and what is in force then", async (t) => {
+test("[ours.cli.policy.publish] publish tells which rules change and what is active then", async (t) => {
   const desk = await startDesk(t);
   const first = desk.write(policyWithRule("deny", "x"), "a.yaml");
   const published = await desk.run("publish", first, "--expect", "0", "--note", "The first.");

@@ -72,7 +72,7 @@ export interface Rotation extends Reencryption {
   readonly previousKeyIds: readonly string[];
 }
 
-/** How long a server lets a command beside it write, with its own event loop held. */
+/** How long a server lets a command beside it write, while its own event loop is blocked. */
 const SERVER_BUSY_MS = 250;
 
 /** What a process is to the data folder that it opens. */

@@ -61,7 +61,7 @@ export interface ExchangeConduct {
   key(operation: OperationName, headers: IncomingHttpHeaders): string;
   /** @returns undefined when there is no credential */
   token(headers: IncomingHttpHeaders, query: URLSearchParams): string | undefined;
-  isInForce(instance: StoredInstance, now: number): boolean;
+  isValidCredential(instance: StoredInstance, now: number): boolean;
   permits(caller: Caller, operation: OperationName): boolean;
   readCreate(body: JsonValue): CreateApprovalRequestInput;
   readProvision(body: JsonValue, rules: DeliveryRules): ProvisionInstanceInput;
@@ -88,7 +88,7 @@ export const CORRECT_EXCHANGE: ExchangeConduct = {
     throw new Problem("invalid_request", `${param} is required.`, { param });
   },
   token: ({ authorization = "" }) => /^Bearer +(\S+)$/i.exec(authorization)?.[1],
-  isInForce: ({ isRevoked, credentialExpiresAt = Number.POSITIVE_INFINITY }, now) =>
+  isValidCredential: ({ isRevoked, credentialExpiresAt = Number.POSITIVE_INFINITY }, now) =>
     !isRevoked && now < credentialExpiresAt,
   permits: (caller, operation) => OPERATIONS[operation].credential === caller.kind,
   readCreate: parseCreateApprovalRequest,

@@ -127,7 +127,7 @@ function authenticate(ledger: Ledger, token: string | undefined): Caller {
   if (provisioner !== undefined) return { kind: "provisioner", provisioner };
   for (const instance of ledger.instances.values()) {
     if (instance.token !== token) continue;
-    if (!ledger.conduct.isInForce(instance, Date.now())) break;
+    if (!ledger.conduct.isValidCredential(instance, Date.now())) break;
     return { kind: "instance", instance };
   }
   throw new Problem("invalid_credential");

@@ -66,7 +66,7 @@ export interface Settings {
 export interface SecretSettings extends Secrets {
   /** `postgres://...`; undefined when the database is in the data folder. */
   readonly databaseUrl: string | undefined;
-  /** The same database, for a connection that is held for ever; undefined when it is that URL. */
+  /** The same database, for a connection that stays open; undefined when it is that URL. */
   readonly databaseDirectUrl: string | undefined;
   /** `smtps://...`; undefined when no mail is sent. */
   readonly smtpUrl: string | undefined;

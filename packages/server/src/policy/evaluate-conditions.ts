@@ -1,5 +1,5 @@
 /**
- * Conditions that belong to no policy, as grants have them, held against one call.
+ * Conditions that belong to no policy, as grants have them, evaluated against one call.
  *
  * Called by: grant-terms.ts.
  * Promises: never throws; back within the time limit of one evaluation, however many there are.

@@ -51,14 +51,14 @@ const CREDENTIALS: readonly Fault[] = [
     section: "Authentication, 4",
     breaks: ["auth.revoked", "instance.delete.credentials-revoked", "request.retention.no-access"],
     sentence: "The credential of a deleted instance still works.",
-    plant: { isInForce: () => true },
+    plant: { isValidCredential: () => true },
   },
   {
     id: "expired-works",
     section: "Authentication, 4",
     breaks: ["auth.expired"],
     sentence: "A credential works after its `expires_at`.",
-    plant: { isInForce: ({ isRevoked }) => !isRevoked },
+    plant: { isValidCredential: ({ isRevoked }) => !isRevoked },
     options: { credentialMs: 2_000 },
   },
 ];

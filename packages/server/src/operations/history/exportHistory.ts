@@ -28,7 +28,7 @@ export interface ExportSink {
   readonly signal: AbortSignal;
 }
 
-/** What is held at a time. */
+/** Requests in memory at a time. */
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BATCH_ROWS_MAX = 100;
 

@@ -130,7 +130,7 @@ async function submit(
   { mayApprove, holdsInstanceLock }: SubmitMode,
   charge: (provisionerId: string) => void,
 ): Promise<Submission> {
-  // Held until the commit: no request can slip in beside the deletion of its instance. All three
+  // Locked until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
   const [instance, now, active] = await Promise.all([
     lockInstance(tx, holdsInstanceLock ? "update" : "share", caller),

@@ -35,7 +35,7 @@ export async function completeOidcSignIn(
   // Before anything ends: what another site leads here must not end what was begun.
   if (callback.searchParams.get("state") !== secrets.state) throw unknownSignIn();
   const { returnTo } = await endCeremony(context, cookie);
-  // Nothing is held while the provider is asked.
+  // No lock is held during the call to the provider.
   const claims = await identityProvider.redeem(callback, secrets);
   const claimed = readClaims(claims, settings.oidc.mapping);
   const outcome = await store.transact(async (tx) => {

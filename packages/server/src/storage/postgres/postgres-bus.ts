@@ -1,5 +1,5 @@
 /**
- * Messages between replicas over LISTEN and NOTIFY, on a connection that is held for ever and does
+ * Messages between replicas over LISTEN and NOTIFY, on a connection that stays open and does
  * nothing else. Where there is none, because it broke, a transaction pooler stands in between or
  * the engine knows no LISTEN, it says so once and tries again now and then.
  *

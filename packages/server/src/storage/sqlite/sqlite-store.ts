@@ -27,7 +27,7 @@ import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
-/** Bounds how long the event loop is held by one commit. */
+/** Bounds how long one commit blocks the event loop. */
 const TRANSACTIONS_PER_COMMIT_MAX = 256;
 
 interface Waiting {

@@ -143,7 +143,7 @@ export async function lockCredential(
   return tokenHash === undefined ? undefined : lockCredentialByHash(tx, mode, String(tokenHash));
 }
 
-/** As {@link lockCredential}, by its key: a row is held on one shard. */
+/** As {@link lockCredential}, by its key: a row is locked on one shard. */
 export async function lockCredentialByHash(
   tx: Transaction,
   mode: LockMode,

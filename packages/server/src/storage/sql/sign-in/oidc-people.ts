@@ -1,6 +1,6 @@
 /**
  * Rows of people who sign in at the identity provider, and of the reviewers that it makes of them.
- * Whatever is done to the reviewers of a person happens while the person's row is held.
+ * Every change of the reviewers of a user is made while the user's row is locked.
  */
 
 import type { ReviewerRole } from "../../../core/roles.ts";
