@@ -1,7 +1,10 @@
 import type { Context } from "../../context.ts";
 import type { StoredNotification } from "../../core/notification.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedDelivery, toReviewed } from "../../steps/deliveries/toReviewed.ts";
+import {
+  type ReviewedDelivery,
+  reviewDeliveries,
+} from "../../steps/deliveries/reviewDeliveries.ts";
 import {
   listEndedNotifications,
   listWaitingNotifications,
@@ -51,7 +54,7 @@ export async function listDeliveries(
       ? listWaitingNotifications(store, projectId, after ?? EARLIEST, limit + 1)
       : listWaitingOfInstance(store, { projectId, instanceId }, after ?? EARLIEST, limit + 1));
   const shown = found.slice(0, limit);
-  const deliveries = await toReviewed(store, projectId, shown, now);
+  const deliveries = await reviewDeliveries(store, projectId, shown, now);
   return {
     // What has ended waits no more, also while the end is not recorded.
     deliveries:

@@ -4,7 +4,10 @@ import type { Context } from "../../context.ts";
 import type { NotificationEndCause } from "../../core/notification.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { assertMayRetry } from "../../steps/deliveries/assertMayRetry.ts";
-import { type ReviewedDelivery, toReviewed } from "../../steps/deliveries/toReviewed.ts";
+import {
+  type ReviewedDelivery,
+  reviewDeliveries,
+} from "../../steps/deliveries/reviewDeliveries.ts";
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
 import {
   lockNotification,
@@ -51,7 +54,8 @@ async function retryNow(
 ): Promise<ReviewedDelivery> {
   const locked = await lockNotification(tx, { projectId, id });
   const now = await tx.now();
-  const [delivery] = locked === undefined ? [] : await toReviewed(tx, projectId, [locked], now);
+  const [delivery] =
+    locked === undefined ? [] : await reviewDeliveries(tx, projectId, [locked], now);
   if (locked === undefined || delivery === undefined) throw new Problem("not_found");
   const { progress } = delivery;
   if (progress.kind === "ended") throw new Problem("already_terminal", ENDED[progress.by]);

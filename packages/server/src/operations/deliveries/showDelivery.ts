@@ -1,7 +1,10 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedDelivery, toReviewed } from "../../steps/deliveries/toReviewed.ts";
+import {
+  type ReviewedDelivery,
+  reviewDeliveries,
+} from "../../steps/deliveries/reviewDeliveries.ts";
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
 
 /**
@@ -17,7 +20,7 @@ export async function showDelivery(
 ): Promise<ReviewedDelivery> {
   const notification = await readNotificationOfProject(store, { projectId, id });
   const found = notification === undefined ? [] : [notification];
-  const [delivery] = await toReviewed(store, projectId, found, clock.now());
+  const [delivery] = await reviewDeliveries(store, projectId, found, clock.now());
   if (delivery === undefined) throw new Problem("not_found");
   return delivery;
 }

@@ -6,7 +6,7 @@ import { type FreezeScope, type StoredFreeze, scopeOf } from "../../core/freeze.
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { awaitCreates, denyCovered, START } from "../../steps/freezes/denyCovered.ts";
-import { type ReviewedFreeze, toReviewedFreeze } from "../../steps/freezes/toReviewedFreeze.ts";
+import { type ReviewedFreeze, reviewFreeze } from "../../steps/freezes/reviewFreezes.ts";
 import { EVERY_INSTANCE, insertFreeze, readFreezeOf } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
@@ -57,7 +57,7 @@ export async function freezeCalls(
     denied += page.count;
     cursor = page.next;
   }
-  const reviewed = await toReviewedFreeze(context.store, caller.projectId, freeze);
+  const reviewed = await reviewFreeze(context.store, caller.projectId, freeze);
   return { ...reviewed, isNew, denied, isComplete: cursor === undefined };
 }
 

@@ -5,7 +5,7 @@ import type { Actor } from "../../core/actor.ts";
 import { scopeOf } from "../../core/freeze.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedFreeze, toReviewedFreeze } from "../../steps/freezes/toReviewedFreeze.ts";
+import { type ReviewedFreeze, reviewFreeze } from "../../steps/freezes/reviewFreezes.ts";
 import { lockFreeze, markLifted } from "../../storage/sql/freezes/freezes.ts";
 
 /**
@@ -38,5 +38,5 @@ export async function liftFreeze(
     });
     return { ...freeze, liftedAt, liftedBy };
   });
-  return toReviewedFreeze(context.store, caller.projectId, lifted);
+  return reviewFreeze(context.store, caller.projectId, lifted);
 }

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedFreeze, toReviewedFreezes } from "../../steps/freezes/toReviewedFreeze.ts";
+import { type ReviewedFreeze, reviewFreezes } from "../../steps/freezes/reviewFreezes.ts";
 import { listActiveFreezesOf, listFreezesLifted } from "../../storage/sql/freezes/freezes.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
@@ -34,7 +34,7 @@ export async function listFreezes(
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   return {
-    freezes: await toReviewedFreezes(store, projectId, shown),
+    freezes: await reviewFreezes(store, projectId, shown),
     next: shown.length < found.length && last ? { at: last.frozenAt, id: last.id } : undefined,
   };
 }

@@ -9,7 +9,7 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { escapeGlob, sessionOf, termsFault } from "../../policy/grant-terms.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
-import { type ReviewedGrant, toReviewedGrant } from "../../steps/grants/toReviewedGrant.ts";
+import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "../../steps/grants/useGrant.ts";
 import { insertGrant, readActiveGrants, readGrant } from "../../storage/sql/grants/grants.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
@@ -82,7 +82,7 @@ export async function createGrant(
     await record(tx, context, made);
     return { grant: made, isNew: true };
   });
-  return { ...(await toReviewedGrant(context.store, grant)), isNew };
+  return { ...(await reviewGrant(context.store, grant)), isNew };
 }
 
 interface GrantKey extends ScopedKey {

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedGrant, toReviewedGrants } from "../../steps/grants/toReviewedGrant.ts";
+import { type ReviewedGrant, reviewGrants } from "../../steps/grants/reviewGrants.ts";
 import { listActiveOfInstance, listGrantsBefore } from "../../storage/sql/grants/grants.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
@@ -40,7 +40,7 @@ export async function listGrants(
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   return {
-    grants: await toReviewedGrants(store, projectId, shown),
+    grants: await reviewGrants(store, projectId, shown),
     next: shown.length < found.length && last ? { at: last.createdAt, id: last.id } : undefined,
   };
 }

@@ -5,7 +5,7 @@ import type { Actor } from "../../core/actor.ts";
 import { stateOf } from "../../core/grant.ts";
 import { covers, may } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedGrant, toReviewedGrant } from "../../steps/grants/toReviewedGrant.ts";
+import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
 import { lockGrant, markRevoked } from "../../storage/sql/grants/grants.ts";
 
 /**
@@ -42,5 +42,5 @@ export async function revokeGrant(
     });
     return { ...grant, revokedAt, revokedBy };
   });
-  return toReviewedGrant(context.store, revoked);
+  return reviewGrant(context.store, revoked);
 }

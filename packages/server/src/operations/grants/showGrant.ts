@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type ReviewedGrant, toReviewedGrant } from "../../steps/grants/toReviewedGrant.ts";
+import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
 import { readGrant } from "../../storage/sql/grants/grants.ts";
 
 /**
@@ -16,5 +16,5 @@ export async function showGrant(
 ): Promise<ReviewedGrant> {
   const grant = await readGrant(store, { projectId, id });
   if (grant === undefined) throw new Problem("not_found");
-  return toReviewedGrant(store, grant);
+  return reviewGrant(store, grant);
 }

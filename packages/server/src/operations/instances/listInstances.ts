@@ -4,7 +4,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { destinationOf } from "../../steps/deliveries/toReviewed.ts";
+import { destinationOf } from "../../steps/deliveries/reviewDeliveries.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import {
   countPendingOfInstances,

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { restMs, type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
 import { isGone } from "../../core/push.ts";
 import { toFraction } from "../../core/retry.ts";
-import { removeGone } from "../../steps/push/removeSubscription.ts";
+import { removeGoneSubscription } from "../../steps/push/removeSubscription.ts";
 import { deletePush, movePush } from "../../storage/sql/push/push-messages.ts";
 import { lockSubscription, updateAfterPush } from "../../storage/sql/push/push-subscriptions.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
@@ -50,7 +50,7 @@ export async function recordPush(
     }
     if (outcome.kind === "unwanted") return { kind: "released" };
     if (isGone(status)) {
-      await removeGone(tx, random, current);
+      await removeGoneSubscription(tx, random, current);
       return { kind: "gone" };
     }
     if (!isSent) return { kind: "rests", ms: rest };

@@ -5,7 +5,7 @@ import { isGone, type PushPayload } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { openPushTarget } from "../../steps/push/openPushTarget.ts";
-import { removeGone } from "../../steps/push/removeSubscription.ts";
+import { removeGoneSubscription } from "../../steps/push/removeSubscription.ts";
 import {
   listSubscriptionsOf,
   lockSubscription,
@@ -47,7 +47,7 @@ export async function testPush(
   await store.transact(async (tx) => {
     const known = await lockSubscription(tx, id);
     if (known === undefined) return;
-    if (isGone(status)) await removeGone(tx, random, known);
+    if (isGone(status)) await removeGoneSubscription(tx, random, known);
     else
       await updateLastPush(tx, id, { at: await tx.now(), outcome: sendingText(outcome), status });
   });

@@ -2,7 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
 import { makeLink } from "../../steps/sign-in/makeLink.ts";
-import { recordRemoved } from "../../steps/sign-in/recordRemoved.ts";
+import { recordPasskeyRemoved } from "../../steps/sign-in/recordPasskeyRemoved.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.ts";
 import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
@@ -44,6 +44,6 @@ async function forgetPasskeys(
   await lockPerson(tx, "update", personId);
   for (const { id } of await listPasskeysOf(tx, personId)) {
     await deletePasskey(tx, id);
-    await recordRemoved(tx, { random }, { id, personId }, "operator:cli");
+    await recordPasskeyRemoved(tx, { random }, { id, personId }, "operator:cli");
   }
 }

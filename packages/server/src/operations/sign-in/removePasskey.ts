@@ -2,7 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import type { SignedIn } from "../../identity/caller.ts";
-import { recordRemoved } from "../../steps/sign-in/recordRemoved.ts";
+import { recordPasskeyRemoved } from "../../steps/sign-in/recordPasskeyRemoved.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 import { CHANGE_PASSKEYS } from "./beginPasskey.ts";
@@ -33,6 +33,6 @@ export async function removePasskey(
       throw new Problem("forbidden", message);
     }
     await deletePasskey(tx, id);
-    await recordRemoved(tx, { random }, { id, personId }, `person:${personId}`);
+    await recordPasskeyRemoved(tx, { random }, { id, personId }, `person:${personId}`);
   });
 }

@@ -10,7 +10,7 @@ import { deleteSubscription } from "../../storage/sql/push/push-subscriptions.ts
 import type { Transaction } from "../../storage/store.ts";
 
 /** A browser that its push service does not know any more. */
-export function removeGone(
+export function removeGoneSubscription(
   tx: Transaction,
   random: Context["random"],
   known: StoredSubscription,

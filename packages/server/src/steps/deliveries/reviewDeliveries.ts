@@ -29,7 +29,7 @@ export interface ReviewedDelivery {
  * @param notifications of this project
  * @param now epoch ms, which tells what is in flight and whose window is over
  */
-export async function toReviewed(
+export async function reviewDeliveries(
   reader: Reader,
   projectId: string,
   notifications: readonly StoredNotification[],

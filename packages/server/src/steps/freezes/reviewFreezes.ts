@@ -13,17 +13,17 @@ export interface ReviewedFreeze {
 }
 
 /** @param projectId of who asks; the name of an instance is that in this project */
-export async function toReviewedFreeze(
+export async function reviewFreeze(
   reader: Reader,
   projectId: string,
   freeze: StoredFreeze,
 ): Promise<ReviewedFreeze> {
-  const [reviewed] = await toReviewedFreezes(reader, projectId, [freeze]);
+  const [reviewed] = await reviewFreezes(reader, projectId, [freeze]);
   return reviewed ?? { freeze, instanceName: undefined };
 }
 
 /** The same freezes with the names of their instances. */
-export async function toReviewedFreezes(
+export async function reviewFreezes(
   reader: Reader,
   projectId: string,
   freezes: readonly StoredFreeze[],

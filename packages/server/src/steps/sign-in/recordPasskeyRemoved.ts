@@ -5,7 +5,7 @@ import type { StoredPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /** Writes down that a passkey is gone. */
-export async function recordRemoved(
+export async function recordPasskeyRemoved(
   tx: Transaction,
   { random }: Pick<Context, "random">,
   { id, personId }: Pick<StoredPasskey, "id" | "personId">,

@@ -14,12 +14,12 @@ export interface ReviewedGrant {
   readonly reviewerName: string;
 }
 
-export async function toReviewedGrant(reader: Reader, grant: StoredGrant): Promise<ReviewedGrant> {
-  const [reviewed] = await toReviewedGrants(reader, grant.projectId, [grant]);
+export async function reviewGrant(reader: Reader, grant: StoredGrant): Promise<ReviewedGrant> {
+  const [reviewed] = await reviewGrants(reader, grant.projectId, [grant]);
   return reviewed ?? { grant, instanceName: '""', reviewerName: "" };
 }
 
-export async function toReviewedGrants(
+export async function reviewGrants(
   reader: Reader,
   projectId: string,
   grants: readonly StoredGrant[],
