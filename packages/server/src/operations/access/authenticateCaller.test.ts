@@ -6,6 +6,7 @@ import { newPerson } from "../../../test/support/people.ts";
 import { openTestContext } from "../../../test/support/test-context.ts";
 import { createToken as drawToken, hashToken } from "../../secrets/token.ts";
 import { mayAuthenticate } from "../../steps/access/mayAuthenticate.ts";
+import { recheckInstance } from "../../steps/access/recheckInstance.ts";
 import { insertCredential } from "../../storage/sql/access/credentials.ts";
 import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { createToken, type TokenOrder } from "../tokens/createToken.ts";
@@ -141,6 +142,17 @@ test("[auth.revoked] a revoked token is nobody's from then on, and its neighbour
     await assertNobody(`Bearer ${one.token}`);
     assert.equal((await callerOf(other.token)).credentialId, other.id);
   }
+});
+
+test("[auth.revoked] the recheck at the end of a long poll rejects a revoked credential", async () => {
+  const instanceId = "0192f0c1-0000-7000-8000-000000000000";
+  const token = drawToken("instance", random);
+  await plant(token, "instance", instanceId);
+  const caller = await callerOf(token);
+  assert.ok(caller.kind === "instance");
+  await recheckInstance(context, caller);
+  await revokeToken(context, caller.credentialId);
+  await assert.rejects(recheckInstance(context, caller), { code: "invalid_credential" });
 });
 
 test("[auth.expired] a token ends at its end to the millisecond", async () => {
