@@ -65,7 +65,7 @@ export interface WebhookVerification {
   readonly challenge: string;
 }
 
-/** What a receiver is told of an end; the request itself is read. @see contract: Events */
+/** The body of an event; the receiver reads the request itself. @see contract: Events */
 export interface RequestResolvedEvent {
   /** Equals the `webhook-id` header. */
   readonly id: string;

@@ -100,7 +100,7 @@ const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}
 /** Letters, digits and hyphens, with no hyphen at an end. @see RFC 1123 section 2.1 */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** A name whose last label looks like this is read as an IPv4 address by many, in many ways. */
+/** Many parsers read a name with such a last label as an IPv4 address, in different ways. */
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;
 
 /** @see RFC 3696 section 2 */

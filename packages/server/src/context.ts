@@ -28,7 +28,7 @@ export interface Context {
   /** Submissions of requests, by the provisioning account of the instance. */
   readonly submissions: RateLimiter;
   readonly delivery: Delivery;
-  /** Tells people through channels. */
+  /** Sends announcements through channels. */
   readonly notifier: Notifier;
   /** Where people sign in besides here; undefined when nowhere, and beside a server. */
   readonly identityProvider: IdentityProvider | undefined;

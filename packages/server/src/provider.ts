@@ -130,7 +130,7 @@ interface Waking {
   readonly shared: SharedWake | undefined;
 }
 
-/** The context of a server, which alone tells other processes anything. */
+/** The context of a server, which alone notifies other processes. */
 async function withSharedWake(context: Context, secrets: SecretSettings): Promise<Waking> {
   if (!isShared(secrets)) return { context, shared: undefined };
   const { PostgresBus } = await import("./storage/postgres/postgres-bus.ts");
@@ -225,7 +225,7 @@ export function addRoutes(
   addOperationalRoutes(app, context, report, state);
 }
 
-/** Looks for what others have resolved, whether they say so or not. */
+/** Polls for requests that other replicas resolved, whether their messages arrive or not. */
 function startAwaiting(context: Context, shared: SharedWake, report: Report): Worker {
   const worker = startAwaited(context, report);
   report.observeWake(shared);

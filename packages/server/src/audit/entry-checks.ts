@@ -56,7 +56,7 @@ function nameOf({ credential_id: id, public_key: key }: Detail): string {
   return JSON.stringify([id, key]);
 }
 
-/** An entry that was altered is told of by its own log. */
+/** An altered entry is reported by the verification of its own log. */
 function readDetail(detail: string): Detail {
   try {
     const read: unknown = JSON.parse(detail);

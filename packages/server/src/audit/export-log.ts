@@ -17,7 +17,7 @@ import { StoredTree } from "./stored-tree.ts";
 
 const SEALS_PER_READ = 4;
 
-/** A checkpoint comes behind as many entries at least, so that a fault can be told where it is. */
+/** At most so many entries precede a checkpoint, so that a fault can be located. */
 const ENTRIES_PER_CHECKPOINT_MIN = 256;
 
 /**

@@ -49,7 +49,7 @@ export type ProofFinding =
       readonly kind: "proven";
       readonly credentialId: string;
       readonly publicKey: string;
-      /** Of the page on which it was signed, as the browser told it. */
+      /** Of the page on which it was signed, as the browser reported it. */
       readonly origin: string;
     }
   /** What is wrong, as a sentence without its full stop. */

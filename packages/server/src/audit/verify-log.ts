@@ -25,7 +25,7 @@ import { TileCheck } from "./tile-check.ts";
 const SEALS_PER_READ = 4;
 const IDS_PER_READ = 2_000;
 
-/** What is not sealed by then never will be: a look every five minutes, and time to do it. */
+/** An entry that is not sealed by then never will be: a rescan every five minutes, and its time. */
 export const UNSEALED_MS_MAX = 15 * 60_000;
 
 export interface VerifyOptions {

@@ -1,5 +1,5 @@
 /**
- * The settings of what tells reviewers, for the table in options.ts.
+ * The settings of notification channels, for the table in options.ts.
  */
 
 import type { Option } from "./option.ts";

@@ -56,7 +56,7 @@ export function readPlaced(
   return position === undefined ? undefined : { position: Number(position), entry };
 }
 
-/** What people and checks look at in an entry. */
+/** The members of an entry that people and checks read. */
 export interface EntryContent {
   readonly id: string;
   readonly at: number;

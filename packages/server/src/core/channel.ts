@@ -1,6 +1,6 @@
 /**
- * Channels, through which people are told that a call waits for them: what one is, which requests
- * it tells of, and when it may be used again.
+ * Notification channels, which announce pending calls: what one is, which requests
+ * it announces, and when it may be used again.
  *
  * Called by: operations and the room notify.
  */
@@ -20,7 +20,7 @@ export type ChannelTarget =
 /** What creates know of a channel. */
 export interface ChannelRef {
   readonly id: string;
-  /** Empty: it tells of every request of its project. */
+  /** Empty: it announces every request of its project. */
   readonly groups: readonly string[];
   /** Null: no reminder. */
   readonly remindMs: number | null;

@@ -1,5 +1,5 @@
 /**
- * The use of an approval, where the operator admits that agents tell it: consumed once, within its
+ * The use of an approval, where the operator permits agents to report it: consumed once, within its
  * validity, and perhaps reported on, once. Pure.
  *
  * Called by: operations.

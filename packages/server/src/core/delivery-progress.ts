@@ -17,7 +17,7 @@ import { RETRY_WINDOW_MS } from "./retry.ts";
 /** Times are epoch milliseconds. */
 export type DeliveryProgress =
   | { readonly kind: "waiting"; readonly nextAt: number }
-  /** An attempt is outstanding. If nothing is heard of it, the next one is due at `nextAt`. */
+  /** An attempt is outstanding. Without an outcome, the next one is due at `nextAt`. */
   | { readonly kind: "in_flight"; readonly nextAt: number }
   /** `at` is null while the end of a removal or deletion is not yet recorded. */
   | { readonly kind: "ended"; readonly at: number | null; readonly by: NotificationEndCause };

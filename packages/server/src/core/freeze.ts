@@ -15,7 +15,7 @@ export interface StoredFreeze {
   readonly projectId: string;
   /** Empty: every instance. */
   readonly instanceId: string;
-  /** What agents are told. */
+  /** The note for the agents. */
   readonly note: string | null;
   readonly frozenAt: number;
   readonly frozenBy: Actor;

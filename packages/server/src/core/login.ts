@@ -9,13 +9,13 @@ import { invalidField } from "@countersign/protocol";
 const LOGIN_CHARS_MAX = 254;
 const NAME_CHARS_MAX = 100;
 
-/** No blanks and nothing that cannot be seen: two logins that look alike must not be two. */
+/** No spaces and no invisible characters: two logins must not be indistinguishable. */
 const LOGIN = /^[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]+$/u;
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
- * A login in the one form in which it is stored and looked for: lower case, without blanks around
+ * A login in the one form in which it is stored and compared: lower case, without spaces around
  * it, compatible characters made equal.
  *
  * @returns undefined when it is not a valid login

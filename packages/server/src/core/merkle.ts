@@ -31,7 +31,7 @@ export function hashNode(left: Hash, right: Hash): Hash {
   return sha256(input);
 }
 
-/** Told of every full subtree when its last leaf comes: 2^height leaves, the index-th of these. */
+/** Called with every full subtree at its last leaf: 2^height leaves, the index-th of these. */
 export type OnSubtree = (height: number, index: number, hash: Hash) => void;
 
 /** The right edge of a tree: all that is needed to append to it and to know its root. */

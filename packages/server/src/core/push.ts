@@ -1,5 +1,5 @@
 /**
- * Web Push: browsers of people that are told of requests which these people may decide.
+ * Web Push: notifications to browsers about requests which their owners may decide.
  *
  * Called by: operations and the room notify.
  */
@@ -20,7 +20,7 @@ export interface PushTarget {
 export interface StoredSubscription {
   readonly id: string;
   readonly personId: string;
-  /** How its owner tells it from others. */
+  /** Display name, chosen by its owner. */
   readonly name: string;
   readonly endpointSha256: string;
   readonly targetShown: string;

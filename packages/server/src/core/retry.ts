@@ -13,7 +13,7 @@ export const RETRY_WINDOW_MS = 168 * 3_600_000;
 export const STEP_MS_MIN = 5_000;
 export const STEP_MS_MAX = 3_600_000;
 
-/** How much later than asked for, so that all who were told the same do not come at once. */
+/** How much later than `Retry-After`, so that senders with the same value spread out. */
 const LATER_MAX = 0.1;
 
 /** An attempt ends within it (contract: Limits, Notification attempt timeout). */
@@ -78,7 +78,7 @@ export interface Failed {
  * The step doubles from 5 s to 1 h; half of it is waited for certain and half by chance, or as
  * long as the receiver asks, if that is longer, and up to a tenth more. What would pass the end
  * of the window becomes an attempt in its last five minutes, and then one in its last minute,
- * unless that would be earlier than the receiver asks: who is back just in time is still told.
+ * unless `Retry-After` is later: a receiver that is back in time is still notified.
  *
  * @returns epoch ms of the next attempt, at most `decidedAt + RETRY_WINDOW_MS`; at that very time
  * nothing is tried any more and the delivery ends

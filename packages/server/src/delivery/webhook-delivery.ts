@@ -26,7 +26,7 @@ import { signMessage } from "./sign-message.ts";
 /** @see contract: Limits, Verification response deadline */
 export const VERIFICATION_MS = 10_000;
 
-/** How long a verification waits for its turn before it is told to come again. */
+/** How long a verification is queued before the server answers with `Retry-After`. */
 export const VERIFICATION_QUEUE_MS = 3_000;
 
 /**
@@ -167,7 +167,7 @@ export class WebhookDelivery implements Delivery {
     );
   }
 
-  /** @param wait is told by the signal when to give up */
+  /** @param wait must stop when the signal aborts */
   async #within<T>(ms: number, wait: (patience: AbortSignal) => Promise<T>): Promise<T> {
     const patience = new AbortController();
     const cancel = this.#clock.after(ms, () => patience.abort());
@@ -179,7 +179,7 @@ export class WebhookDelivery implements Delivery {
   }
 }
 
-/** For operators: the provisioner is told no more than that it failed. */
+/** For operators: the provisioner learns only that it failed. */
 function outcomeOf(reply: Reply, { kind }: Verification): string {
   if (reply.kind === "unreachable") return `unreachable:${reply.reason}`;
   if (kind !== "failed" || reply.kind !== "answered") return kind;

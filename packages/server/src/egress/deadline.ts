@@ -8,7 +8,7 @@ import type { UnreachableReason } from "./message.ts";
 
 export class Deadline {
   readonly #controller = new AbortController();
-  /** Told when it is over. Listeners of the signal would cost as much as a line of the log. */
+  /** Called at the deadline. A listener on the signal would cost as much as a line of the log. */
   readonly #waiting = new Set<() => void>();
   readonly #clock: Clock;
   /** Epoch ms. */

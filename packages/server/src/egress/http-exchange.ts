@@ -87,7 +87,7 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
   });
   socket.once("free", onFree).once("close", onClose);
   sent.once("socket", () => {
-    // The last look. What follows, up to the operating system's write, waits for nothing.
+    // The last check. What follows, up to the operating system's write, waits for nothing.
     deadline.check();
     // Not before the parser listens too: a listener sets the bytes flowing.
     socket.on("data", count);

@@ -1,6 +1,6 @@
 /**
  * Opens TLS connections to addresses that were checked before: the address is what is dialled,
- * the name is only what the certificate must show. No second look-up can come in between.
+ * the name is only what the certificate must show. No second lookup happens in between.
  *
  * Called by: the egress client, which has judged the address. With a forward proxy, names are
  * handed to it unresolved and it has to refuse what is not public.
@@ -93,7 +93,7 @@ const SECURE: ConnectionOptions = {
 function trust(ca: readonly string[] | undefined): SecureContext {
   return createSecureContext({
     minVersion: "TLSv1.2",
-    // The certificate is looked at once for each connection.
+    // The certificate is verified once for each connection.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ...(ca && { ca: [...getCACertificates("default"), ...ca] }),
   });
@@ -153,7 +153,7 @@ function openTunnel(
       port: proxy.port || (proxy.protocol === "https:" ? 443 : 80),
       path: target,
       headers: { host: target },
-      // No agent of this process, which could be told by the environment to use another proxy.
+      // Not the global agent, which could use another proxy from the environment.
       agent: false,
       rejectUnauthorized: true,
       maxHeaderSize: HEADER_BYTES_MAX,

@@ -43,7 +43,7 @@ export interface Gate {
   charge(request: FastifyRequest): Promise<void>;
 
   /**
-   * Looks again who a reviewer is whom this gate let through: in an exchange that lasts.
+   * Authenticates an admitted reviewer again, in an exchange that lasts.
    *
    * @throws Problem as at the door, when they would not be let in any more
    */
@@ -67,7 +67,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     signIn: new RateLimiter(rates.unauthenticated, context.clock),
   };
 
-  /** Those whose body was not there when their caller was looked up, and how to look again. */
+  /** Exchanges with an incomplete body at their authentication, and how to repeat it. */
   const arriving = new WeakMap<FastifyRequest, () => Promise<void>>();
 
   async function refusable(request: FastifyRequest, identify: () => Promise<void>): Promise<void> {
@@ -87,7 +87,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
         refusable(request, () => identify(context, request, kind, publicUrl()));
       await authenticate();
       const caller = request.caller as Caller;
-      // An instance's credential ends with the instance, which is locked and looked at.
+      // An instance's credential ends with the instance, which is locked and read.
       if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, authenticate);
       limiters[caller.kind].takeOrRefuse(caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
@@ -152,7 +152,7 @@ async function identifyPerson(
 ): Promise<void> {
   const cookie = sessionCookie(request);
   if (cookie === undefined) throw new Problem("invalid_credential");
-  // Before the look-up: another site learns nothing from how long it takes.
+  // Before the lookup: another site learns nothing from how long it takes.
   assertSameOrigin(request, originOf(publicUrl));
   request.signedIn = await authenticateSession(context, cookie, !isBackground(request));
 }

@@ -27,11 +27,11 @@ const { createServer: createTlsServer, Server: TlsServer } = process.getBuiltinM
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
-/** Told to whom these times have cut off. */
+/** The answer to a client that exceeded these times. */
 const LATE_RETRY_S = 1;
 /** Without a byte in either direction a connection is cut: longer than any poll waits. */
 const SILENCE_MS_MAX = 60_000;
-/** How often Node looks for connections that are over these times. */
+/** How often Node checks for connections that exceeded these times. */
 const CHECK_MS = 2_000;
 
 export function createHttpServer(settings: Settings, report: Report): FastifyInstance {

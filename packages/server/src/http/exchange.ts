@@ -40,7 +40,7 @@ declare module "fastify" {
   interface FastifyInstance {
     /** What was sent in large answers and has not been read, over all connections. */
     readonly unread: { chars: number };
-    /** What an error is told as; one that is not expected goes to the log. */
+    /** The problem for an error; an unexpected one goes to the log. */
     readonly toProblem: (error: unknown, exchangeId: string) => Problem;
   }
 
@@ -257,7 +257,7 @@ export function jsonBody(request: FastifyRequest): JsonValue {
   return parseJsonBytes(body);
 }
 
-/** Answers any error in the envelope; what is not a Problem is told to the log only. */
+/** Answers any error in the envelope; an error that is not a Problem is logged only. */
 export function sendError(
   error: unknown,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 /**
  * What operators and their machines ask for: liveness, readiness, metrics and the description
- * of the contract. Without credentials; nothing here tells of requests or people.
+ * of the contract. Without credentials; no answer is about requests or people.
  */
 
 import { existsSync } from "node:fs";

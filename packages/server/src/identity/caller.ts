@@ -50,7 +50,7 @@ export interface ReviewerCaller extends AnyCaller {
 export interface SignedIn {
   readonly session: StoredSession;
   readonly person: StoredPerson;
-  /** In the project that the session looks at; undefined when they are none there (any more). */
+  /** In the selected project of the session; undefined when they are not a reviewer there. */
   readonly membership: Membership | undefined;
 }
 

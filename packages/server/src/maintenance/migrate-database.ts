@@ -48,7 +48,7 @@ export async function migrateDatabase(
 }
 
 /**
- * Only looks, also beside a running server.
+ * Only reads, also beside a running server.
  *
  * @throws Failure when the database cannot be used
  */

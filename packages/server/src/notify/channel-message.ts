@@ -1,5 +1,5 @@
 /**
- * What people are told, before it is written for one kind of channel. Tool, instance and arguments
+ * An announcement before it is written for one kind of channel. Tool, instance and arguments
  * are as the agent sent them: the notifier that writes them escapes them.
  */
 
@@ -20,7 +20,7 @@ export interface CallMessage extends AnyMessage {
   readonly instance: { readonly id: string; readonly name: string };
   readonly createdAt: number;
   readonly deadlineAt: number;
-  /** It was told before. */
+  /** It was announced before. */
   readonly isReminder: boolean;
   /** Why people are asked, in the words of policy. */
   readonly note: string | undefined;

@@ -40,7 +40,7 @@ export function quotePlain(visible: string): string {
   return `"${unlinked(visible).replace(/"/g, escapeCodePoint)}"`;
 }
 
-/** Mail programs and telephones make links of what looks like one. */
+/** Mail programs and phones turn a text that resembles a URL into a link. */
 export function unlinked(visible: string): string {
   return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, escapeCodePoint);
 }

@@ -24,7 +24,7 @@ export interface OpenidProviderOptions {
   /** Asked of the userinfo when the id token lacks one of them. */
   readonly wantedClaims: readonly string[];
   readonly clock: Clock;
-  /** Hears why an answer was refused; the person hears less. */
+  /** Called with the reason of a refusal; the user sees a shorter one. */
   readonly onRefused: (reason: string) => void;
   /** Of each exchange; 5 seconds without it. */
   readonly timeoutMs?: number;
@@ -98,7 +98,7 @@ export class OpenidProvider implements IdentityProvider {
     return { ...more, ...claims };
   }
 
-  /** One look for all who wait, so that a slow provider holds one connection. */
+  /** One discovery for all waiting sign-ins, so that a slow provider holds one connection. */
   async #describe(): Promise<Described> {
     const { clock } = this.#options;
     const described = this.#described;
@@ -141,7 +141,7 @@ export class OpenidProvider implements IdentityProvider {
     }
   }
 
-  /** What a person is told of an answer that could not be redeemed. */
+  /** The error that a user sees for a response that could not be redeemed. */
   #explain(error: unknown): Error {
     const failure = failureIn(error);
     if (failure !== undefined) return failure;

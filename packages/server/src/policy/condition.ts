@@ -51,7 +51,7 @@ export interface ConditionFault {
   readonly message: string;
 }
 
-/** The source is no condition. Says every fault that can be told at once. */
+/** The source is not a valid condition. Reports every fault that one pass finds. */
 export class ConditionError extends Error {
   readonly faults: readonly ConditionFault[];
 

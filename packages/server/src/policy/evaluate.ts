@@ -106,7 +106,7 @@ export function faultOf(error: unknown): Fault {
 /** What became of one rule that applies. */
 interface Outcome {
   readonly qualified: QualifiedRule;
-  /** undefined: not looked at yet */
+  /** undefined: not evaluated yet */
   result: "fired" | "quiet" | Fault | undefined;
   /** What `confirm: type(...)` says, of a rule that asks. */
   text: string | Fault | undefined;
@@ -207,7 +207,7 @@ class EvaluationRun {
     return outcomes;
   }
 
-  /** A rule of which it takes too long to tell whether it applies does, and has failed. */
+  /** A rule whose match takes too long counts as one that applies and failed. */
   #findEach(): Outcome[] {
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#policies) {
@@ -324,7 +324,7 @@ export function scopeOf(call: Call, meter: Meter): Scope {
 
 const EMPTY: CelMap = new Map();
 
-/** Characters of what may have to be looked at. */
+/** Characters that an evaluation may have to read. */
 export function sizeOf({ args, context, tool, server = "" }: Call): number {
   return args.source.length + (context?.source.length ?? 0) + tool.length + server.length;
 }

@@ -1,5 +1,5 @@
 /**
- * What is wrong with operands of a function that are written out, as far as it can be told before
+ * Faults of literal operands of a function, as far as they are known before
  * anything is evaluated.
  *
  * Called by: condition.ts.

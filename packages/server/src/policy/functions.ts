@@ -4,7 +4,7 @@
  * engines. `glob`, `within`, `hour` and `weekday` are ours.
  *
  * Called by: condition.ts for the names, interpret.ts for the rest.
- * Promises: never throws but StepsExceeded; linear in what is looked at.
+ * Promises: throws only StepsExceeded; linear in the values that it reads.
  */
 
 import { Fault, INEXACT_FAULT } from "./fault.ts";

@@ -1,5 +1,5 @@
 /**
- * Which rules apply to a call, without looking at those that cannot.
+ * Which rules apply to a call, without an evaluation of those that cannot.
  *
  * Called by: evaluate.ts.
  */
@@ -19,7 +19,7 @@ export interface QualifiedRule {
 
 const RANKS: Readonly<Record<Verb, number>> = { deny: 0, ask: 1, approve: 2 };
 
-/** The one order in which rules are looked at, wherever they stand in their files. */
+/** The order in which rules are evaluated, whatever their order in the files. */
 export function inOrder(left: QualifiedRule, right: QualifiedRule): number {
   const ranks = RANKS[left.rule.verb] - RANKS[right.rule.verb];
   if (ranks !== 0) return ranks;

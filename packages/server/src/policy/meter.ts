@@ -1,6 +1,6 @@
 /**
  * Counts the steps of an evaluation, so that its cost is bounded by a number that is the same on
- * every machine and on every day. A step is about what looking at one value costs.
+ * every machine and on every day. A step is about the cost of reading one value.
  *
  * Called by: everything that evaluates.
  */

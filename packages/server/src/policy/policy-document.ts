@@ -29,7 +29,7 @@ export interface YamlLocation {
   readonly offset: number;
 }
 
-/** The usual reason: a condition that looks like YAML. */
+/** The usual reason: a condition that YAML parses as something else. */
 const HINT = " (a text with quotes, `: `, ` #` or a leading ! in it is put in quotes)";
 
 const FINDINGS_MAX = 200;

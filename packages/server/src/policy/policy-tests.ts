@@ -22,7 +22,7 @@ export interface TestOutcome {
   readonly got: string;
 }
 
-/** In the order of the file. The policy is looked at by itself, without a floor. */
+/** In the order of the file. The policy is evaluated without a floor. */
 export function runPolicyTests(policy: Policy): readonly TestOutcome[] {
   return policy.tests.map((test) => runTest(policy, test));
 }

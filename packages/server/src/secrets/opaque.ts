@@ -14,7 +14,7 @@ export function drawOpaque(random: Random): string {
   return Buffer.from(random.bytes(OPAQUE_BYTES)).toString("base64url");
 }
 
-/** Whether a text can be one of ours: others need no look-up. */
+/** Whether a text can be one of ours: others need no lookup. */
 export function isOpaque(text: string): boolean {
   return OPAQUE.test(text);
 }

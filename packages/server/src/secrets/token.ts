@@ -35,7 +35,7 @@ export function isWellFormedToken(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(-CHECKSUM_CHARS);
 }
 
-/** What is stored and looked up. */
+/** The hash that is stored and looked up. */
 export function hashToken(token: string): string {
   return hash("sha256", token, "base64url");
 }

@@ -24,7 +24,7 @@ import type { Store, Transaction } from "./store.ts";
 const NOTICE_MS = 5_000;
 
 /**
- * Before a migration that older programs cannot go on with, these are told and given the time to
+ * Before a migration that breaks older programs, these are notified and given the time to
  * stop: from then on until the migration is applied, nobody but migrating programs starts.
  *
  * @returns what the database has now, which may be newer than what this program knows

@@ -12,7 +12,7 @@ export interface ReplicaBusListener {
   /** From now on messages arrive; what was sent before may have been lost. */
   onListening(): void;
 
-  /** No message arrives or leaves. Told once, until it listens again. */
+  /** No message arrives or leaves. Called once, until it listens again. */
   onLost(error: Error): void;
 }
 
@@ -26,6 +26,6 @@ export interface ReplicaBus {
   /** @returns false when the message was not sent; it is not kept */
   send(message: string): Promise<boolean>;
 
-  /** Nothing is told any more. */
+  /** Closes it: no more calls to the listener. */
   close(): Promise<void>;
 }

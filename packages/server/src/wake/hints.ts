@@ -42,7 +42,7 @@ const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43
 
 /**
  * @returns undefined for what does not concern other replicas, or is found soon enough by their
- *   look every second. Whether a receiver was removed is asked before sending
+ *   poll every second. Whether a receiver was removed is checked before sending
  */
 export function toHint(signal: Signal): string | undefined {
   switch (signal.kind) {
@@ -52,7 +52,7 @@ export function toHint(signal: Signal): string | undefined {
       return undefined;
     case "resolved":
       return `r:${signal.requestId}`;
-    // To others these are one: something about a request that waits is to be looked at.
+    // Other replicas handle these alike: they reread the waiting request.
     case "opened":
     case "delayed":
     case "voted":

@@ -15,7 +15,7 @@ export type Signal =
       readonly requestId: string;
       readonly projectId: string;
       readonly deadlineAt: number;
-      /** Channels that are to tell of it, by project and id. */
+      /** Channels that announce it, by project and id. */
       readonly announces?: readonly { readonly projectId: string; readonly id: string }[];
     }
   | {
@@ -58,7 +58,7 @@ export interface Wake {
   signal(signal: Signal): void;
 
   /**
-   * Calls back when this request was resolved, or when everybody is told to stop waiting.
+   * Calls back when this request was resolved, or when all waiting is stopped.
    *
    * @returns ends the subscription
    */

@@ -67,7 +67,7 @@ export function reviewerOf({ session, person, membership }: SignedIn): ReviewerC
   };
 }
 
-/** A database that cannot write must not keep those who are signed in from looking. */
+/** A read-only database must not prevent signed-in users from reading. */
 async function recordUse({ store }: Context, tokenHash: string, now: number): Promise<void> {
   try {
     await store.transact((tx) => touchSession(tx, tokenHash, now), "process");

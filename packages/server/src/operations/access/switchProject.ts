@@ -5,7 +5,7 @@ import { readMembership } from "../../storage/sql/people/people.ts";
 import { moveSession } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Lets a session look at another project of the person's.
+ * Selects another project of the person in a session.
  *
  * @throws Problem `not_found` when they are no reviewer there; `invalid_credential` when the
  *   session has ended meanwhile

@@ -17,7 +17,7 @@ export interface AuditListing {
   /** Epoch ms: before it. */
   readonly until?: number | undefined;
   readonly limit: number;
-  /** Id of the last entry that the page before looked at. */
+  /** Id of the last entry that the page before has read. */
   readonly after?: string | undefined;
 }
 

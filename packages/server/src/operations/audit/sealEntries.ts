@@ -84,7 +84,7 @@ export async function sealEntries(
 interface Sealed {
   readonly batch: readonly string[];
   readonly isAll: boolean;
-  /** The last id that was looked at. */
+  /** The last id that was read. */
   readonly last: string | undefined;
   readonly known: Known;
   readonly log: StoredLog;
@@ -129,7 +129,7 @@ type Known = Pick<RecentSeal, "after" | "ids" | "kept">;
 
 /**
  * Adds what was sealed. What no later window reaches back to is forgotten when that may be half of
- * it: to look through all of them at each seal would cost more than the seal.
+ * it: to scan all of them at each seal would cost more than the seal.
  */
 function rememberBatch(
   { checkpoint, sealedId }: StoredLog,
@@ -145,7 +145,7 @@ function rememberBatch(
   return { checkpoint, after, ids, kept: ids.size };
 }
 
-/** Where entries are looked for. */
+/** Where the search for entries starts and ends. */
 interface Window {
   readonly after: string;
   /** Undefined unless the clock was set back: then the log has ids from the time before that. */

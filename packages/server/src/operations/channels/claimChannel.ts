@@ -20,7 +20,7 @@ export interface ClaimedChannel {
   readonly channel: StoredChannel;
   readonly target: ChannelTarget;
   readonly message: ChannelMessage;
-  /** Those that the message tells of. */
+  /** Those that the message announces. */
   readonly announcementIds: readonly string[];
   /** Of the claim; a result under an older one is ignored. */
   readonly fence: number;
@@ -31,7 +31,7 @@ export interface ClaimedChannel {
 /** Undefined: nothing to send now, or another replica is sending. */
 export type ChannelClaim = ClaimedChannel | "again" | undefined;
 
-/** So many are named in one message; it tells of all the others as well. */
+/** The most requests that one message names; it announces the others as well. */
 const DUE_MAX = 1_000;
 
 /**

@@ -31,7 +31,7 @@ export interface MadeChannel {
 }
 
 /**
- * Makes a channel, which tells of requests that are opened from now on.
+ * Creates a channel, which announces requests that are opened from now on.
  *
  * @throws Problem `forbidden`; `invalid_request` naming the field
  */
@@ -41,7 +41,7 @@ export async function createChannel(
   order: ChannelOrder,
 ): Promise<MadeChannel> {
   assertMay(caller, "people");
-  // Its messages tell of calls.
+  // Its messages contain calls.
   assertMay(caller, "read");
   assertChannelGroups(order.groups);
   const { target, signingSecret } = completeTarget(context, order.kind, order);

@@ -8,7 +8,7 @@ import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts
 import { deleteChannel as deleteRow, lockChannel } from "../../storage/sql/channels/channels.ts";
 
 /**
- * Removes a channel. What waited for it is told to nobody through it; what was being sent may still
+ * Deletes a channel. Its pending announcements are cancelled; a message in flight may still
  * arrive.
  *
  * @returns the channel as it was

@@ -22,8 +22,8 @@ export type RecordedSending =
   | { readonly kind: "stale" };
 
 /**
- * Records how a sending went, and gives the channel back. What was told has ended; what was not is
- * told when the channel has rested.
+ * Records the outcome of a message and releases the channel. Sent announcements have ended;
+ * others are sent after the pause of the channel.
  *
  * Called by: the outbox of notification channels.
  */
@@ -54,7 +54,7 @@ export async function recordSending(
 /** Bounds one transaction. */
 const ROWS_MAX = 1_000;
 
-/** What was due with those that a digest names, and is told by it as `more`. */
+/** Announcements that a digest counts as `more` without their names. */
 async function endOthers(
   store: Context["store"],
   channel: StoredChannel,

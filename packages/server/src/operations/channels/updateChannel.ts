@@ -34,7 +34,7 @@ export async function updateChannel(
   change: ChannelChange,
 ): Promise<MadeChannel> {
   assertMay(caller, "people");
-  // Its messages tell of calls.
+  // Its messages contain calls.
   assertMay(caller, "read");
   if (change.groups !== undefined) assertChannelGroups(change.groups);
   const { projectId, reviewerId } = caller;

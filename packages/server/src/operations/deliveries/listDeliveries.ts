@@ -47,7 +47,7 @@ export async function listDeliveries(
   { state, limit, after, instanceId }: DeliveryListing,
 ): Promise<DeliveryPage> {
   const now = clock.now();
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const found = await (state === "ended"
     ? listEndedNotifications(store, projectId, after ?? LATEST, limit + 1)
     : instanceId === undefined

@@ -14,7 +14,7 @@ const FREEZES_PER_CALL_MAX = 50;
  * Denies what is pending under active freezes: what a process left when it died between two
  * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
  * so that none waits for a larger one. Where the scan is over nothing can become pending, and
- * nothing is looked for again.
+ * nothing is scanned again.
  *
  * Called by: the freeze worker.
  *

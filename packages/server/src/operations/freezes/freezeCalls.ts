@@ -17,7 +17,7 @@ export interface FreezeOrder {
   readonly scope: FreezeScope;
   /** Exactly when the scope is an instance. */
   readonly instanceId: string | undefined;
-  /** What agents are told. */
+  /** The note for the agents. */
   readonly note: string | undefined;
 }
 

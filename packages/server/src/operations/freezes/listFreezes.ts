@@ -29,7 +29,7 @@ export async function listFreezes(
   { state, limit, after }: FreezeListing,
 ): Promise<FreezePage> {
   const list = state === "in_force" ? listActiveFreezesOf : listFreezesLifted;
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const found = await list(store, projectId, after?.id ?? LAST_ID, limit + 1);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);

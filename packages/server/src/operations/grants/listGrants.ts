@@ -30,7 +30,7 @@ export async function listGrants(
   { projectId }: ReviewerCaller,
   { state, limit, after, instanceId }: GrantListing,
 ): Promise<GrantPage> {
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const before = after?.id ?? LAST_ID;
   const now = clock.now();
   const found =

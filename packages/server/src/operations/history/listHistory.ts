@@ -48,7 +48,7 @@ export async function listHistory(
   const found: EndedOutline[] = [];
   let scanned = 0;
   let [last, isEnd]: [Cursor | undefined, boolean] = [undefined, false];
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   for await (const stretch of scanHistory(store, scan, limit + 1)) {
     found.push(...stretch.found);
     scanned += stretch.scanned;

@@ -77,7 +77,7 @@ export async function listInstances(
   { projectId }: ReviewerCaller,
   { limit, after }: InstanceListing,
 ): Promise<InstancePage> {
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const found = await listActiveInstances(store, projectId, after ?? "", limit + 1);
   const shown = found.slice(0, limit);
   return {

@@ -14,7 +14,7 @@ export interface ListedReviewer extends StoredReviewer {
 /**
  * Reviewers with their roles and groups, by project and name.
  *
- * @param project the name of the only one to look at; undefined for all
+ * @param project the name of the only one to list; undefined for all
  * @throws Problem `not_found` when there is no such project
  */
 export async function listReviewers(

@@ -18,7 +18,7 @@ export async function listPolicyVersions(
   scope: PolicyScope,
   { below, limit }: { readonly below: number; readonly limit: number },
 ): Promise<PolicyVersionPage> {
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const found = await listStored(store, projectOf(caller, scope), below, limit + 1);
   const shown = found.slice(0, limit);
   const names = await readPublishers(store, caller, shown);

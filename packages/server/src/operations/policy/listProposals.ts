@@ -43,7 +43,7 @@ export async function listProposals(
   { state, limit, after }: ProposalListing,
 ): Promise<ProposalPage> {
   const list = state === "open" ? listProposalsOpen : listProposalsClosed;
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const found = await list(store, projectOf(caller, scope), after?.id ?? LAST_ID, limit + 1);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);

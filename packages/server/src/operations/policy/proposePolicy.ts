@@ -65,7 +65,7 @@ export async function proposePolicy(
   const { tests } = await examineDraft(context, { scope, source, projectId });
   const draft = { projectId, baseNumber: expectedNumber, sha256: sha256Hex(source), source };
   const { proposal, isNew } = await store.transact(async (tx) => {
-    // Again: looking at it may have taken long.
+    // Again: the examination may have taken long.
     await assertExpected(tx, by, await readCurrent(tx, projectId), order);
     // A client that lost the answer and retries finds it done.
     const known = await readOpenProposal(tx, { ...draft, proposedBy: by.actor });

@@ -45,7 +45,7 @@ export async function publishProposal(
 
 export interface Release {
   readonly scope: PolicyScope;
-  /** Name of the project whose policy it is; not looked at for the floor. */
+  /** Name of the project of the policy; ignored for the floor. */
   readonly project: string;
   readonly proposalId: string;
 }

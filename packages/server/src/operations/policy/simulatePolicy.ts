@@ -34,7 +34,7 @@ export interface SimulationOrder {
   readonly instanceId: string | undefined;
   /** Requests to replay at most, the newest. */
   readonly limit: number;
-  /** Requests to tell of each kind of change at most; all are counted. */
+  /** The most requests to report of each kind of change; all are counted. */
   readonly examples: number;
 }
 

@@ -44,8 +44,8 @@ const RESOLVED_KEPT_MS = 3_600_000;
 const NAME_CHARS_MAX = 80;
 
 /**
- * Takes a browser to send one message to it. On the way it drops what is not to be told any more,
- * because it has ended, or its person may not decide it, and puts off what comes in quiet hours.
+ * Claims a browser to send one message to it. It drops an obsolete message,
+ * because its request has ended or its person may not decide it, and delays others in quiet hours.
  *
  * Called by: the outbox of web push.
  *

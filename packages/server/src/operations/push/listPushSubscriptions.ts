@@ -11,7 +11,7 @@ export interface OwnSubscriptions {
   readonly subscriptions: readonly StoredSubscription[];
 }
 
-/** The browsers of a person that are told. */
+/** The subscribed browsers of a person. */
 export async function listPushSubscriptions(
   context: Pick<Context, "store" | "keyring" | "notifier">,
   { person }: SignedIn,

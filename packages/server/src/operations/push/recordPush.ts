@@ -19,7 +19,7 @@ export type RecordedPush =
   | { readonly kind: "released" };
 
 /**
- * Records how a sending went, and gives the browser back. What it shows now is told once more when
+ * Records the outcome of a push message, and releases the browser. What it shows is updated when
  * it has ended.
  *
  * Called by: the outbox of web push.
@@ -60,7 +60,7 @@ export async function recordPush(
   });
 }
 
-/** What ended while it was told is to be told at once. */
+/** A request that ended during its announcement is withdrawn at once. */
 async function show(
   tx: Transaction,
   id: string,

@@ -29,7 +29,7 @@ export interface PushOrder extends PushTarget {
 }
 
 /**
- * Tells a browser of this person of requests from now on. One that is known gets its keys anew; one
+ * Subscribes a browser of this person. A known browser gets new keys; one
  * of another person belongs to this person from now on.
  *
  * @returns the subscription, and whether it was made now

@@ -34,7 +34,7 @@ export async function listRequests(
   { state, limit, after }: Listing,
 ): Promise<Page> {
   const { store, clock } = context;
-  // One more than asked for tells whether there is a next page.
+  // One more than the limit shows whether there is a next page.
   const outlines =
     state === "pending"
       ? await listPending(store, caller.projectId, undecided(clock.now(), after), limit + 1)

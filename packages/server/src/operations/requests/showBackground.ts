@@ -36,7 +36,7 @@ export interface Background {
     /** Epoch ms. */
     readonly since: number;
     readonly counts: Awaited<ReturnType<typeof countByStatus>>;
-    /** False when there are more than were looked at. */
+    /** False when there are more than were counted. */
     readonly isComplete: boolean;
   };
   readonly deniedBefore: DeniedCall | undefined;

@@ -11,7 +11,7 @@ import { assertRoom, CHANGE_PASSKEYS } from "./beginPasskey.ts";
 /**
  * Adds a passkey for a user with a fresh sign-in.
  *
- * @param name how its owner will tell it from others
+ * @param name display name, chosen by its owner
  * @throws Problem `passkey_refused` when the answer is not to a challenge of theirs, `forbidden`
  *   when the sign-in is not fresh or there are too many passkeys
  */

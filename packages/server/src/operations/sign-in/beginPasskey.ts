@@ -37,7 +37,7 @@ export async function beginPasskey(
  * sign in to theirs.
  *
  * @param token of the link
- * @param login of somebody new, as it will be sent with the passkey; not looked at for others
+ * @param login of a new person, as it will be sent with the passkey; ignored for others
  * @throws Problem `not_found` when the link cannot be used
  */
 export async function beginPasskeyByLink(

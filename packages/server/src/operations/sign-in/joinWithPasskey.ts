@@ -7,7 +7,7 @@ import { openInvitation } from "./openInvitation.ts";
 
 export interface PasskeyJoin extends InvitationUse {
   readonly answer: BrowserAnswer;
-  /** How its owner will tell the passkey from others. */
+  /** Display name of the passkey, chosen by its owner. */
   readonly passkeyName: string;
   readonly userAgent: string;
 }

@@ -7,7 +7,7 @@ import { readProjectName } from "../../storage/sql/access/holders.ts";
 import { readPerson } from "../../storage/sql/people/people.ts";
 import { readInvitationByHash } from "../../storage/sql/sign-in/invitations.ts";
 
-/** What a link is for, as its page tells who follows it. */
+/** The purpose of a link, for its page. */
 export interface OpenInvitation {
   /** `setup`: the first person of the server; `return`: a person who lost their keys. */
   readonly kind: "setup" | "join" | "return";
@@ -23,7 +23,7 @@ export interface OpenInvitation {
 }
 
 /**
- * Looks at a link without using it.
+ * Reads a link without using it.
  *
  * @throws Problem `not_found` for one that is unknown, used, expired or revoked, all alike
  */

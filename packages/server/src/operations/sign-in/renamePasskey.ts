@@ -8,7 +8,7 @@ import {
 } from "../../storage/sql/sign-in/passkeys.ts";
 
 /**
- * Changes how an owner tells a passkey from others; nothing else knows it by its name.
+ * Changes the display name of a passkey; nothing else uses this name.
  *
  * @throws Problem `not_found` when it is none of theirs
  */

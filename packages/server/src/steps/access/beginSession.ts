@@ -22,7 +22,7 @@ export interface SessionOrder {
   readonly method: SignInMethod;
   /** As the browser calls itself; cut where it is long. */
   readonly userAgent: string;
-  /** The project to look at first; one of theirs when undefined. */
+  /** The project to select; one of theirs when undefined. */
   readonly projectId?: string | undefined;
 }
 

@@ -22,7 +22,7 @@ import { keyContext } from "./beginAuditLog.ts";
 /** Bounds how long one transaction holds the thread: about 2 ms (see docs/decisions/0018). */
 const ENTRIES_PER_SEAL_MAX = 256;
 
-/** How far ahead of the clock an entry may be and still move the place where looking begins. */
+/** How far ahead of the clock an entry may be and still move the start of the search. */
 const AHEAD_MS_MAX = 60_000;
 
 /** Decrypted keys, by their ciphertext. */
@@ -127,7 +127,7 @@ export function batchOf(ids: readonly string[]): string[] {
   return ids.slice(0, Math.min(end === -1 ? ids.length : end, ENTRIES_PER_SEAL_MAX));
 }
 
-/** Where to begin looking after these were sealed. An id from far ahead leaves it where it is. */
+/** Where the search starts after these were sealed. An id from far ahead does not move it. */
 export function sealedIdAfter(before: string, ids: readonly string[], now: number): string {
   return ids.reduce((highest, id) => {
     const time = timeOfId(id);

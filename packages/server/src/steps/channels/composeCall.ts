@@ -15,7 +15,7 @@ export interface WaitingCall {
   readonly deadlineAt: number;
 }
 
-/** What a channel tells of a call, as it is now. Arguments only where the channel shows them. */
+/** The current announcement of a call. Arguments only where the channel shows them. */
 export async function composeCall(
   reader: Reader,
   { projectId, includesArguments }: StoredChannel,

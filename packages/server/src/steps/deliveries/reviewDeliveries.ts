@@ -27,7 +27,7 @@ export interface ReviewedDelivery {
 
 /**
  * @param notifications of this project
- * @param now epoch ms, which tells what is in flight and whose window is over
+ * @param now epoch ms; decides what is in flight and which windows are over
  */
 export async function reviewDeliveries(
   reader: Reader,

@@ -60,7 +60,7 @@ const POLL_MS = 200;
 
 const RETRY_AFTER_S = 5;
 
-/** What http says of a Failure; those who joined are told the same. */
+/** The answer of http to a Failure; joined exchanges get the same. */
 const FAILURE_RETRY_AFTER_S = 1;
 
 type Begun<T> =

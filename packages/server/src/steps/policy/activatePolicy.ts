@@ -43,7 +43,7 @@ export interface PublishOutcome extends PublishedPolicy {
 }
 
 /**
- * Whether somebody may activate this now; asked before it is looked at, and again in the
+ * Whether the caller may activate this now; checked before the examination, and again in the
  * transaction that writes it.
  *
  * @throws Problem
@@ -87,7 +87,7 @@ export async function activatePolicy(
 }
 
 /**
- * Looks at a draft as one that is about to be activated.
+ * Examines a draft that is about to be activated.
  *
  * @throws Problem `policy_invalid`
  */
@@ -131,7 +131,7 @@ async function writeVersion(
   if (isText(current, source)) return { outcome: "in_force", version: current };
   await admit(tx);
   await assertExpected(tx, by, current, draft);
-  // It was active a moment ago, and was not looked at.
+  // It was active a moment ago, and was not examined.
   if (policy === undefined) throw new Problem("policy_conflict");
   const version: StoredPolicyVersion = {
     projectId,

@@ -87,7 +87,7 @@ export class Connections implements ConnectionSource {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
       pipeline: true,
     });
-    // A connection that breaks tells whoever uses it; unheard, the event would end the process.
+    // A broken connection emits an event; without a listener it would end the process.
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => client.on("error", () => {}));
   }

@@ -16,13 +16,13 @@ const NOTIFY = "select pg_notify($1, $2)";
 const CONNECT_MS_MAX = 5_000;
 const ANSWER_MS_MAX = 5_000;
 
-/** Before the ids of calls to oneself; all replicas hear them. */
+/** Prefix of probes to oneself; all replicas receive them. */
 const PROBE = "probe ";
 
 export interface ConnectionListener {
   onMessage(message: string): void;
 
-  /** It is of no further use. May be told more than once. */
+  /** The connection is lost. May be called more than once. */
   onBroken(error: Error): void;
 }
 

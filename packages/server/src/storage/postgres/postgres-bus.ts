@@ -45,7 +45,7 @@ export class PostgresBus implements ReplicaBus {
   /** The one that listens, or is about to. */
   #connection: ListeningConnection | undefined;
   #isListening = false;
-  /** The loss was told. */
+  /** The loss was reported. */
   #isLost = false;
   #isClosed = false;
   #pauseMs = PAUSE_MS;

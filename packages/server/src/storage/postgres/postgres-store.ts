@@ -60,7 +60,7 @@ export interface PostgresOptions {
   /** `postgres://...`; may hold a password, and is never part of a message. */
   readonly url: string;
   readonly connectionsMax: number;
-  /** Accept a server that answers before its disk has what it was told. */
+  /** Accept a server that answers before its data is durable. */
   readonly acceptsLoss: boolean;
   readonly random: Random;
   /** For a free connection, ms. */
@@ -85,7 +85,7 @@ export class PostgresStore implements Store {
   readonly integrity = new Integrity();
   /** Whether there was no schema in it when it was opened. */
   isNew = false;
-  /** The clock of `Transaction.now`, for those who look at the time outside of a transaction. */
+  /** The clock of `Transaction.now`, for use outside of a transaction. */
   readonly clock: Clock;
   readonly #connections: ConnectionSource;
   readonly #lookups: GatheredLookups;

@@ -127,7 +127,7 @@ export class PostgresTransaction implements Transaction {
     return rows;
   }
 
-  /** A statement of its own: one that waits for a lock would tell the time before it. */
+  /** A separate statement: one that waits for a lock would return the time before it. */
   now(): Promise<number> {
     return this.#timeAfterLock ?? this.#readTime();
   }

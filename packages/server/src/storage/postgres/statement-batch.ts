@@ -71,7 +71,7 @@ interface Progress {
   readonly rows: Row[];
 }
 
-/** The driver's way to be told when all is answered, or nothing will be any more. */
+/** The driver's callback for the last answer, or for the end of the connection. */
 interface TakingCallback {
   query(batch: StatementBatch, callback: (error: unknown) => void): void;
 }

@@ -12,7 +12,7 @@ import type { Transaction } from "../store.ts";
 import { SERVER } from "./keys.ts";
 
 /**
- * Tells everybody to read again what is active. To be called in the transaction of every change
+ * Makes every replica reread the active state. To be called in the transaction of every change
  * of policy versions, freezes and grants.
  *
  * @param projectId or `SERVER`, for all projects

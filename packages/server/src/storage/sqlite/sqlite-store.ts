@@ -171,7 +171,7 @@ export class SqliteStore implements Store {
             }
           });
         } catch (error) {
-          // A full disk undoes the whole commit; then nobody in it may be told of success.
+          // A full disk undoes the whole commit; then no member of it may succeed.
           if (!this.#writer.isTransaction) throw error;
           if (transaction.hasWritten) return await this.#undo(batch, error);
           settle.push(() => reject(error));
@@ -238,7 +238,7 @@ export class SqliteStore implements Store {
     try {
       if (this.#writer.isTransaction) this.#writing.run("rollback");
     } catch {
-      // The failure that led here is the one to tell.
+      // Report the failure that led here.
     }
   }
 }

@@ -118,7 +118,7 @@ export async function ensureReviewer(
      on conflict (project_id, name) do nothing`,
     [id, projectId, name, role, writeNames(groups), kind, personId, now],
   );
-  // They may have browsers that are told of what is asked here.
+  // They may have browsers with push subscriptions.
   if (personId !== null) await touchActiveState(tx, projectId);
   const stored = toReviewer(await tx.get(BY_NAME, [projectId, name]));
   if (stored === undefined) throw new Error("a reviewer was neither found nor made");

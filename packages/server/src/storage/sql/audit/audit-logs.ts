@@ -14,7 +14,7 @@ export interface StoredLog {
   readonly encryptedPrivateKey: string;
   readonly size: number;
   readonly subtrees: readonly Hash[];
-  /** New entries are looked for from a little before this id on; empty at first. */
+  /** The search for new entries starts a little before this id; empty at first. */
   readonly sealedId: string;
   /** Signed note. */
   readonly checkpoint: string;
@@ -88,7 +88,7 @@ export async function readProjectsWithoutLog(reader: Reader): Promise<string[]> 
 }
 
 export interface DueBounds {
-  /** Entries behind this one are looked at once more, whether they are sealed or not. */
+  /** Entries after this one are read again, whether they are sealed or not. */
   readonly recentId: string;
   /** Who was at work later than that will be again. */
   readonly sealedBefore: number;

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `announcement`: what people are still to be told, and what they were told.
+ * Rows of the table `announcement`: pending and sent announcements.
  */
 
 import type { Reader, Transaction } from "../../store.ts";

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `channel`: through what people are told, and how that goes.
+ * Rows of the table `channel`: notification channels and their state.
  */
 
 import type {

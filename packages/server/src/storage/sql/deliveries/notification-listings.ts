@@ -1,5 +1,5 @@
 /**
- * Rows of the table `notification` as people look at them.
+ * Rows of the table `notification` for lists and pages.
  */
 
 import type { StoredNotification } from "../../../core/notification.ts";

@@ -40,7 +40,7 @@ const NEXT = `from notification where notification.next_at is not null
  * a page no more than `limit` steps.
  *
  * @param after instances up to it are left out
- * @param limit bounds the instances that are looked at, due or not
+ * @param limit bounds the instances that are read, due or not
  */
 export async function readWaitingInstances(
   reader: Reader,

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `push_message`: which browser is still to be told of which request, and which
+ * Rows of the table `push_message`: pending messages by browser and request, and which
  * shows one that may have ended since.
  */
 
@@ -8,7 +8,7 @@ import type { Reader, Transaction } from "../../store.ts";
 import type { RowKey } from "../keys.ts";
 import { parseNames } from "../names.ts";
 
-/** A reviewer of a project who is a person with a browser that is told. */
+/** A reviewer of a project with a push subscription. */
 export interface PushAudience {
   readonly reviewerId: string;
   readonly personId: string;
@@ -76,7 +76,7 @@ export async function readPushReviewer(
   };
 }
 
-/** Projects whose calls this person may be told of. */
+/** Projects whose calls may be announced to this person. */
 export async function readProjectsOfPerson(reader: Reader, personId: string): Promise<string[]> {
   const rows = await reader.all(
     "select project_id from reviewer where person_id = $1 and removed_at is null",
@@ -111,7 +111,7 @@ export async function insertPushMessage(
 export interface DuePush {
   readonly projectId: string;
   readonly requestId: string;
-  /** It was told; what is due is that it has ended. */
+  /** It was announced; the message that it ended is due. */
   readonly isShown: boolean;
 }
 
@@ -160,7 +160,7 @@ export async function deletePush(
   );
 }
 
-/** Browsers that show this request, which has ended, are to be told so. */
+/** Schedules a message to browsers that still show this ended request. */
 export async function wakeShownPush(
   tx: Transaction,
   { projectId, id }: RowKey,

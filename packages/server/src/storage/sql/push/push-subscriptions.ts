@@ -1,5 +1,5 @@
 /**
- * Rows of the tables `push_subscription`: the browsers of people that are told, and how that goes;
+ * Rows of the tables `push_subscription`: the subscribed browsers of people and their state;
  * and `push_key`, the pair of keys that push services know this server by.
  */
 

@@ -27,7 +27,7 @@ export async function insertCeremony(tx: Transaction, ceremony: StoredCeremony):
 
 /**
  * Ends a ceremony: it is gone with the commit, so of those who bring it back at the same time one
- * gets it. Look at its time against `tx.now()` after this.
+ * gets it. Compare its time with `tx.now()` after this.
  */
 export async function takeCeremony(
   tx: Transaction,

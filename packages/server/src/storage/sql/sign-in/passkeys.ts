@@ -8,7 +8,7 @@ export interface StoredPasskey {
   /** The credential id, base64url. */
   readonly id: string;
   readonly personId: string;
-  /** How its owner tells it from others. */
+  /** Display name, chosen by its owner. */
   readonly name: string;
   /** COSE key, base64url; never changed. */
   readonly publicKey: string;
