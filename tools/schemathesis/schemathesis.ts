@@ -11,7 +11,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -19,6 +19,7 @@ import { exchange } from "../demo/adapter.ts";
 import { countersign } from "../demo/countersign.ts";
 import { obtainPython } from "../interop/obtain.ts";
 import { type Stage, setStage } from "../interop/stage.ts";
+import { seedReview } from "./seed.ts";
 
 const HERE = import.meta.dirname;
 const INSTALL_MS_MAX = 120_000;
@@ -32,14 +33,13 @@ const UNBOUNDED = {
   COUNTERSIGN_UNAUTHENTICATED_RATE: "0",
 };
 
-const APIS = ["provider", "review"] as const;
+const DESCRIPTIONS = { provider: "openapi.yaml", review: "review.openapi.yaml" };
 
-/** Pending when the reviewer API is tested, beside requests that have ended. */
-const PENDING_REQUESTS = 20;
+type Api = keyof typeof DESCRIPTIONS;
 
 const { values } = parseArgs({
   options: {
-    /** One of APIS; both by default. */
+    /** `provider` or `review`; both by default. */
     api: { type: "string" },
     examples: { type: "string", default: "50" },
     phases: { type: "string", default: "examples,coverage,fuzzing,stateful" },
@@ -74,9 +74,8 @@ async function run(python: string): Promise<number> {
   try {
     const env = await credentials(stage, join(data, "data"));
     const codes: number[] = [];
-    for (const api of APIS.filter((each) => (values.api ?? each) === each)) {
-      codes.push(await (api === "provider" ? runProvider : runReview)(python, stage, env));
-    }
+    if (values.api !== "review") codes.push(await runProvider(python, stage, env));
+    if (values.api !== "provider") codes.push(await runReview(python, stage, env));
     return Math.max(...codes);
   } finally {
     ended.abort();
@@ -89,7 +88,7 @@ async function runProvider(python: string, stage: Stage, env: Credentials): Prom
   const ended = new AbortController();
   const deciding = stage.decideAll(ended.signal);
   try {
-    return await runSchemathesis(python, "contract/openapi.yaml", stage.url, env);
+    return await runSchemathesis(python, "provider", stage.url, env);
   } finally {
     ended.abort();
     await deciding;
@@ -97,17 +96,16 @@ async function runProvider(python: string, stage: Stage, env: Credentials): Prom
 }
 
 async function runReview(python: string, stage: Stage, env: Credentials): Promise<number> {
-  for (let count = 1; count <= PENDING_REQUESTS; count++) {
-    const body = { tool: "deploy", arguments: { count }, timeout: "1h" };
-    const submission = { key: `pending-${count}`, body };
-    await exchange(stage.url, "/v1/requests", env.INSTANCE_TOKEN, submission);
-  }
-  return await runSchemathesis(python, "contract/review.openapi.yaml", stage.url, env);
+  const ids = await seedReview(stage.url, env.INSTANCE_TOKEN, env.REVIEWER_TOKEN);
+  const dictionaries = Object.entries(ids).map(
+    ([name, values]) => `\n[dictionaries.${name}]\nvalues = ${JSON.stringify(values)}\n`,
+  );
+  return await runSchemathesis(python, "review", stage.url, env, dictionaries.join(""));
 }
 
 type Credentials = Awaited<ReturnType<typeof credentials>>;
 
-/** What schemathesis.toml reads from the environment. */
+/** What the configurations read from the environment. */
 async function credentials(stage: Stage, data: string) {
   const operator = ["--name", "operator", "--role", "operator"];
   const reviewer = await countersign(["tokens", "create", "reviewer", ...operator, "--data", data]);
@@ -136,21 +134,27 @@ async function signIn(url: string, reviewer: string): Promise<string> {
   return cookie;
 }
 
-/** @returns the exit code of Schemathesis */
+/**
+ * @param settings appended to the configuration of the API
+ * @returns the exit code of Schemathesis
+ */
 async function runSchemathesis(
   python: string,
-  description: string,
+  api: Api,
   url: string,
   env: Credentials,
+  settings = "",
 ): Promise<number> {
   const { seed, seconds } = values;
+  const config = join(folder, `${api}.toml`);
+  await writeFile(config, (await readFile(join(HERE, `${api}.toml`), "utf8")) + settings);
   const args = [
     "-m",
     "schemathesis.cli",
     "--config-file",
-    join(HERE, "schemathesis.toml"),
+    config,
     "run",
-    join(HERE, "../..", description),
+    join(HERE, "../../contract", DESCRIPTIONS[api]),
     "--url",
     url,
     "--no-color",
