@@ -33,7 +33,3 @@ export type ActorKind = Actor extends infer A
 export function kindOfActor(actor: Actor): ActorKind {
   return actor.slice(0, actor.indexOf(":")) as ActorKind;
 }
-
-export function reviewerActor(reviewerId: string): `reviewer:${string}` {
-  return `reviewer:${reviewerId}`;
-}

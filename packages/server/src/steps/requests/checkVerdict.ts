@@ -8,7 +8,6 @@
 import { Problem, type ProblemCode } from "@countersign/protocol";
 import type { Settings } from "../../config/settings.ts";
 import type { Context } from "../../context.ts";
-import { reviewerActor } from "../../core/actor.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import { endingOf, type FreezeRef } from "../../core/freeze.ts";
 import {
@@ -276,7 +275,7 @@ async function isSameVerdict(
   { status, decidedBy, note }: StoredDecision,
 ): Promise<boolean> {
   if (status !== (verdict.verdict === "approve" ? "approved" : "denied")) return false;
-  if (decidedBy === reviewerActor(caller.reviewerId)) return note === verdictNote(verdict);
+  if (decidedBy === `reviewer:${caller.reviewerId}`) return note === verdictNote(verdict);
   const votes = status === "approved" ? await readVotes(tx, projectId, [id]) : [];
   const own = votes.find(({ reviewerId }) => reviewerId === caller.reviewerId);
   return own !== undefined && own.note === verdictNote(verdict);

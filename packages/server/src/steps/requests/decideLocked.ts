@@ -2,7 +2,6 @@
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { reviewerActor } from "../../core/actor.ts";
 import type { Ending, StoredRequest } from "../../core/request.ts";
 import { decidesFor } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -91,7 +90,7 @@ async function deny(facts: VerdictFacts): Promise<VerdictOutcome> {
   const { tx, context, caller, request, verdict, now } = facts;
   const ending = {
     status: "denied",
-    by: reviewerActor(caller.reviewerId),
+    by: `reviewer:${caller.reviewerId}`,
     note: verdictNote(verdict),
   } as const;
   return toOutcome(request, await resolveRequest(tx, context, request, ending, { now }), "denied");
@@ -147,7 +146,7 @@ function approvalEnding(
   const wanted = votes.map(({ validityMs }) => validityMs ?? settings.validityMsDefault);
   return {
     status: "approved",
-    by: reviewerActor(caller.reviewerId),
+    by: `reviewer:${caller.reviewerId}`,
     note: verdictNote(verdict),
     validityMs: Math.min(...wanted, judgement.validityMs ?? Number.POSITIVE_INFINITY),
   };

@@ -3,7 +3,6 @@
 import { Problem } from "@countersign/protocol";
 import { type AuditKind, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { reviewerActor } from "../../core/actor.ts";
 import { commitsAt } from "../../core/delayed-verdict.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
@@ -117,7 +116,7 @@ export async function appendVerdictAudit(
     at: Math.max(now, receivedAt),
     projectId,
     kind,
-    actor: reviewerActor(reviewerId),
+    actor: `reviewer:${reviewerId}`,
     subject: `request:${requestId}`,
     detail: { verdict, ...detail },
   });
