@@ -19,7 +19,7 @@ import {
 } from "@countersign/server";
 import { makeToken } from "@countersign/testing/agents";
 import { type Child, temporaryFolder } from "@countersign/testing/child";
-import { Server, spawnCountersign } from "@countersign/testing/countersign";
+import { NO_RATE_LIMITS, Server, spawnCountersign } from "@countersign/testing/countersign";
 import { eventually } from "@countersign/testing/eventually";
 import { createDatabase } from "../../packages/server/test/support/postgres.ts";
 import type { Chance } from "../simulator/random.ts";
@@ -61,24 +61,7 @@ const STARTED = /"event":"server\.started","address":"([^"]+)"/;
 const ARGS = [
   "--log-level",
   "info",
-  "--instance-rate",
-  "0",
-  "--provisioner-rate",
-  "0",
-  "--reviewer-rate",
-  "0",
-  "--unauthenticated-rate",
-  "0",
-  "--webhook-account-rate",
-  "0",
-  "--webhook-host-rate",
-  "0",
-  "--webhook-address-rate",
-  "0",
-  "--webhook-account-verifications",
-  "0",
-  "--webhook-host-verifications",
-  "0",
+  ...NO_RATE_LIMITS,
   "--webhook-host-in-flight-max",
   "16",
   "--webhook-address-in-flight-max",

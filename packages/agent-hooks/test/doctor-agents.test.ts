@@ -16,7 +16,6 @@ import {
   findings,
   type Home,
   type InstallScene,
-  installIn,
   newHome,
   run,
   startInstallScene,
@@ -75,7 +74,7 @@ test("[ours.adapters.doctor.trial] an agent that loads the hook passes, one that
   writeFileSync(program, AGENT_STAND_IN, { mode: 0o755 });
   const env = withProgram(t, "claude", program);
   const home = newHome(t, "{}");
-  await installIn(scene, t, home, "claude-code", "--wait", "2s");
+  await scene.install(t, home, "claude-code", "--wait", "2s");
   const good = await findings(t, home, "claude-code", env);
   assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
   addMember(home, '"isIgnored": true');
@@ -90,7 +89,7 @@ test("[ours.adapters.doctor.trial] an agent that cannot be started for a trial i
   const program = join(temporaryFolder(t), "agent");
   writeFileSync(program, '#!/bin/sh\necho "9.0.0 error: not signed in"\n', { mode: 0o755 });
   const home = newHome(t);
-  await installIn(scene, t, home, "claude-code", "--wait", "2s");
+  await scene.install(t, home, "claude-code", "--wait", "2s");
   const { all, failed } = await findings(t, home, "claude-code", withProgram(t, "claude", program));
   assert.deepEqual([failed, all["agent.blocked"]?.level], [[], "warn"]);
   assert.match(all["agent.blocked"]?.text ?? "", /not proven. It printed: .+ not signed in/);
@@ -104,7 +103,7 @@ function addMember({ settings }: Home, member: string): void {
 if (claude !== undefined) {
   test("[ours.adapters.doctor.trial] the real Claude Code loads the hook, and not from settings that it ignores", async (t) => {
     const home = newHome(t, "{}");
-    await installIn(scene, t, home, "claude-code", "--wait", "2s");
+    await scene.install(t, home, "claude-code", "--wait", "2s");
     const env = withProgram(t, "claude", claude);
     const good = await findings(t, home, "claude-code", env);
     assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
@@ -118,7 +117,7 @@ if (claude !== undefined) {
 if (codex !== undefined) {
   test("[ours.adapters.doctor.trial] the real Codex runs calls until the hook is trusted", async (t) => {
     const home = newHome(t);
-    await installIn(scene, t, home, "codex", "--wait", "2s");
+    await scene.install(t, home, "codex", "--wait", "2s");
     const env = withProgram(t, "codex", codex);
     const untrusted = await findings(t, home, "codex", env);
     assert.deepEqual(untrusted.failed, ["settings.tty", "settings.trusted", "agent.blocked"]);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { before, type TestContext, test } from "node:test";
+import { before, test } from "node:test";
 import { fileOwner } from "@countersign/testing/child";
 import { AGENTS } from "../src/agents.ts";
 import { checkSettings } from "../src/doctor/check-settings.ts";
@@ -14,7 +14,6 @@ import {
   findings,
   type Home,
   type InstallScene,
-  installIn,
   newHome,
   OWN_SETTINGS,
   run,
@@ -29,13 +28,9 @@ before(async () => {
   scene = await startInstallScene(file);
 });
 
-function install(t: TestContext, home: Home, agent = "claude-code", ...more: string[]) {
-  return installIn(scene, t, home, agent, ...more);
-}
-
 test("[ours.adapters.doctor.proves] the canary goes through what is installed and is denied", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
-  await install(t, home);
+  await scene.install(t, home);
   const { code, failed, all } = await findings(t, home);
   assert.deepEqual([code, failed], [0, []]);
   assert.match(all["canary.asked"]?.text ?? "", /received the canary, and it is denied/);
@@ -83,7 +78,7 @@ test("[ours.adapters.doctor.finds] every planted fault is found, with what to do
   const faults = Object.entries(FAULTS);
   const look = async ([name, [plant, check]]: (typeof faults)[number]) => {
     const home = newHome(t);
-    await install(t, home, "claude-code", "--wait", "2s");
+    await scene.install(t, home, "claude-code", "--wait", "2s");
     plant(home);
     const { code, failed, all } = await findings(t, home);
     assert.equal(code, 1, name);
@@ -108,7 +103,7 @@ for (const { name } of AGENTS) {
 
 test("[ours.adapters.doctor.finds] the environment, a second hook and other people's are told", async (t) => {
   const home = newHome(t);
-  await install(t, home, "claude-code", "--wait", "2s");
+  await scene.install(t, home, "claude-code", "--wait", "2s");
   const variables = await findings(t, home, "claude-code", { COUNTERSIGN_ADAPTER_URL: "http://x" });
   assert.deepEqual(variables.failed, []);
   assert.match(variables.all.environment?.text ?? "", /ignores COUNTERSIGN_ADAPTER_URL/);
@@ -124,7 +119,7 @@ test("[ours.adapters.doctor.finds] the environment, a second hook and other peop
 
 test("[ours.adapters.doctor.finds] dangerous env and disableAllHooks fail in each settings file", async (t) => {
   const home = newHome(t);
-  await install(t, home, "claude-code", "--wait", "2s");
+  await scene.install(t, home, "claude-code", "--wait", "2s");
   const [project, local] = ["settings.json", "settings.local.json"].map((name) => {
     return join(home.path, "project/.claude", name);
   });
@@ -170,7 +165,7 @@ const REPLACES = "which can replace what they run.";
 
 test("[ours.adapters.doctor.finds] versions that fail open are told, by the agent on the PATH", async (t) => {
   const home = newHome(t);
-  await install(t, home, "claude-code", "--wait", "2s");
+  await scene.install(t, home, "claude-code", "--wait", "2s");
   const bin = join(home.path, "bin");
   mkdirSync(bin);
   const levels: string[] = [];
@@ -185,7 +180,7 @@ test("[ours.adapters.doctor.finds] versions that fail open are told, by the agen
 
 test("[ours.adapters.doctor.finds] Codex: not trusted, disabled, turned off", async (t) => {
   const home = newHome(t);
-  await install(t, home, "codex", "--wait", "2s");
+  await scene.install(t, home, "codex", "--wait", "2s");
   const config = join(dirname(home.codex), "config.toml");
   const state = (fields: string) => {
     const entry = `[hooks.state."${home.codex}:pre_tool_use:0:0"]\n${fields}\n`;

@@ -15,14 +15,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { before, type TestContext, test } from "node:test";
+import { before, test } from "node:test";
 import { exchange } from "@countersign/testing/agents";
 import { fileOwner } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
 import {
-  type Home,
   type InstallScene,
-  installIn,
   newHome,
   OWN_SETTINGS,
   run,
@@ -37,13 +35,9 @@ before(async () => {
   scene = await startInstallScene(file);
 });
 
-function install(t: TestContext, home: Home, agent = "claude-code", ...more: string[]) {
-  return installIn(scene, t, home, agent, ...more);
-}
-
 test("[ours.adapters.install.reversible] uninstall gives the settings back letter for letter", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
-  await install(t, home);
+  await scene.install(t, home);
   assert.notEqual(readFileSync(home.settings, "utf8"), OWN_SETTINGS);
   assert.equal(statSync(home.settings).mode & 0o777, 0o644);
   assert.equal(statSync(home.profile).mode & 0o777, 0o600);
@@ -59,7 +53,7 @@ test("[ours.adapters.install.reversible] uninstall gives the settings back lette
 
 test("[ours.adapters.install.reversible] a file that install made is gone after uninstall", async (t) => {
   const home = newHome(t);
-  for (const agent of ["claude-code", "codex"]) await install(t, home, agent);
+  for (const agent of ["claude-code", "codex"]) await scene.install(t, home, agent);
   assert.ok(existsSync(home.settings) && existsSync(home.codex));
   for (const agent of ["claude-code", "codex"]) await run(t, home, ["uninstall", agent]);
   assert.deepEqual([existsSync(home.settings), existsSync(home.codex)], [false, false]);
@@ -67,7 +61,7 @@ test("[ours.adapters.install.reversible] a file that install made is gone after 
 
 test("[ours.adapters.install.reversible] what others wrote meanwhile stays", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
-  await install(t, home);
+  await scene.install(t, home);
   const text = readFileSync(home.settings, "utf8");
   writeFileSync(home.settings, text.replace('"opus"', '"haiku"'));
   await run(t, home, ["uninstall", "claude-code"]);
@@ -76,7 +70,7 @@ test("[ours.adapters.install.reversible] what others wrote meanwhile stays", asy
 
 test("[ours.adapters.install.again] installing again changes nothing but what is said anew", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
-  await install(t, home, "claude-code", "--leave", "Read,Glob");
+  await scene.install(t, home, "claude-code", "--leave", "Read,Glob");
   const first = readFileSync(home.settings, "utf8");
   const again = await run(t, home, ["install", "claude-code"]);
   assert.match(again.stdout, /^Hook already installed/);
@@ -95,7 +89,7 @@ test("[ours.adapters.install.reversible] a symbolic link stays one", async (t) =
   const real = join(home.path, "dotfiles.json");
   renameSync(home.settings, real);
   symlinkSync(real, home.settings);
-  await install(t, home);
+  await scene.install(t, home);
   assert.ok(lstatSync(home.settings).isSymbolicLink());
   assert.match(readFileSync(real, "utf8"), /countersign-hook/);
   await run(t, home, ["uninstall", "claude-code"]);
@@ -103,12 +97,12 @@ test("[ours.adapters.install.reversible] a symbolic link stays one", async (t) =
 });
 
 test("[ours.adapters.install.again] where hooks are turned off, install does not say that anybody asks", async (t) => {
-  const { stdout } = await install(t, newHome(t, '{ "disableAllHooks": true }'));
+  const { stdout } = await scene.install(t, newHome(t, '{ "disableAllHooks": true }'));
   assert.match(stdout, /installed but DISABLED.+\n.+ sets disableAllHooks/);
   const home = newHome(t);
   writeFileSync(join(home.path, ".codex/config.toml"), "[features]\nhooks = false\n");
   assert.match(
-    (await install(t, home, "codex")).stdout,
+    (await scene.install(t, home, "codex")).stdout,
     /installed but DISABLED.+\n.+ disables hooks/,
   );
 });
@@ -203,7 +197,7 @@ test("[ours.adapters.install.provisions] a terminal does not show the token that
 
 test("[ours.adapters.status] status says who asks whom", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
-  await install(t, home);
+  await scene.install(t, home);
   writeFileSync(home.codex, "{");
   const { stdout } = await run(t, home, ["status", "--json"]);
   const rows = JSON.parse(stdout) as { agent: string; state: string; url?: string }[];

@@ -192,7 +192,7 @@ test("who may not read the log is not led to it, and is told so", async () => {
   await operator.page.goto("/audit?log=server");
   await operator.page
     .getByRole("list", { name: "Entries" })
-    .getByRole("button", { name: /Somebody signed in/ })
+    .getByRole("button", { name: /A person signed in/ })
     .first()
     .waitFor();
   await operator.context.close();

@@ -89,7 +89,7 @@ test("[ours.console.push] a push names the tool and the time left, and a tap on 
   assert.ok(note !== undefined && others.length === 0);
   assert.deepEqual(
     [note.title, note.tag, note.data.path],
-    ["stripe.refund waits for you", id, `/inbox/${id}`],
+    ["stripe.refund needs your decision", id, `/inbox/${id}`],
   );
   assert.match(note.body, /^quiet-heron, until \d/);
   assert.deepEqual(await tap(worker, note), []);

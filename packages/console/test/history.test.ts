@@ -57,7 +57,7 @@ test("all that has ended is listed with its outcome, who decided and when", asyn
     .filter({ hasText: /Cancelled.*The agent/ })
     .waitFor();
   await row("deploy")
-    .filter({ hasText: /Expired.*Nobody in time/ })
+    .filter({ hasText: /Expired.*No decision in time/ })
     .waitFor();
   await picture(page, "history-desktop-light");
   assert.deepEqual(complaints, []);
@@ -121,7 +121,7 @@ test("figures say in words what the filters pass: approvals, time, expired, too 
   const text = (await figures.textContent()) ?? "";
   assert.match(text, /2 yes, 2 no/);
   assert.match(text, /median of 4 decisions/);
-  assert.match(text, /expired1nobody decided in time/);
+  assert.match(text, /expired1no decision in time/);
   assert.match(text, /decided in under 2 s3too fast/);
 });
 

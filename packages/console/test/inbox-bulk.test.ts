@@ -124,7 +124,7 @@ test("[ours.console.bulk] what needs a passkey, typing or several people, or has
   await page.locator("button.primary:enabled", { hasText: "Approve…" }).waitFor();
 
   const refusals = [
-    [{ quorum: 2 }, "What several must approve"],
+    [{ quorum: 2 }, "Requests that need several approvals"],
     [{ confirm: { kind: "match" } }, "What has to be typed"],
     [{ confirm: { kind: "passkey" } }, /needs a passkey|not yours to approve/],
   ] as const;

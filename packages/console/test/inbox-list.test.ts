@@ -17,7 +17,7 @@ const ana = await scene.visitor("ana");
 test("[ours.inbox.list] an empty inbox says what happens next; a call appears by itself, is announced, and goes when it is decided", async () => {
   const { page, complaints } = ana;
   await page.goto("/inbox");
-  await page.getByText("it appears here by itself").waitFor();
+  await page.getByText("New requests appear here automatically").waitFor();
   await page.getByText("Connect an agent").waitFor();
   await untilLive(page);
   await picture(page, "inbox-empty");
@@ -30,7 +30,7 @@ test("[ours.inbox.list] an empty inbox says what happens next; a call appears by
   assert.match(await page.title(), /^\(1\) Inbox/);
   await picture(page, "inbox-one");
   await server.decide(scene.reviewer, id, "deny");
-  await page.getByRole("heading", { name: "Nothing waits for you" }).waitFor();
+  await page.getByRole("heading", { name: "No requests need your decision" }).waitFor();
   assert.equal(await page.locator(".row").count(), 0);
   assert.deepEqual(complaints, []);
 });

@@ -79,7 +79,7 @@ test("a retry makes the delivery due, and it arrives", async () => {
   await waiting.click();
   await untilDelivered(deliveries, hasEnded, "the delivery after a retry");
   await page.reload();
-  await page.getByText("Nothing waits.").waitFor();
+  await page.getByText("No pending deliveries.").waitFor();
   await page.getByText("Healthy", { exact: true }).waitFor();
 });
 
@@ -132,12 +132,12 @@ test("grants in force are listed with their terms and revoked", async () => {
   };
   await makeGrant(server, reviewer, body);
   await page.goto(`/instances/${instance.id}`);
-  const table = page.getByRole("table", { name: "Grants in force" });
+  const table = page.getByRole("table", { name: "Active grants" });
   await table.getByText('args.path == "<i>a</i>"').waitFor();
   await table.getByText("0 of 5").waitFor();
   await picture(page, "instance-grants");
   await table.getByRole("button", { name: "Revoke" }).click();
-  await page.getByText("None: wherever policy asks people").waitFor();
+  await page.getByText("No active grants").waitFor();
 });
 
 test("groups and owner are changed by who may publish", async () => {
@@ -241,7 +241,7 @@ test("what a role may not do is not offered, and the server refuses it anyway", 
   for (const role of ["viewer", "auditor", "reviewer", "editor"] as const) {
     const other = await scene.member(`${role}-1`, { role });
     await other.page.goto(`/instances/${instance.id}`);
-    await other.page.getByRole("table", { name: "Grants in force" }).waitFor();
+    await other.page.getByRole("table", { name: "Active grants" }).waitFor();
     await other.page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
     for (const name of all) {
       const isOffered = (offers[role] as readonly string[]).includes(name);
@@ -284,7 +284,7 @@ test("on a phone nothing scrolls sideways", async () => {
     await picture(page, `instances-phone-${width}`);
     await page.goto(`/instances/${instance.id}`);
     await page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
-    await page.getByRole("table", { name: "Grants in force" }).waitFor();
+    await page.getByRole("table", { name: "Active grants" }).waitFor();
     await assertNoSideways(page);
     await assertTargets(page);
     await picture(page, `instance-phone-${width}`);

@@ -71,7 +71,7 @@ test("[ours.console.policies.publish] a test that fails keeps a draft from being
   await page.getByLabel("Why").fill("Refunds under 50");
   await picture(page, "policies-draft");
   await publish.click();
-  await page.getByText("in force", { exact: true }).waitFor();
+  await page.getByText("active", { exact: true }).waitFor();
   await page.getByText("Refunds under 50").waitFor();
   assert.equal(await publish.count(), 0);
 
@@ -98,8 +98,8 @@ test("[ours.console.policies.draft] a draft survives a reload, and meets what ot
     .getByText(/version 2/i)
     .first()
     .waitFor();
-  await page.getByText("Version 2 is in force, and this draft began from version 1.").waitFor();
-  await page.getByRole("button", { name: "Begin from version 2" }).click();
+  await page.getByText("Version 2 is active, but this draft is based on version 1.").waitFor();
+  await page.getByRole("button", { name: "Start from version 2" }).click();
   assert.match(await field.inputValue(), /< 20/);
 });
 
@@ -191,10 +191,10 @@ test("[ours.console.policies.publish] what is typed while a draft is being publi
   await isPaused.promise;
   await write(POLICY.replace("< 50", "< 30"));
   isTyped.resolve();
-  await page.getByText("Version 5 is in force, and this draft began from version 4.").waitFor();
+  await page.getByText("Version 5 is active, but this draft is based on version 4.").waitFor();
   assert.match(await field.inputValue(), /< 30/);
   await page.unroute("**/review/v1/policy");
-  await page.getByRole("button", { name: "Begin from version 5" }).click();
+  await page.getByRole("button", { name: "Start from version 5" }).click();
   assert.match(await field.inputValue(), /< 40/);
 });
 
@@ -206,7 +206,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
 
   await write(POLICY.replace("< 50", "< 70"));
   assert.equal(await publish.count(), 0);
-  await page.getByText("takes two people").waitFor();
+  await page.getByText("requires two people").waitFor();
   await page.getByLabel("Why").fill("Without the second person again");
   await page.getByRole("button", { name: "Propose", exact: true }).click();
   const mine = page.locator(".proposals > li");

@@ -186,7 +186,7 @@ test("[ours.request.together] of a quorum of two, one vote leaves it pending, th
   await ana.page.getByText("1 of 2 approvals").waitFor();
   assert.equal(await statusOf(id), "pending");
   await ana.page.reload();
-  await ana.page.getByText("Your approval is kept. 1 more person must approve.").waitFor();
+  await ana.page.getByText("Your approval is recorded. 1 more person must approve.").waitFor();
   assert.equal(await ana.page.locator("#approve").isDisabled(), true);
   await openRequest(ben.page, id);
   await ben.page.locator("#votes").getByText("ana").waitFor();

@@ -186,7 +186,7 @@ test("[ours.inbox.now] at the deadline the buttons are dead by the server's time
   await untilDisabled(page);
   assert.equal((await read(id)).status, "pending");
   clock.advance(1);
-  await page.getByText("Expired: nobody decided in time.").waitFor();
+  await page.getByText("Expired: no decision in time.").waitFor();
   await untilDisabled(page);
   assert.deepEqual(complaints, []);
 });
@@ -199,7 +199,7 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
   await page.getByText("0 of 2 approvals").waitFor();
   await untilEnabled(page);
   await approveOn(scene, page);
-  await page.getByText("Your approval is kept. 1 more person must approve.").waitFor();
+  await page.getByText("Your approval is recorded. 1 more person must approve.").waitFor();
   await page.getByText("1 of 2 approvals").waitFor();
   await picture(page, "request-vote");
   // A second tap in the same place denies nothing.

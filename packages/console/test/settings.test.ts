@@ -88,7 +88,7 @@ test("[ours.console.settings.people] an admin invites somebody by a link that is
   await page.goto("/settings/people");
   await page.getByLabel("Name", { exact: true }).fill("Bo");
   await page.getByLabel("Groups (optional)").fill("finance, ops");
-  await press(page, "Make a link");
+  await press(page, "Create a link");
   const link = await secretOf(page);
   assert.match(link, /\/invitation#/);
   await picture(page, "settings-invitation");
@@ -126,7 +126,7 @@ test("[ours.console.settings.tokens] a token is shown once and works, and when i
   await page.goto("/settings/tokens");
   await page.getByLabel("Bot (optional)").fill("night-watch");
   await page.getByLabel("Scopes (optional)").fill("read");
-  await press(page, "Make a token");
+  await press(page, "Create a token");
   const token = await secretOf(page);
   await press(page, "I have kept it");
   await page.getByRole("dialog").waitFor({ state: "detached" });
@@ -150,7 +150,7 @@ test("[ours.console.settings.tokens] a token is shown once and works, and when i
 test("[ours.console.settings.channels] a channel is added, tested with what the other side says, turned off and deleted", async () => {
   const { page, complaints } = ada;
   await page.goto("/settings/channels");
-  await page.getByText("Nobody is told yet").waitFor();
+  await page.getByText("No channels yet").waitFor();
   await page.getByLabel("Kind").selectOption("ntfy");
   await page.getByLabel("Name", { exact: true }).fill("phones");
   await page.getByLabel("URL").fill("http://localhost/full");
@@ -165,7 +165,7 @@ test("[ours.console.settings.channels] a channel is added, tested with what the 
   await press(page, "Turn off");
   await page.getByText("off", { exact: true }).waitFor();
   await press(page, "Delete");
-  await page.getByText("Nobody is told yet").waitFor();
+  await page.getByText("No channels yet").waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -191,7 +191,7 @@ test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mai
     await press(page, "Send test");
     await page.getByText(text).waitFor();
     await press(page, "Delete");
-    await page.getByText("Nobody is told yet").waitFor();
+    await page.getByText("No channels yet").waitFor();
   }
   assert.deepEqual(
     mail.mails.map((one) => one.to),
@@ -230,7 +230,7 @@ test("[ours.console.settings.read] who may not change people is offered nothing 
     await page.goto(path);
     await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
     await page.locator("main h2, main .empty-title").first().waitFor();
-    for (const name of ["Make a link", "Make a token", "Add channel", "Change vic"]) {
+    for (const name of ["Create a link", "Create a token", "Add channel", "Change vic"]) {
       assert.equal(await page.getByRole("button", { name }).count(), 0);
     }
     assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);

@@ -6,7 +6,9 @@ import { passkey } from "./passkeys.ts";
 import { anyText, body, flag, id, SMALL_BODY_BYTES_MAX, timestamp, word } from "./schema.ts";
 import { signInMethod, user } from "./session.ts";
 
-const THEMES = ["system", "light", "dark"] as const;
+export const THEMES = ["system", "light", "dark"] as const;
+
+export type Theme = (typeof THEMES)[number];
 
 const shownAccount = v.object({
   person: user,

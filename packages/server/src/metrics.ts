@@ -6,8 +6,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { CHANNEL_KINDS } from "@countersign/review-api";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { CHANNEL_KINDS } from "./core/channel.ts";
 import { PUSH_CHANNEL } from "./core/push.ts";
 import { DECIDER_KINDS } from "./core/request-filter.ts";
 import type { PoolCounts } from "./storage/store.ts";

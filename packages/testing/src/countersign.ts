@@ -8,6 +8,21 @@ import { Child, type Outcome, type Owner, temporaryFolder } from "./child.ts";
 
 export const BIN = join(import.meta.dirname, "../../cli/bin/countersign.js");
 
+const RATE_OPTIONS = [
+  "instance-rate",
+  "provisioner-rate",
+  "reviewer-rate",
+  "unauthenticated-rate",
+  "webhook-account-rate",
+  "webhook-host-rate",
+  "webhook-address-rate",
+  "webhook-account-verifications",
+  "webhook-host-verifications",
+];
+
+/** Arguments of a server that limits no rate. */
+export const NO_RATE_LIMITS: readonly string[] = RATE_OPTIONS.flatMap((name) => [`--${name}`, "0"]);
+
 export interface Invocation {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

@@ -33,6 +33,8 @@ export interface InstallScene {
   readonly provisioner: string;
   /** Of an instance. */
   readonly credential: string;
+  /** Installs the hook in this home, with the credential. */
+  install(t: TestContext, home: Home, agent?: string, ...more: string[]): Promise<Outcome>;
 }
 
 export async function startInstallScene(owner: Owner): Promise<InstallScene> {
@@ -45,7 +47,14 @@ export async function startInstallScene(owner: Owner): Promise<InstallScene> {
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: editor };
   const published = await countersign(owner, ["policy", "publish", policy, "--yes"], { env });
   assert.equal(published.code, 0, published.stderr);
-  return { server, provisioner, credential };
+  const install: InstallScene["install"] = async (t, home, agent = "claude-code", ...more) => {
+    const args = ["install", agent, "--url", server.url, ...more];
+    const outcome = await run(t, home, args, { secret: credential });
+    assert.equal(outcome.code, 0, outcome.stderr);
+    assert.ok(!`${outcome.stdout}${outcome.stderr}`.includes(credential));
+    return outcome;
+  };
+  return { server, provisioner, credential, install };
 }
 
 export interface Home {
@@ -84,20 +93,6 @@ export function run(
     env: { ...all, SECRET: secret },
     cwd: home.path,
   }).ends();
-}
-
-export async function installIn(
-  { server, credential }: InstallScene,
-  t: TestContext,
-  home: Home,
-  agent = "claude-code",
-  ...more: string[]
-): Promise<Outcome> {
-  const args = ["install", agent, "--url", server.url, ...more];
-  const outcome = await run(t, home, args, { secret: credential });
-  assert.equal(outcome.code, 0, outcome.stderr);
-  assert.ok(!`${outcome.stdout}${outcome.stderr}`.includes(credential));
-  return outcome;
 }
 
 export async function findings(

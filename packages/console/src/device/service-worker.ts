@@ -102,7 +102,7 @@ function wordsOf({ type, tool = "", instance_name: instance = "", ...rest }: Pus
   switch (type) {
     case "request.waiting": {
       const until = rest.deadline_at === undefined ? "" : `, until ${timeOf(rest.deadline_at)}`;
-      return [`${tool} waits for you`, `${instance}${until}`] as const;
+      return [`${tool} needs your decision`, `${instance}${until}`] as const;
     }
     case "request.resolved":
       return [
@@ -110,7 +110,10 @@ function wordsOf({ type, tool = "", instance_name: instance = "", ...rest }: Pus
         `${instance}. Nothing is left to decide.`,
       ] as const;
     case "push.test":
-      return ["Countersign can reach this device", "This is a test; nothing waits."] as const;
+      return [
+        "Countersign can reach this device",
+        "This is a test. No request is pending.",
+      ] as const;
   }
 }
 

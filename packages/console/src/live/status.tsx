@@ -40,8 +40,8 @@ export function Banners() {
     <div class="banners" role="status">
       {connection.value === "lost" && (
         <p class="banner bad">
-          <strong>Not live.</strong> The connection is lost. What stands here may be decided by now,
-          and nothing can be decided until it is back.
+          <strong>Not live.</strong> The connection is lost. This list may be outdated, and you
+          cannot decide until it is back.
         </p>
       )}
       {freezes.value.map((freeze) => (

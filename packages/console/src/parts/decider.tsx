@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<string, string>> = {
   grant: "A grant",
   freeze: "A freeze",
   instance: "The agent",
-  "system:deadline": "Nobody in time",
+  "system:deadline": "No decision in time",
   "system:instance-deletion": "The instance's deletion",
 };
 

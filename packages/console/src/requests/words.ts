@@ -125,7 +125,7 @@ export function stillMissing({ requirement, votes }: Voted): string {
     const group = from.length === 1 ? ` of ${anyOf(from[0] ?? [])}` : "";
     return `${people}${group} must approve.`;
   }
-  return `Somebody else must approve too: it takes ${eachOf(requirement)}.`;
+  return `Another reviewer must approve too. Required: ${eachOf(requirement)}.`;
 }
 
 const DONE: Readonly<Record<string, string>> = {
@@ -137,7 +137,7 @@ const DONE: Readonly<Record<string, string>> = {
 
 const ACTORS: Readonly<Record<string, string>> = {
   instance: "by the agent",
-  grant: "by a standing grant",
+  grant: "by a grant",
   freeze: "by a freeze",
   reviewer: "by a reviewer",
 };
@@ -151,7 +151,7 @@ export function outcomeOf({ status, decided_by: by = "", decider }: Ended, me?: 
   const done = DONE[status] ?? status;
   if (decider !== undefined) return decider === me ? `${done} by you` : `${done} by ${decider}`;
   const [kind = "", ...rest] = by.split(":");
-  if (by === "system:deadline") return `${done}: nobody decided in time`;
+  if (by === "system:deadline") return `${done}: no decision in time`;
   if (by === "system:instance-deletion") return `${done}: its instance was deleted`;
   if (kind === "policy") return `${done} by policy: ${rest.join(":")}`;
   const actor = ACTORS[kind];

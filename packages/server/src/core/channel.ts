@@ -5,9 +5,9 @@
  * Called by: operations and the room notify.
  */
 
-export const CHANNEL_KINDS = ["webhook", "email", "slack", "ntfy"] as const;
+import type { Channel } from "@countersign/review-api";
 
-export type ChannelKind = (typeof CHANNEL_KINDS)[number];
+export type ChannelKind = Channel["kind"];
 
 /** Where messages go, and what proves to the other side that it is us. Sealed when stored. */
 export type ChannelTarget =

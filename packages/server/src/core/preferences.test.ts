@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_PREFERENCES, readPreferences, THEMES, writePreferences } from "./preferences.ts";
+import { THEMES } from "@countersign/review-api";
+import { DEFAULT_PREFERENCES, readPreferences, writePreferences } from "./preferences.ts";
 
 test("[ours.preferences.checked] preferences are read as they were written", () => {
   const quietHours = { timeZone: "Europe/Berlin", from: "22:00", to: "07:00" } as never;

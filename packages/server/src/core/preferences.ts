@@ -4,11 +4,8 @@
  * Called by: the operations of accounts and of Web Push.
  */
 
+import type { Theme } from "@countersign/review-api";
 import type { QuietHours } from "./quiet-hours.ts";
-
-export const THEMES = ["system", "light", "dark"] as const;
-
-export type Theme = (typeof THEMES)[number];
 
 export interface Preferences {
   readonly theme: Theme;

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ProvisionInstanceResponse } from "@countersign/protocol";
 import { type Answer, exchange } from "@countersign/testing/agents";
 import { type Owner, temporaryFolder } from "@countersign/testing/child";
-import { type Server, startServer } from "@countersign/testing/countersign";
+import { NO_RATE_LIMITS, type Server, startServer } from "@countersign/testing/countersign";
 import {
   createToken,
   openContext,
@@ -41,27 +41,6 @@ export interface Cluster {
   start(index: number): Promise<void>;
 }
 
-const ARGS = [
-  "--instance-rate",
-  "0",
-  "--provisioner-rate",
-  "0",
-  "--reviewer-rate",
-  "0",
-  "--unauthenticated-rate",
-  "0",
-  "--webhook-account-rate",
-  "0",
-  "--webhook-host-rate",
-  "0",
-  "--webhook-address-rate",
-  "0",
-  "--webhook-account-verifications",
-  "0",
-  "--webhook-host-verifications",
-  "0",
-];
-
 /** Ends with the test. */
 export async function startCluster(
   t: Owner,
@@ -77,7 +56,10 @@ export async function startCluster(
   };
   const servers: Server[] = [];
   const start = async (index: number) => {
-    servers[index] = await startServer(t, { env, args: [...ARGS, ...(options.args ?? [])] });
+    servers[index] = await startServer(t, {
+      env,
+      args: [...NO_RATE_LIMITS, ...(options.args ?? [])],
+    });
   };
   await Promise.all(Array.from({ length: replicas }, (_, index) => start(index)));
   const data = join(temporaryFolder(t), "data");

@@ -10,11 +10,11 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "Requests and votes": {
     "request.opened": "A call was submitted",
     "vote.cast": "An approval was given, and more are needed",
-    "vote.withdrawn": "An approval was taken back",
+    "vote.withdrawn": "An approval was withdrawn",
     "verdict.held": "A verdict was given, to count in a moment",
-    "verdict.taken_back": "A held verdict was taken back",
-    "verdict.cast": "A held verdict counted",
-    "verdict.lapsed": "A held verdict lapsed",
+    "verdict.taken_back": "A delayed verdict was withdrawn",
+    "verdict.cast": "A delayed verdict counted",
+    "verdict.lapsed": "A delayed verdict lapsed",
     "confirmation.missed": "A confirmation was wrong",
     "request.resolved": "A request ended",
     "approval.consumed": "An agent used an approval",
@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "provisioner.created": "A provisioner was created",
   },
   People: {
-    "session.begun": "Somebody signed in",
+    "session.begun": "A person signed in",
     "session.ended": "A session ended",
     "signin.refused": "A sign-in was refused",
     "person.created": "A person was added",
@@ -53,7 +53,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "reviewer.created": "A reviewer was added",
     "reviewer.updated": "A reviewer's role or groups were changed",
     "reviewer.removed": "A reviewer was removed",
-    "invitation.made": "An invitation was made",
+    "invitation.made": "An invitation was created",
     "invitation.used": "An invitation was used",
     "invitation.revoked": "An invitation was revoked",
     "passkey.added": "A passkey was added",
@@ -67,7 +67,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "channel.tested": "A channel was tested",
   },
   "The server": {
-    "audit.begun": "This log was begun",
+    "audit.begun": "This log was created",
     "rows.erased": "Old rows were erased after their retention",
     "secret_key.rotated": "The secret key was replaced",
     "database.imported": "The database was imported",
@@ -114,7 +114,7 @@ export function wordsOfKind(kind: string): string {
 /** Names by `kind:id`, as far as they are known. */
 export type Names = ReadonlyMap<string, string>;
 
-const THINGS: Readonly<Record<string, string>> = {
+const SYSTEM_ACTORS: Readonly<Record<string, string>> = {
   "operator:cli": "the command line",
   "system:audit": "the server",
   "system:delivery": "the server",
@@ -128,7 +128,7 @@ const THINGS: Readonly<Record<string, string>> = {
 
 /** A `kind:id` in words: by its name, else by the end of its id. */
 export function describeReference(reference: string, names: Names): string {
-  const known = THINGS[reference] ?? names.get(reference);
+  const known = SYSTEM_ACTORS[reference] ?? names.get(reference);
   if (known !== undefined) return known;
   const colon = reference.indexOf(":");
   const [kind, id] = [reference.slice(0, colon), reference.slice(colon + 1)];

@@ -1,4 +1,4 @@
-/** What somebody outside keeps, so that the log cannot be rewritten unseen. */
+/** The checkpoint for a third party, with which a rewritten log is detected. */
 
 import { api, Refusal } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
@@ -21,7 +21,7 @@ export function Checkpoint({ log }: { readonly log: LogName }) {
   return (
     <section class="panel" aria-labelledby="checkpoint-heading">
       <header class="panel-head">
-        <h2 id="checkpoint-heading">Prove it to somebody outside</h2>
+        <h2 id="checkpoint-heading">Prove it to a third party</h2>
         <Button kind="quiet" onPress={reload}>
           <Icon name="refresh" /> Refresh
         </Button>
@@ -31,8 +31,8 @@ export function Checkpoint({ log }: { readonly log: LogName }) {
         <>
           <p class="hint">
             {value.size.toLocaleString("en-GB")} entries are sealed, the last{" "}
-            <When at={value.sealed_at} />. Whoever keeps this checkpoint and the key where you have
-            no hand on them can tell whether anything before it was changed.
+            <When at={value.sealed_at} />. A third party who keeps this checkpoint and the key can
+            detect changes of earlier entries.
           </p>
           <div class="actions">
             <Button onPress={() => saveText("checkpoint.txt", value.checkpoint)}>
@@ -69,5 +69,5 @@ function Missing({ error, onRetry }: MissingProps) {
   if (error === undefined) return <p class="hint">Loading…</p>;
   const isUnsealed = error instanceof Refusal && error.status === 404;
   if (!isUnsealed) return <Fault error={error} onRetry={onRetry} />;
-  return <p class="hint">Nothing has been sealed yet. That takes seconds.</p>;
+  return <p class="hint">No entry is sealed yet. Sealing takes seconds.</p>;
 }

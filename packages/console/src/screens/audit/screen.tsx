@@ -56,7 +56,7 @@ function AuditLog() {
   return (
     <Page
       title="Audit"
-      lead="Every transition leaves an entry, which is sealed within seconds and never changed."
+      lead="Every change is recorded in an entry, sealed within seconds and never changed."
     >
       <div class="audit-proofs">
         <Verification key={log} log={log} />

@@ -96,9 +96,8 @@ function Outcome({ state: { size, verified, summary, fault } }: { readonly state
   if (summary.result === "stopped") {
     return (
       <p class="note">
-        It takes longer than five minutes: the first {count(verified)} entries are good, the others
-        were not looked at. Beside the server, <code>countersign audit verify</code> has all the
-        time it needs.
+        Stopped after five minutes: the first {count(verified)} entries are valid, the others were
+        not checked. Run <code>countersign audit verify</code> on the server to check all.
       </p>
     );
   }

@@ -29,7 +29,7 @@ export function Insights({ insights, error }: InsightsProps) {
         <Figure
           value={counts && count(counts.expired)}
           name="expired"
-          words={counts && "nobody decided in time"}
+          words={counts && "no decision in time"}
         />
         <Figure
           value={people && count(people.under_2_s_after_creation)}
@@ -69,7 +69,7 @@ function OwnWords({ insights }: { readonly insights: HistoryInsights }) {
           `, ${count(own.under_2_s_after_creation)} in under 2 s. `}
       {!complete && lookedBackTo !== null && (
         <>
-          Counted over the newest {count(insights.looked_at)} requests, back to{" "}
+          Counted over the latest {count(insights.looked_at)} requests, back to{" "}
           <When at={lookedBackTo} />.
         </>
       )}

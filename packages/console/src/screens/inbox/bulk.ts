@@ -23,7 +23,7 @@ export function whyNotTogether(requests: readonly PendingRequest[]): string {
   if (asks.some(({ confirm }) => confirm.kind !== "click")) {
     return "What has to be typed is approved one by one.";
   }
-  if (asks.some(takesVotes)) return "What several must approve is approved one by one.";
+  if (asks.some(takesVotes)) return "Requests that need several approvals are approved one by one.";
   if (requests.some(({ tool }) => tool !== first.tool)) {
     return "Different tools are approved one by one.";
   }

@@ -174,21 +174,18 @@ function TabTitle() {
 function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: string }) {
   const { next } = listing.value;
   if (next === undefined) {
-    return connection.value === "lost" ? null : <p class="waiting">Looking…</p>;
+    return connection.value === "lost" ? null : <p class="waiting">Loading…</p>;
   }
   if (shown.mine.length > 0) return null;
   if (filter !== "") {
     if (shown.others.length > 0) return null;
-    return <p class="waiting">Nothing that waits fits this filter.</p>;
+    return <p class="waiting">No pending request matches this filter.</p>;
   }
-  if (shown.others.length > 0) return <p class="lead">Nothing waits for you.</p>;
+  if (shown.others.length > 0) return <p class="lead">No requests need your decision.</p>;
   return (
     <section class="panel nothing">
-      <h2>Nothing waits for you</h2>
-      <p>
-        When an agent wants to make a call that people decide, it appears here by itself. You can
-        leave this page open.
-      </p>
+      <h2>No requests need your decision</h2>
+      <p>New requests appear here automatically. You can leave this page open.</p>
       <ConnectAgent />
     </section>
   );
@@ -207,7 +204,9 @@ function Notes() {
   const { damaged } = listing.value;
   if (damaged === 0) return null;
   return (
-    <p class="hint">{damaged} that wait are damaged in the database, and nobody can decide them.</p>
+    <p class="hint">
+      {damaged} pending requests are damaged in the database and cannot be decided.
+    </p>
   );
 }
 

@@ -104,7 +104,7 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
     >
       <p class="hint">
         {proposal === undefined
-          ? "They hold for calls from now on. If policy takes two people, both must save them."
+          ? "They apply to new calls. If the policy requires two people, both must save them."
           : "This change is proposed. It takes effect when a second person saves it."}
       </p>
       <label class="field">

@@ -99,8 +99,8 @@ function ReceiverWords({ receiver }: { readonly receiver: Receiver }) {
   const { origin, verified_at: verifiedAt, waiting, last_attempt: last } = receiver;
   return (
     <p class="hint">
-      Decisions go to <code>{origin}</code>, which proved itself <When at={verifiedAt} />.{" "}
-      {waiting === 0 && "Nothing waits."}
+      Decisions go to <code>{origin}</code>, verified <When at={verifiedAt} />.{" "}
+      {waiting === 0 && "No pending deliveries."}
       {waiting > 0 && `${countWords(waiting)} waiting.`}
       {last !== undefined && last.outcome !== "acknowledged" && (
         <>

@@ -143,8 +143,8 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
           }
         >
           <p>
-            Whatever {WHAT[scope]} asked or will ask is denied, above policy, grants and people,
-            until somebody lifts the freeze.
+            All pending and new calls of {WHAT[scope]} are denied until the freeze is lifted. A
+            freeze overrides policy, grants and reviewers.
           </p>
           <label class="field">
             Why (agents read this)

@@ -1,4 +1,4 @@
-/** Grants in force for an instance: what is approved without asking, and taking that back. */
+/** Active grants for an instance: what is approved without asking, and taking that back. */
 
 import type { Grant } from "@countersign/review-api";
 import { api } from "../../api.ts";
@@ -21,14 +21,14 @@ export function GrantPanel({ instanceId }: { readonly instanceId: string }) {
   }, instanceId);
   return (
     <section class="panel" aria-labelledby="grants-heading">
-      <h2 id="grants-heading">Grants in force</h2>
+      <h2 id="grants-heading">Active grants</h2>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {value?.length === 0 && (
-        <p class="hint">None: wherever policy asks people, people are asked.</p>
+        <p class="hint">No active grants. Policy and reviewers decide all calls.</p>
       )}
       {value !== undefined && value.length > 0 && (
         <Table
-          caption="Grants in force"
+          caption="Active grants"
           columns={columns(reload)}
           items={value}
           keyOf={({ id }) => id}

@@ -138,7 +138,7 @@ function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
               <code>{id}</code> <CopyButton text={id} what="id" isSmall />
             </span>,
           ],
-          ["Owner", owner === null ? "nobody" : <Text key="owner">{owner}</Text>],
+          ["Owner", owner === null ? "none" : <Text key="owner">{owner}</Text>],
           ["Groups", groups.length === 0 ? "none" : groups.join(", ")],
           ...proposalFacts(instance.proposed_change),
           ["Pending", countWords(pending)],

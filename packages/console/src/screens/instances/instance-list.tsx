@@ -94,14 +94,14 @@ function ListActions({ wide, onFrozen }: ListActionsProps) {
 
 function NoInstance() {
   return (
-    <Empty title="No agent can ask yet">
-      <p>An instance is what an agent asks as. Each has a credential of its own.</p>
+    <Empty title="No instances yet">
+      <p>An instance is the identity of one agent, with its own credential.</p>
       {may("people") ? (
         <p>
-          <a href={href("/instances/new")}>Create the first one</a>
+          <a href={href("/instances/new")}>Create an instance</a>
         </p>
       ) : (
-        <p>An admin of this project creates the first one.</p>
+        <p>An admin of this project can create one.</p>
       )}
     </Empty>
   );

@@ -114,8 +114,8 @@ function ShownOnce({ created: { id, name, credential } }: { readonly created: Cr
   return (
     <Page title="Instance created">
       <p class="note">
-        This is the only time that the credential is shown. Copy it now: when you leave this page it
-        is gone, and whoever loses it deletes the instance and creates another.
+        The credential is displayed once. Copy it now. If you lose it, delete the instance and
+        create another one.
       </p>
       <div class="panel">
         <h2>

@@ -19,7 +19,7 @@ export function OwnerField({ label, hint, value, onChange }: OwnerFieldProps) {
     <label class="field">
       {label}
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        <option value="">Nobody</option>
+        <option value="">None</option>
         {[...names].map((name) => (
           <option key={name} value={name}>
             {name}

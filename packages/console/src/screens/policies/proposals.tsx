@@ -25,7 +25,7 @@ export function Proposals({ proposals, ...rest }: ProposalsProps) {
   return (
     <section class="panel" aria-labelledby="proposals-title">
       <h2 id="proposals-title">
-        {proposals.length === 1 ? "A proposal waits" : `${proposals.length} proposals wait`}
+        {proposals.length === 1 ? "1 open proposal" : `${proposals.length} open proposals`}
       </h2>
       <ul class="proposals">
         {proposals.map((proposal) => (
@@ -48,7 +48,7 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
     <li>
       <div class="version-head">
         <strong>
-          {isMine ? "Yours" : <Text>{proposer ?? "Somebody of another project"}</Text>}
+          {isMine ? "Yours" : <Text>{proposer ?? "A person of another project"}</Text>}
         </strong>
         {state === "outdated" && <span class="badge">outdated</span>}
         <span class="hint">
@@ -62,7 +62,7 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
       )}
       {state === "outdated" && (
         <p class="hint">
-          Version {active.number} is in force since: it cannot be published, only proposed anew.
+          Version {active.number} has become active since. Propose this change again.
         </p>
       )}
       <div class="actions">

@@ -142,11 +142,11 @@ function Overtaken({ place, active, base, onKeep }: OvertakenProps) {
   return (
     <div class="alert" role="alert">
       <p>
-        Version {active.number} is in force, and this draft began from version {base}.
+        Version {active.number} is active, but this draft is based on version {base}.
       </p>
       <div class="actions">
         <Button onPress={() => keepDraft(place, undefined)}>
-          Begin from version {active.number}
+          Start from version {active.number}
         </Button>
         <Button onPress={onKeep}>Keep my text</Button>
       </div>

@@ -118,7 +118,7 @@ function Answer({ run, isRunning }: { readonly run: Run; readonly isRunning: boo
     <>
       {isRunning && (
         <progress
-          aria-label="Calls looked at"
+          aria-label="Calls checked"
           {...(run.total !== null && { max: Math.max(1, run.total), value: run.replayed })}
         />
       )}
@@ -148,7 +148,7 @@ function summaryOf(summary: SimulationSummary): string {
   if (requirement_changed > 0) counts.push(`${requirement_changed} take something else to decide`);
   if (counts.length === 0) counts.push("nothing changes");
   if (errors > 0) counts.push(`on ${errors} a rule fails, and people are asked`);
-  const rest = ended === "all" ? "" : " There are older calls that were not looked at.";
+  const rest = ended === "all" ? "" : " Older calls were skipped.";
   return `${replayed} calls, ${unchanged} stay as they were: ${counts.join("; ")}.${rest}`;
 }
 

@@ -73,7 +73,7 @@ function VersionRow({ scope, active, outline, mayPublish, onSent }: VersionRowPr
     <li>
       <div class="version-head">
         <strong>Version {number}</strong>
-        {isActive && <span class="badge approved">in force</span>}
+        {isActive && <span class="badge approved">active</span>}
         <span class="hint">
           <When at={at} exact />
           {publisher !== undefined && (
@@ -107,7 +107,7 @@ function VersionRow({ scope, active, outline, mayPublish, onSent }: VersionRowPr
               setSource(isHidden ? await readVersionSource(scope, number) : undefined);
             }}
           >
-            {source === undefined ? "Compare with what is in force" : "Hide"}
+            {source === undefined ? "Compare with the active version" : "Hide"}
           </Button>
           {mayPublish && (
             <Button

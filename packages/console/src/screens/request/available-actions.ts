@@ -81,14 +81,14 @@ export function availableActions(seen: Seen): AvailableActions {
 
 function statusOf(request: ReviewedRequest, me: string | undefined, hasVoted: boolean): string {
   if (request.status !== "pending") return `${outcomeOf(request, me)}.`;
-  return hasVoted ? `Your approval is kept. ${stillMissing(request)}` : "";
+  return hasVoted ? `Your approval is recorded. ${stillMissing(request)}` : "";
 }
 
 function hintOf({ request, hasSeenEnd, isLoadingHistory, isShort }: Seen): string {
   const may = request.may_decide;
   if (may.reason !== undefined) return may.reason;
   if (!hasSeenEnd) return "To approve, read to the end of the arguments or show all.";
-  if (isLoadingHistory) return "Looking for earlier calls like this one…";
+  if (isLoadingHistory) return "Loading earlier calls like this one…";
   const isSigned = request.requirement.confirm.kind === "passkey";
   return isShort && may.approve && !isSigned ? AT_ONCE : "";
 }

@@ -16,7 +16,7 @@ import type { ShownBackground } from "./use-background.ts";
 const BY: Readonly<Record<string, string>> = {
   reviewer: "a reviewer",
   policy: "policy",
-  grant: "a standing grant",
+  grant: "a grant",
   freeze: "a freeze",
   instance: "the agent",
   system: "the server",
@@ -182,19 +182,19 @@ export function Similar({ similar }: Pick<Background, "similar">) {
 
 const KINDS: Readonly<Record<string, string>> = {
   "request.opened": "Asked",
-  "vote.cast": "Approval kept",
-  "vote.withdrawn": "Approval taken back",
-  "verdict.held": "Verdict held",
-  "verdict.taken_back": "Held verdict taken back",
-  "verdict.cast": "Held verdict given",
-  "verdict.lapsed": "Held verdict lapsed",
+  "vote.cast": "Approval recorded",
+  "vote.withdrawn": "Approval withdrawn",
+  "verdict.held": "Verdict delayed",
+  "verdict.taken_back": "Delayed verdict withdrawn",
+  "verdict.cast": "Delayed verdict applied",
+  "verdict.lapsed": "Delayed verdict lapsed",
   "confirmation.missed": "Wrong confirmation",
   "request.resolved": "Ended",
   "approval.consumed": "The approval was used",
   "outcome.reported": "The agent says that the call",
-  "delivery.hurried": "Delivery hurried",
-  "delivery.acknowledged": "The agent was told",
-  "delivery.ended": "Telling the agent has ended",
+  "delivery.hurried": "Delivery retried",
+  "delivery.acknowledged": "The agent was notified",
+  "delivery.ended": "Delivery to the agent ended",
 };
 
 export function Timeline({ timeline }: Pick<Background, "timeline">) {

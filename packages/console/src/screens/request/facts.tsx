@@ -39,7 +39,7 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
   const count = words.countVotes(request);
   return (
     <section class="panel" aria-labelledby="rule-title">
-      <h2 id="rule-title">Why people are asked</h2>
+      <h2 id="rule-title">Why approval is required</h2>
       {policy.note !== undefined && (
         <blockquote id="why">
           <Text>{policy.note}</Text>
@@ -52,7 +52,7 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
         <Fact name="Who decides">
           <Text>{words.describeApprovers(requirement)}</Text>
         </Fact>
-        {needed !== "" && <Fact name="An approval takes">{needed}</Fact>}
+        {needed !== "" && <Fact name="Required to approve">{needed}</Fact>}
         {requirement.valid_for_max !== undefined && (
           <Fact name="Valid for at most">{requirement.valid_for_max}</Fact>
         )}
@@ -148,7 +148,7 @@ export function AskerFacts({ request }: { readonly request: ReviewedRequest }) {
   );
   return (
     <section class="panel" aria-labelledby="asker-title">
-      <h2 id="asker-title">Who asked</h2>
+      <h2 id="asker-title">Requested by</h2>
       <dl class="facts">
         <Fact name="Instance">
           <span id="instance">
@@ -165,7 +165,7 @@ export function AskerFacts({ request }: { readonly request: ReviewedRequest }) {
         )}
         {value !== undefined && (
           <Fact name="Owner">
-            <Text>{value.owner ?? "nobody is named"}</Text>
+            <Text>{value.owner ?? "none"}</Text>
           </Fact>
         )}
         {value?.groups !== undefined && value.groups.length > 0 && (
@@ -178,7 +178,7 @@ export function AskerFacts({ request }: { readonly request: ReviewedRequest }) {
             {words.timeAgo(now.value - Date.parse(createdAt))}
           </time>
         </Fact>
-        {/* Who has to type a part of it takes it from the agent's session. */}
+        {/* A reviewer who must type a part of it copies it from the agent's session. */}
         {request.requirement.confirm.kind !== "match" && (
           <Fact name="Request">
             <code class="faint">{request.id}</code>

@@ -181,9 +181,7 @@ function Circumstances({ shown, loaded }: Pick<OpenedProps, "shown" | "loaded">)
           <Timeline timeline={background.timeline} />
         </>
       )}
-      {hasFailed && (
-        <p class="hint">What earlier calls say about this one could not be looked up.</p>
-      )}
+      {hasFailed && <p class="hint">Earlier calls could not be loaded.</p>}
     </>
   );
 }
@@ -214,7 +212,7 @@ function Call({ request: { tool, instance } }: Pick<Shown, "request">) {
         <strong>
           <Text>{instance.name || instance.id}</Text>
         </strong>{" "}
-        asks to make this call. Approved, it may run once, exactly as it stands below.
+        requests this call. If approved, it may run once, exactly as shown below.
       </p>
     </header>
   );

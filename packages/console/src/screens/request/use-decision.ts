@@ -108,7 +108,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
     withdraw: () =>
       once("withdraw", async () => {
         const { withdrawn } = await api.call("DELETE /requests/{id}/vote", { path: { id } });
-        if (withdrawn) setAnnouncement("Your approval is taken back.");
+        if (withdrawn) setAnnouncement("Your approval is withdrawn.");
         await open.ask();
       }),
     undo: () =>

@@ -1,4 +1,4 @@
-/** What tells reviewers that a call waits: channels of the project, and whether they arrive. */
+/** The notification channels of the project, with the outcome of their last message. */
 
 import type { Channel, LastSending } from "@countersign/review-api";
 import { useState } from "preact/hooks";
@@ -14,12 +14,12 @@ import { may } from "../../powers.ts";
 
 type Kind = Channel["kind"];
 
-const KINDS = [
-  ["slack", "Slack (or alike): incoming webhook"],
-  ["email", "Mail"],
-  ["ntfy", "ntfy: a topic"],
-  ["webhook", "Webhook, signed"],
-] as const;
+const KIND_LABELS: Readonly<Record<Kind, string>> = {
+  slack: "Slack or compatible: incoming webhook",
+  email: "Email",
+  ntfy: "ntfy: topic",
+  webhook: "Webhook, signed",
+};
 
 export function ChannelSettings() {
   const { value, error, reload } = useLoaded(
@@ -33,9 +33,9 @@ export function ChannelSettings() {
       <section class="panel" aria-labelledby="channels-title">
         <h2 id="channels-title">Channels</h2>
         {value?.channels.length === 0 && (
-          <Empty title="Nobody is told yet">
-            A channel sends a message when a call waits. It names the tool and the time left, and
-            leads here; it never decides.
+          <Empty title="No channels yet">
+            A channel notifies reviewers of pending calls, with the tool, the time left and a link.
+            Create one below.
           </Empty>
         )}
         <ul class="rows">
@@ -68,8 +68,8 @@ function Row({ channel, isMine, onChange }: RowProps) {
         <span class={isOn ? "badge approved" : "badge"}>{isOn ? kind : "off"}</span>
         {failures > 0 && <span class="badge denied">{failures} failed</span>}
         <p class="hint">
-          To <Text>{target}</Text>, of{" "}
-          {groups.length === 0 ? "all that waits" : <Text>{groups.join(", ")}</Text>}
+          To <Text>{target}</Text>, for{" "}
+          {groups.length === 0 ? "all requests" : <Text>{groups.join(", ")}</Text>}
           {last !== undefined && (
             <>
               ; last {wordsFor(last)} <When at={last.at} />
@@ -149,7 +149,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
           name="kind"
           label="Kind"
           value={kind}
-          options={KINDS}
+          options={Object.entries(KIND_LABELS)}
           onChange={(chosen) => setKind(chosen as Kind)}
         />
         <Field name="name" label="Name" maxLength={64} />
@@ -162,7 +162,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
         <Field
           name="groups"
           label="Groups (optional)"
-          hint="Whose requests it tells of, between commas; all without any."
+          hint="Only requests to these groups, separated by commas. Empty: all requests."
         />
         <Field name="remind_before" label="Remind before the end (optional)" hint="Like 5m." />
       </Form>
@@ -171,7 +171,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
           title="The signing secret"
           what="signing secret"
           secret={secret}
-          hint="The receiver verifies messages with it. It is told this once."
+          hint="Displayed once. The receiver verifies messages with it."
           onClose={() => setSecret(undefined)}
         />
       )}

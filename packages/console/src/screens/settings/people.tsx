@@ -129,8 +129,7 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
 }
 
 const INVITATION_HINT =
-  "Whoever has this link becomes that reviewer, once. Give it to nobody else; it is not shown " +
-  "again.";
+  "Displayed once. Anyone who has this link can use it once to become this reviewer.";
 
 function Invitations() {
   const { value, error, reload } = useLoaded(
@@ -141,10 +140,10 @@ function Invitations() {
   const open = value?.invitations.filter(({ state }) => state === "open") ?? [];
   return (
     <section class="panel" aria-labelledby="invitations-title">
-      <h2 id="invitations-title">Invite somebody</h2>
+      <h2 id="invitations-title">Invite a person</h2>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       <Form
-        submit="Make a link"
+        submit="Create a link"
         onSubmit={async (values) => {
           const body = {
             name: values("name"),

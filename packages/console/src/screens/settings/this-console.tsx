@@ -1,14 +1,14 @@
 /** How the console looks and behaves for the person, on all their devices. */
 
-import type { Preferences, QuietHours } from "@countersign/review-api";
+import type { QuietHours, Theme } from "@countersign/review-api";
 import { Choice, Field, Form, type Values } from "../../parts/form.tsx";
 import { changePreferences, preferences } from "../../preferences.ts";
 
-const THEMES = [
-  ["system", "As the device"],
-  ["light", "Light"],
-  ["dark", "Dark"],
-] as const;
+const THEME_LABELS: Readonly<Record<Theme, string>> = {
+  system: "Same as the device",
+  light: "Light",
+  dark: "Dark",
+};
 
 const KEYS = [
   ["on", "Act: a approves, d denies, ? lists them"],
@@ -21,27 +21,27 @@ export function ThisConsole() {
     <section class="panel" aria-labelledby="console-title">
       <h2 id="console-title">This console</h2>
       <Form
-        // Another answer of the server begins the fields anew.
+        // A new response of the server resets the fields.
         key={JSON.stringify(preferences.value)}
         kind="plain"
         submit="Save"
         onSubmit={(values) =>
           changePreferences({
-            theme: values("theme") as Preferences["theme"],
+            theme: values("theme") as Theme,
             keys: values("keys") === "on",
             quiet_hours: quietOf(values),
           })
         }
       >
-        <Choice name="theme" label="Colours" value={theme} options={THEMES} />
+        <Choice name="theme" label="Colours" value={theme} options={Object.entries(THEME_LABELS)} />
         <Choice name="keys" label="Single keys" value={keys ? "on" : "off"} options={KEYS} />
         <div class="span">
           <Field name="from" label="Quiet from (optional)" type="time" value={quiet?.from ?? ""} />
           <Field name="to" label="Until" type="time" value={quiet?.to ?? ""} />
         </div>
         <p class="hint">
-          No notifications then, in the time of {quiet?.time_zone ?? ZONE}. What still waits is told
-          afterwards.
+          No notifications during these hours ({quiet?.time_zone ?? ZONE}). Pending requests are
+          announced afterwards.
         </p>
       </Form>
     </section>

@@ -56,7 +56,7 @@ function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) 
             onChange();
           }}
         >
-          Tell me on this device
+          Notify me on this device
         </Button>
       )}
       <ul class="rows">
@@ -76,7 +76,7 @@ function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) 
 function hintOf({ push, isAble }: Here): string {
   if (!push.available) return "This server sends no notifications: webhooks are off.";
   if (!isAble) {
-    return "This browser takes none here. On a phone, add Countersign to the home screen first.";
+    return "Not supported by this browser. On a phone, add Countersign to the home screen first.";
   }
   return "A notification names the tool and the time left and opens the call; it never decides.";
 }
@@ -90,7 +90,8 @@ async function subscribe(publicKey: string): Promise<void> {
     throw refusal("Notifications are off for this page. Allow them in the browser's settings.");
   }
   const registration = await worker;
-  if (registration === undefined) throw refusal("This browser takes no notifications here.");
+  if (registration === undefined)
+    throw refusal("This browser does not support notifications here.");
   const options = { userVisibleOnly: true, applicationServerKey: publicKey };
   const made = await registration.pushManager.subscribe(options);
   const { endpoint = "", keys: { p256dh = "", auth = "" } = {} } = made.toJSON();

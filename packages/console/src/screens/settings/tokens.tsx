@@ -82,7 +82,7 @@ function NewToken({ onMade }: { onMade(): void }) {
     <section class="panel" aria-labelledby="new-token-title">
       <h2 id="new-token-title">New token</h2>
       <Form
-        submit="Make a token"
+        submit="Create a token"
         onSubmit={async (values) => {
           const scopes = wordsOf(values("scopes"));
           const name = values("name").trim();
@@ -112,7 +112,7 @@ function NewToken({ onMade }: { onMade(): void }) {
           title="The token"
           what="token"
           secret={token}
-          hint="It is told this once. Whoever has it may do what it may."
+          hint="Displayed once. Anyone who has this token has its permissions."
           onClose={() => setToken(undefined)}
         />
       )}
