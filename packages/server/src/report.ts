@@ -242,7 +242,7 @@ export class Report {
   /** Entries of the audit log that were committed long after the time in them. */
   lateEntriesSealed(projectId: string, count: number): void {
     this.#metrics.sealed.inc(count);
-    this.#log.info({ event: "audit.stragglers_sealed", project_id: projectId, count });
+    this.#log.info({ event: "audit.late_entries_sealed", project_id: projectId, count });
   }
 
   /** @param schemaKnown the schema that this program knows */

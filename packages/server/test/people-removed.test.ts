@@ -80,8 +80,8 @@ test("[ours.people.disabled] who is disabled is shut out everywhere at once, wit
   await disablePerson(context, { login: "dora", isDisabled: true });
   assertRefused(await server.call("GET", LIST, { token }), 401, "invalid_credential");
   assertRefused(await callAs(server, dora, "GET", "/requests"), 401, "invalid_credential");
-  const look = { body: { token: link } };
-  assertRefused(await callAs(server, undefined, "POST", "/invitation", look), 404, "not_found");
+  const request = { body: { token: link } };
+  assertRefused(await callAs(server, undefined, "POST", "/invitation", request), 404, "not_found");
   assert.equal((await server.decide(eve ?? "", id, "approve")).json.status, "pending");
   await disablePerson(context, { login: "dora", isDisabled: false });
   assert.equal((await server.call("GET", LIST, { token })).status, 200);

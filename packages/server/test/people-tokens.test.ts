@@ -238,9 +238,9 @@ test("[ours.authorization.no-more-than-own] a bot and a narrow token invite nobo
   const narrow = await people.token("inviter", { role: "admin", scopes });
   assertRefused(await invite(narrow, { name: "puppet", role: "viewer" }), 403, "forbidden");
   const reading = await people.token("inviter", { scopes: [...scopes, "read"] });
-  for (const gift of [{ role: "reviewer" }, { role: "viewer", groups: ["finance"] }]) {
-    assertRefused(await invite(reading, { name: "puppet", ...gift }), 403, "forbidden");
+  for (const authorization of [{ role: "reviewer" }, { role: "viewer", groups: ["finance"] }]) {
+    assertRefused(await invite(reading, { name: "puppet", ...authorization }), 403, "forbidden");
   }
-  const gift = { name: "reader", role: "viewer", groups: ["dba"] };
-  assert.equal((await invite(reading, gift)).status, 201);
+  const authorization = { name: "reader", role: "viewer", groups: ["dba"] };
+  assert.equal((await invite(reading, authorization)).status, 201);
 });

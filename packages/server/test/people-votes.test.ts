@@ -158,18 +158,18 @@ test("[ours.verdict.withdrawn] of the deciding approval and a withdrawal at one 
 });
 
 test("[ours.verdict.wakes] a vote that is kept or taken back wakes those who watch; one that is not there does not", async () => {
-  const heard: Signal[] = [];
+  const signals: Signal[] = [];
   const leave = server.provider.context.wake.onSignal((signal) => {
-    if (signal.kind === "voted") heard.push(signal);
+    if (signal.kind === "voted") signals.push(signal);
   });
   const id = await asked({ quorum: 2 });
   await server.decide(ana ?? "", id, "approve");
   assert.deepEqual(
-    heard.map((signal) => "requestId" in signal && signal.requestId),
+    signals.map((signal) => "requestId" in signal && signal.requestId),
     [id],
   );
   await people.withdraw(ana ?? "", id);
   await people.withdraw(ana ?? "", id);
-  assert.equal(heard.length, 2);
+  assert.equal(signals.length, 2);
   leave();
 });

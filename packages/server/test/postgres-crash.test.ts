@@ -21,7 +21,7 @@ interface Done {
   readonly key: string;
   readonly id: string;
   /** Decisions that somebody was told of. */
-  readonly told: readonly ApprovalRequest[];
+  readonly answered: readonly ApprovalRequest[];
 }
 
 interface People {
@@ -49,7 +49,11 @@ async function decideOne(cluster: Cluster, { agent, reviewer }: People, n: numbe
     send<ApprovalRequest>(cluster, n + 2, "DELETE", `/v1/requests/${id}`, agent),
   ]);
   for (const { status, text } of answers) assert.ok(status === 200 || status === 409, text);
-  return { key, id, told: answers.flatMap(({ status, json }) => (status === 200 ? [json] : [])) };
+  return {
+    key,
+    id,
+    answered: answers.flatMap(({ status, json }) => (status === 200 ? [json] : [])),
+  };
 }
 
 test("[ours.operations.crash] replicas that are killed, on a database that starts anew, lose nothing that was answered and decide once", async (t) => {
@@ -81,9 +85,9 @@ test("[ours.operations.crash] replicas that are killed, on a database that start
   assert.equal(done.length, REQUESTS);
   const { store } = cluster;
   const statuses = new Set<RequestStatus>();
-  for (const { key, id, told } of done) {
+  for (const { key, id, answered } of done) {
     const final = await send<ApprovalRequest>(cluster, 0, "GET", `/v1/requests/${id}`, agent);
-    for (const { decision } of told) assert.deepEqual(decision, final.json.decision);
+    for (const { decision } of answered) assert.deepEqual(decision, final.json.decision);
     assert.notEqual(final.json.status, "pending");
     statuses.add(final.json.status);
     const body = { ...SUBMISSION, arguments: final.json.arguments };

@@ -135,8 +135,8 @@ async function agreement({
   const { servers, store } = players.cluster;
   const shown = await Promise.all(servers.map((_, at) => show(players, request.id, at)));
   // All but the time of the answer.
-  const told = shown.map(({ json }) => JSON.stringify({ ...(json as object), now: undefined }));
-  assert.equal(new Set(told).size, 1, "replicas differ");
+  const texts = shown.map(({ json }) => JSON.stringify({ ...(json as object), now: undefined }));
+  assert.equal(new Set(texts).size, 1, "replicas differ");
   const final = shown[0]?.json as ReviewedRequest;
   assert.notEqual(final.status, "pending");
   const sql = "select deleted_at from instance where id = $1";
@@ -154,7 +154,7 @@ function outcomeOf({ status, decision }: ApprovalRequest): object {
   return { status, decision };
 }
 
-const WISHES: Readonly<Partial<Record<MoveName, RequestStatus>>> = {
+const VERDICTS: Readonly<Partial<Record<MoveName, RequestStatus>>> = {
   approve: "approved",
   deny: "denied",
   cancel: "cancelled",
@@ -164,13 +164,14 @@ const WISHES: Readonly<Partial<Record<MoveName, RequestStatus>>> = {
 function assertAgrees(answer: MoveAnswer, { request, final, isDeleted }: Ended): void {
   const { name, status, json, text } = answer;
   const what = `${name} got ${status} ${text}, final is ${final.status}`;
-  const wish = WISHES[name];
+  const verdict = VERDICTS[name];
   if (name === "delete") assert.equal(status, 204, what);
   else if (name === "submit") assert.ok(status === 201 || (isDeleted && status === 401), what);
-  else if (status === 401) assert.ok(isDeleted && wish !== "approved" && wish !== "denied", what);
-  else if (wish !== undefined) {
+  else if (status === 401)
+    assert.ok(isDeleted && verdict !== "approved" && verdict !== "denied", what);
+  else if (verdict !== undefined) {
     // The same verdict of the same reviewer, again, is answered like the first one.
-    assert.equal(status, final.status === wish ? 200 : 409, what);
+    assert.equal(status, final.status === verdict ? 200 : 409, what);
     if (status === 409) assert.equal(json.error.code, "already_terminal");
     else assert.deepEqual(outcomeOf(json), outcomeOf(final), what);
   } else {
@@ -178,7 +179,7 @@ function assertAgrees(answer: MoveAnswer, { request, final, isDeleted }: Ended):
     if (json.status === "pending") assert.notEqual(name, "poll", what);
     else assert.deepEqual(outcomeOf(json), outcomeOf(final), what);
   }
-  const isOver = wish !== undefined || name === "poll" || name === "delete";
+  const isOver = verdict !== undefined || name === "poll" || name === "delete";
   if (isOver && status !== 401) assert.deepEqual(outcomeOf(answer.after.json), outcomeOf(final));
 }
 

@@ -155,15 +155,15 @@ test("[ours.replicas.untrusted] what somebody else sends answers no poll, and br
   answer.finally(() => {
     isAnswered = true;
   });
-  const told = [`1 ${randomUUID()} r:${id}`, `1 ${randomUUID()} *`];
+  const messages = [`1 ${randomUUID()} r:${id}`, `1 ${randomUUID()} *`];
   const garbage = ["", "x".repeat(7_999), `1 me r:${id}`, "\u{1f600} *", `r:${id}`, "{}"];
   const before = await metric(there, "notifications_received_total");
   await execute(
     url,
-    ...[...garbage, ...told].map((text) => `notify countersign_wake, '${text}'`),
+    ...[...garbage, ...messages].map((text) => `notify countersign_wake, '${text}'`),
     "notify countersign_wake",
   );
-  const received = before + told.length;
+  const received = before + messages.length;
   await until(
     async () => (await metric(there, "notifications_received_total")) === received,
     "what looks like a replica's is taken for it",
@@ -199,7 +199,7 @@ async function startDeaf(t: TestContext, listen: CuttingProxy["listen"]): Promis
   return { url, clock, settings, here, there, proxy, log };
 }
 
-async function assertAnsweredByLook({ clock, here, there }: Deaf): Promise<void> {
+async function assertAnsweredByPoll({ clock, here, there }: Deaf): Promise<void> {
   const { token } = await here.instance();
   const { id } = await here.submit(token);
   const { answer } = await startLongPoll(there, token, id);
@@ -215,7 +215,7 @@ test("[ours.replicas.not-notified] while the connection that listens is cut a lo
   proxy.isDown = true;
   proxy.cutAll();
   await until(async () => (await metric(there, "listening")) === 0, "the cut is noticed");
-  await assertAnsweredByLook(pair);
+  await assertAnsweredByPoll(pair);
   assert.equal((await fetch(`${there.url}/readyz`)).status, 200);
   proxy.isDown = false;
   await listening(there);
@@ -234,8 +234,8 @@ test("[ours.replicas.not-notified] where LISTEN is refused a look every second a
   const lost = () => log.filter(({ event }) => event === "wake.lost");
   await until(() => lost().length > 0, "it is told");
   assert.equal(await metric(there, "listening"), 0);
-  await assertAnsweredByLook(pair);
-  await assertAnsweredByLook(pair);
+  await assertAnsweredByPoll(pair);
+  await assertAnsweredByPoll(pair);
   assert.equal(lost().length, 1);
   assert.match(String(lost()[0]?.error), /database_direct_url.*syntax error/);
 });

@@ -41,7 +41,7 @@ function retryInstance(
 }
 
 /** The entries that retries made about one request or instance. */
-async function hurries(scene: DeliveryScene, subject: string): ReturnType<typeof auditOf> {
+async function retriesOf(scene: DeliveryScene, subject: string): ReturnType<typeof auditOf> {
   return (await auditOf(scene, subject)).filter(({ kind }) => kind === "delivery.hurried");
 }
 
@@ -91,7 +91,7 @@ test("[ours.deliveries.retry] who retried what and when is in the audit log", as
   assert.equal((await retry(scene, row.id, reviewer)).status, 200);
   const decided = (await auditOf(scene, `request:${row.request_id}`))[1];
   assert.match(decided?.actor ?? "", /^reviewer:/);
-  assert.deepEqual(await hurries(scene, `request:${row.request_id}`), [
+  assert.deepEqual(await retriesOf(scene, `request:${row.request_id}`), [
     {
       at: clock.now(),
       kind: "delivery.hurried",
@@ -119,7 +119,7 @@ test("[ours.deliveries.retry] what is due already stays so without an entry, and
   assert.deepEqual([answer.status, answer.json.status], [200, "waiting"], answer.text);
   assert.equal(answer.json.next_attempt_at, new Date(clock.now()).toISOString());
   await untilEnded(scene, late.id);
-  assert.deepEqual(await hurries(scene, `request:${late.request_id}`), []);
+  assert.deepEqual(await retriesOf(scene, `request:${late.request_id}`), []);
 });
 
 test("[event.retry.retry-after] [ours.deliveries.retry] what the receiver asked for binds operators too", async (t) => {
@@ -160,7 +160,7 @@ test("[ours.deliveries.retry] what is in flight is not disturbed", async (t) => 
   await settle(scene);
   assert.deepEqual(await rowOf(server, id), before);
   assert.equal(notifications.length, 1);
-  assert.deepEqual(await hurries(scene, `request:${request_id}`), []);
+  assert.deepEqual(await retriesOf(scene, `request:${request_id}`), []);
   answer?.();
   await untilEnded(scene, id);
   assert.equal(notifications.length, 1);
@@ -184,7 +184,7 @@ test("[ours.deliveries.retry] after its end a delivery is a 409 that says why, a
     await settle(scene);
     assert.deepEqual(await outbox(scene), before);
     const { request_id } = await rowOf(server, id);
-    assert.deepEqual(await hurries(scene, `request:${request_id}`), []);
+    assert.deepEqual(await retriesOf(scene, `request:${request_id}`), []);
   };
   await assertEnded(good.id, /acknowledged/);
   await assertEnded(over, /168 hours/);
@@ -223,13 +223,13 @@ test("[ours.deliveries.retry-instance] all that waits under an instance is due a
   const rows = await outbox(scene);
   assert.equal(rows.filter(({ next_at }) => next_at === now).length, 1_101);
   for (const row of untouched) assert.deepEqual(await rowOf(server, row.id), row);
-  const entries = await hurries(scene, `instance:${instance.id}`);
+  const entries = await retriesOf(scene, `instance:${instance.id}`);
   const counts = entries.map(({ detail }) => Number(detail.deliveries));
   assert.equal(counts.length, 3);
   assert.equal(counts[0] === undefined ? 0 : counts.reduce((a, b) => a + b), 1_101);
   for (const { actor } of entries) assert.match(actor, /^reviewer:/);
   assert.deepEqual((await retryInstance(scene)).json.hurried, 0);
-  assert.equal((await hurries(scene, `instance:${instance.id}`)).length, 3);
+  assert.equal((await retriesOf(scene, `instance:${instance.id}`)).length, 3);
 });
 
 test("[ours.deliveries.retry-instance] a mended receiver gets all that it missed, without a wait", async (t) => {
@@ -283,13 +283,13 @@ test("[ours.deliveries.retry-instance] the body names an instance and nothing el
 test("[ours.deliveries.scope] a reviewer retries nothing of another project", async (t) => {
   const scene = await startDeliveryScene(t);
   const row = await decideAndAttempt(scene);
-  const stranger = await scene.server.token({ kind: "reviewer", project: "elsewhere" });
+  const outsider = await scene.server.token({ kind: "reviewer", project: "elsewhere" });
   for (const id of [row.id, row.request_id, randomUUID(), "x"]) {
-    assertRefused(await retry(scene, id, stranger), 404, "not_found");
+    assertRefused(await retry(scene, id, outsider), 404, "not_found");
   }
-  assertRefused(await retryInstance(scene, scene.instance.id, stranger), 404, "not_found");
+  assertRefused(await retryInstance(scene, scene.instance.id, outsider), 404, "not_found");
   assert.deepEqual(await rowOf(scene.server, row.id), row);
-  assert.deepEqual(await hurries(scene, `instance:${scene.instance.id}`), []);
+  assert.deepEqual(await retriesOf(scene, `instance:${scene.instance.id}`), []);
 });
 
 test("[ours.deliveries.role] a viewer looks at deliveries and cannot retry them", async (t) => {

@@ -20,28 +20,28 @@ import { provisionWithReceiver, tryUpdate, untilDelivered } from "./support/webh
 
 const DELIVERIES = "/review/v1/deliveries";
 
-type Looker = Pick<DeliveryScene, "server" | "reviewer">;
+type ReaderScene = Pick<DeliveryScene, "server" | "reviewer">;
 
-function list({ server, reviewer: token }: Looker, query = ""): Promise<Answer<Reviewed>> {
+function list({ server, reviewer: token }: ReaderScene, query = ""): Promise<Answer<Reviewed>> {
   return server.call("GET", DELIVERIES + query, { token });
 }
 
-function show({ server, reviewer: token }: Looker, id: string): Promise<Answer<Reviewed>> {
+function show({ server, reviewer: token }: ReaderScene, id: string): Promise<Answer<Reviewed>> {
   return server.call("GET", `${DELIVERIES}/${id}`, { token });
 }
 
-async function listed(scene: Looker, query = ""): Promise<readonly WireDelivery[]> {
+async function listed(scene: ReaderScene, query = ""): Promise<readonly WireDelivery[]> {
   const { status, text, json } = await list(scene, query);
   assert.equal(status, 200, text);
   return json.deliveries;
 }
 
-async function listedIds(scene: Looker, query = ""): Promise<string[]> {
+async function listedIds(scene: ReaderScene, query = ""): Promise<string[]> {
   return (await listed(scene, query)).map(({ id }) => id);
 }
 
 /** Every page, followed by `next` to the end. */
-async function allPages(scene: Looker, query: string): Promise<string[]> {
+async function allPages(scene: ReaderScene, query: string): Promise<string[]> {
   const ids: string[] = [];
   let after = "";
   for (let page = 0; page < 100; page++) {

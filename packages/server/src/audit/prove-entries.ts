@@ -103,15 +103,15 @@ export async function findEntriesOfRequest(
 }
 
 /** @param lookedTo epoch ms */
-function isAll(found: readonly StoredEntry[], lookedTo: number): boolean {
+function isAll(found: readonly StoredEntry[], readTo: number): boolean {
   const has = (wanted: string) => found.some(({ kind }) => kind === wanted);
   const resolved = found.find(({ kind }) => kind === "request.resolved");
   // It may be pending for as long as its window, and longer where no server was running.
   if (resolved === undefined) return false;
-  if (lookedTo > resolved.at + AFTER_DECISION_MS) return true;
+  if (readTo > resolved.at + AFTER_DECISION_MS) return true;
   if (!has("delivery.ended")) return false;
   if (has("approval.consumed")) return has("outcome.reported");
-  return lookedTo > usableUntil(resolved) + LATE_MS_MAX;
+  return readTo > usableUntil(resolved) + LATE_MS_MAX;
 }
 
 /** Until when an approval may be used, epoch ms; what is no approval never is. */

@@ -45,7 +45,7 @@ export function createResolver(options: ResolverOptions = {}): Resolver {
   const lookups = new Map<string, Lookup>();
 
   /** The one under way, or a new one that is forgotten as soon as it ends. */
-  function lookUp(host: string): Lookup {
+  function lookupOf(host: string): Lookup {
     const joined = lookups.get(host);
     if (joined !== undefined) return joined;
     const lookup = startLookup(host, options, () => {
@@ -60,7 +60,7 @@ export function createResolver(options: ResolverOptions = {}): Resolver {
       signal.throwIfAborted();
       if (parseAddress(host) !== undefined) return [host];
       if (LOOPBACK_NAME.test(host)) return LOOPBACK;
-      return lookUp(host).join(signal);
+      return lookupOf(host).join(signal);
     },
   };
 }

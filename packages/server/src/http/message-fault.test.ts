@@ -22,8 +22,8 @@ function assertFault(
 ): void {
   assert.equal(fault?.isUnframed, isUnframed);
   const { code, param, message } = fault?.problem ?? {};
-  const told = problem.message ?? message;
-  const expected = { code: problem.code ?? "invalid_request", param: problem.param, message: told };
+  const text = problem.message ?? message;
+  const expected = { code: problem.code ?? "invalid_request", param: problem.param, message: text };
   assert.deepEqual({ code, param, message }, expected);
 }
 

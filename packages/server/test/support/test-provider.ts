@@ -201,8 +201,8 @@ export class TestProvider {
   #withoutExtensions(body: unknown): unknown {
     if (typeof body !== "object" || body === null) return body;
     const { extensions } = this.provider.context.settings;
-    const beyond = [extensions.server && "server", extensions.consume && "consumption"];
-    return Object.fromEntries(Object.entries(body).filter(([name]) => !beyond.includes(name)));
+    const disabled = [extensions.server && "server", extensions.consume && "consumption"];
+    return Object.fromEntries(Object.entries(body).filter(([name]) => !disabled.includes(name)));
   }
 }
 

@@ -56,9 +56,9 @@ function callerOf(token: string) {
   return authenticateCaller(context, `Bearer ${token}`);
 }
 
-async function assertNobody(authorization: string | undefined): Promise<void> {
-  const look = authenticateCaller(context, authorization);
-  await assert.rejects(look, { code: "invalid_credential", status: 401 }, authorization);
+async function assertInvalid(authorization: string | undefined): Promise<void> {
+  const authentication = authenticateCaller(context, authorization);
+  await assert.rejects(authentication, { code: "invalid_credential", status: 401 }, authorization);
 }
 
 async function projectId(): Promise<string> {
@@ -112,7 +112,7 @@ test("[auth.missing] [auth.invalid] a header that holds no token of ours, or one
   const { token } = await issue();
   const headers = ["", token, "Bearer", "Bearer ", `Basic ${token}`, `Bearer ${token} ${token}`];
   for (const header of [undefined, ...headers, `x Bearer ${token}`, `Bearer\t${token}`]) {
-    await assertNobody(header);
+    await assertInvalid(header);
   }
   for (const header of [`bearer ${token}`, `BEARER   ${token}  `]) {
     assert.equal((await authenticateCaller(context, header)).kind, "reviewer", header);
@@ -124,13 +124,13 @@ test("[auth.invalid] a text of another form or checksum is nobody's, even where 
   const other = token.endsWith("0") ? "1" : "0";
   for (const text of ["known", `${token.slice(0, -1)}${other}`]) {
     await plant(text, "instance", "an instance");
-    await assertNobody(`Bearer ${text}`);
+    await assertInvalid(`Bearer ${text}`);
   }
 });
 
 test("[auth.invalid] a token that nobody issued is nobody's", async () => {
   for (const kind of ["instance", "provisioner", "reviewer"] as const) {
-    await assertNobody(`Bearer ${drawToken(kind, random)}`);
+    await assertInvalid(`Bearer ${drawToken(kind, random)}`);
   }
 });
 
@@ -139,7 +139,7 @@ test("[auth.revoked] a revoked token is nobody's from then on, and its neighbour
     const one = await issue({ kind, name: kind });
     const other = await issue({ kind, name: kind });
     await revokeToken(context, one.id);
-    await assertNobody(`Bearer ${one.token}`);
+    await assertInvalid(`Bearer ${one.token}`);
     assert.equal((await callerOf(other.token)).credentialId, other.id);
   }
 });
@@ -161,19 +161,19 @@ test("[auth.expired] a token ends at its end to the millisecond", async () => {
   clock.advance(59_999);
   assert.equal((await callerOf(brief.token)).credentialId, brief.id);
   clock.advance(1);
-  await assertNobody(`Bearer ${brief.token}`);
+  await assertInvalid(`Bearer ${brief.token}`);
   clock.advance(1);
-  await assertNobody(`Bearer ${brief.token}`);
+  await assertInvalid(`Bearer ${brief.token}`);
   assert.equal((await callerOf(lasting.token)).credentialId, lasting.id);
 });
 
 test("[ours.people.removed] the token of a reviewer who was removed, or is no more, is nobody's", async () => {
   const { token } = await issue({ name: "gone" });
   await store.transact((tx) => tx.run("update reviewer set removed_at = 1 where name = 'gone'"));
-  await assertNobody(`Bearer ${token}`);
+  await assertInvalid(`Bearer ${token}`);
   const orphan = drawToken("reviewer", random);
   await plant(orphan, "reviewer", "no reviewer");
-  await assertNobody(`Bearer ${orphan}`);
+  await assertInvalid(`Bearer ${orphan}`);
 });
 
 test("[ours.people.disabled] the token of a person is theirs while they are enabled", async () => {
@@ -184,7 +184,7 @@ test("[ours.people.disabled] the token of a person is theirs while they are enab
   const setDisabled = (at: number | null) =>
     store.transact((tx) => tx.run("update person set disabled_at = $1", [at]));
   await setDisabled(1);
-  await assertNobody(`Bearer ${token}`);
+  await assertInvalid(`Bearer ${token}`);
   await setDisabled(null);
   assert.equal((await callerOf(token)).kind, "reviewer");
 });

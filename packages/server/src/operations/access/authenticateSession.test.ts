@@ -19,9 +19,9 @@ function signIn(order: Partial<Parameters<typeof newPerson>[1]> = {}): Promise<S
   return newPerson({ provider: { context } }, { login: `person${++logins}`, ...order });
 }
 
-async function assertNobody(cookie: string): Promise<void> {
-  const look = authenticateSession(context, cookie);
-  await assert.rejects(look, { code: "invalid_credential", status: 401 }, cookie);
+async function assertInvalid(cookie: string): Promise<void> {
+  const authentication = authenticateSession(context, cookie);
+  await assert.rejects(authentication, { code: "invalid_credential", status: 401 }, cookie);
 }
 
 async function seenAt({ id }: SignedInPerson): Promise<number> {
@@ -90,15 +90,15 @@ test("[ours.sign-in.cookie] a text of another form is nobody's, even where its h
     await store.transact((tx) =>
       tx.run("update session set token_hash = $1 where person_id = $2", [hashToken(text), ana.id]),
     );
-    await assertNobody(text);
+    await assertInvalid(text);
   }
 });
 
 test("[ours.sign-in.cookie] a cookie that nobody was given, or of a session that has ended, is nobody's", async () => {
   const ana = await signIn();
-  await assertNobody("a".repeat(43));
+  await assertInvalid("a".repeat(43));
   await store.transact((tx) => tx.run("delete from session where person_id = $1", [ana.id]));
-  await assertNobody(ana.cookie);
+  await assertInvalid(ana.cookie);
 });
 
 test("[ours.sign-in.session] an hour without use, and twelve in all, end a session to the millisecond", async () => {
@@ -108,20 +108,20 @@ test("[ours.sign-in.session] an hour without use, and twelve in all, end a sessi
   await authenticateSession(context, idle.cookie, false);
   await authenticateSession(context, busy.cookie);
   clock.advance(1);
-  await assertNobody(idle.cookie);
+  await assertInvalid(idle.cookie);
   await authenticateSession(context, busy.cookie);
   const lastMs = begunAt + SESSION_LASTS_MS - 1;
   await store.transact((tx) => tx.run("update session set seen_at = $1", [lastMs]));
   clock.set(lastMs);
   await authenticateSession(context, busy.cookie);
   clock.advance(1);
-  await assertNobody(busy.cookie);
+  await assertInvalid(busy.cookie);
 });
 
 test("[ours.sign-in.at-once] the session of a person who is disabled is nobody's", async () => {
   const [ana, ben] = [await signIn(), await signIn()];
   await store.transact((tx) => tx.run("update person set disabled_at = 0 where id = $1", [ana.id]));
-  await assertNobody(ana.cookie);
+  await assertInvalid(ana.cookie);
   assert.equal((await authenticateSession(context, ben.cookie)).person.id, ben.id);
 });
 

@@ -43,8 +43,8 @@ export function deliveryHandlers(context: Context): Handlers<typeof deliveries> 
 
     async retryDeliveries({ caller, body: { instance_id: instanceId }, request }) {
       request.subjectId = instanceId;
-      const hurried = await retryDeliveries(context, caller, instanceId);
-      return { instance_id: instanceId, hurried };
+      const retried = await retryDeliveries(context, caller, instanceId);
+      return { instance_id: instanceId, hurried: retried };
     },
   };
 }

@@ -50,12 +50,12 @@ export async function beginSession(
   assertTheirWay(settings.oidc, method, person);
   const now = await tx.now();
   const memberships = await listMemberships(tx, personId);
-  const looked = memberships.find((one) => one.projectId === projectId) ?? memberships[0];
+  const selected = memberships.find((one) => one.projectId === projectId) ?? memberships[0];
   const cookie = drawOpaque(random);
   const session = {
     id: uuidV7(now, random.bytes(10)),
     personId,
-    projectId: looked?.projectId ?? "",
+    projectId: selected?.projectId ?? "",
     method,
     userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX).toWellFormed().replaceAll("\0", ""),
     createdAt: now,

@@ -133,7 +133,7 @@ export class PostgresStore implements Store {
   }
 
   async get(sql: string, values: readonly SqlValue[] = []): Promise<Row | undefined> {
-    return (await this.#track(() => this.#lookUp(sql, values)))[0];
+    return (await this.#track(() => this.#readByKey(sql, values)))[0];
   }
 
   all(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
@@ -212,7 +212,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #lookUp(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+  async #readByKey(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
     let answer: Answer;
     try {
       answer = await this.#lookups.read(sql, values);
