@@ -1,5 +1,5 @@
 /**
- * Writes lines as fast as whoever reads them takes them: to a file, or to stdout.
+ * Writes lines as fast as the reader takes them: to a file, or to stdout.
  */
 
 import { once } from "node:events";
@@ -15,7 +15,7 @@ export async function writeLines(
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   stream.once("error", (error: NodeJS.ErrnoException) => {
-    // Whoever read stdout has gone, as `head` does when it has enough.
+    // The reader of stdout has ended, as `head` does.
     if (file === undefined && error.code === "EPIPE") process.exit(EXIT.done);
     failed.reject(error);
   });

@@ -63,7 +63,7 @@ export function renderFindings(file: string, found: readonly Finding[], kind = "
 }
 
 /**
- * Tells the faults of a file before the command ends with them.
+ * Prints the errors of a file before the command ends with them.
  *
  * @throws CommandError always
  */
@@ -79,7 +79,7 @@ export function refuseFile(
 }
 
 /**
- * What a server refuses for faults in the file that was sent is told with the places in it.
+ * An error that the server finds in the file is printed with its place.
  *
  * @throws CommandError
  */

@@ -6,7 +6,7 @@
 import { createReadStream } from "node:fs";
 import { CommandError, EXIT } from "@countersign/command-line";
 
-/** In UTF-16: no line of ours comes near, and whoever made the file is not to fill the memory. */
+/** In UTF-16: our lines are far shorter, and a hostile file must not fill the memory. */
 const LINE_CHARS_MAX = 16 * 1024 * 1024;
 
 /** @throws when the file cannot be read; CommandError when a line in it is too long */

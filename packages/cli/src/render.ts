@@ -63,7 +63,7 @@ const CAUSE_COLUMNS = 20;
 const NEEDS_COLUMNS = 24;
 
 /**
- * Why requests came to people and what they need is told where policy had something to say, and
+ * The cause and the requirement are shown for requests that a policy judged, and
  * whose tool it is where one of them says so.
  *
  * @param columns width of the terminal; arguments fill what the other columns leave

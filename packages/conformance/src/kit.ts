@@ -56,7 +56,7 @@ export class Kit {
   readonly #receiver: Receiver | undefined;
   /** What is to be deleted, with the token that may. */
   readonly #instances = new Map<string, string>();
-  /** Provisionings of which nobody knows what came of them. */
+  /** Provisionings whose outcome is unknown. */
   readonly #unknown: Call[] = [];
   readonly #registrations: Registration[] = [];
 
@@ -77,7 +77,7 @@ export class Kit {
     return this.options.credential.otherProvisionerToken ?? "";
   }
 
-  /** One that nobody has used. */
+  /** An unused one. */
   key(): string {
     return `conformance-${randomUUID()}`;
   }
@@ -267,12 +267,12 @@ export class Kit {
     return pause(this.timing.quietMs, this.signal);
   }
 
-  /** @throws Violation when a message broke a rule that nobody waited for */
+  /** @throws Violation when a message broke a rule outside of a wait */
   checkMessages(): void {
     if (this.messageViolation !== undefined) throw this.messageViolation;
   }
 
-  /** The first rule that a message broke, whether or not anybody waited for it. */
+  /** The first rule that a message broke, inside or outside of a wait. */
   get messageViolation(): Violation | undefined {
     return this.#registrations.find(({ violation }) => violation !== undefined)?.violation;
   }

@@ -24,7 +24,7 @@ export interface ConformanceOptions {
   readonly timing?: Partial<Timing>;
   /** Scenarios that run at the same time; beside them, as many of those that mostly wait. */
   readonly concurrency?: number;
-  /** Told of every scenario as it ends. */
+  /** Receives every scenario when it ends. */
   readonly onOutcome?: (outcome: ScenarioOutcome) => void;
   /** Ends the run early: what has not ended by then is not tested. */
   readonly signal?: AbortSignal;

@@ -27,7 +27,7 @@ export interface RequirementOutcome {
   readonly source: string;
   readonly text: string;
   /**
-   * `failed` when a scenario saw it broken; `untestable` when nothing that shows outside tells.
+   * `failed` when a scenario saw it broken; `untestable` when no outside observation shows it.
    */
   readonly outcome: Outcome | "untestable";
   /** The scenarios of the run that try it. */

@@ -31,7 +31,7 @@ function judge(requirement: Requirement, scope: Scope): RequirementOutcome {
   if (broken !== undefined) {
     return { ...found, outcome: "failed", reason: `${broken.id}: ${broken.reason}` };
   }
-  // One that failed for another rule, or for none, has not told about this one.
+  // One that failed for another rule, or for none, has not tested this one.
   const applicable = citing.filter(({ outcome }) => outcome !== "not_applicable");
   const open = applicable.find(({ outcome }) => outcome !== "passed");
   if (open !== undefined) {

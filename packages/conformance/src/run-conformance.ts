@@ -129,7 +129,7 @@ class Run {
     }
   }
 
-  /** @throws CannotRun when nobody answers, or the token is refused */
+  /** @throws CannotRun when the provider does not answer, or rejects the token */
   async greet(): Promise<void> {
     const { provisionerToken } = this.#options.credential;
     const call = {

@@ -13,7 +13,7 @@ export class Violation extends Error {
   }
 }
 
-/** The scenario cannot tell at this provider; the message says why. */
+/** The scenario cannot be tested at this provider; the message says why. */
 export class NotTested extends Error {
   override readonly name = "NotTested";
 }

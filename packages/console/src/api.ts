@@ -54,7 +54,7 @@ const TIMEOUT_MS = 15_000;
 /** Opens the sign-in page, which leads back here. */
 let onSignedOut = () => location.assign(signInUrl());
 
-/** For the pages that open before anybody is signed in. */
+/** For the pages that open before sign-in. */
 export function stayWhenSignedOut(): void {
   onSignedOut = () => {};
 }

@@ -10,13 +10,13 @@ export function urlOf(path: string): string {
   return new URL(path, ROOT).href;
 }
 
-/** The path of an address of this server, with a slash first; undefined for anybody else's. */
+/** The path of an address of this server, with a slash first; undefined for other servers. */
 export function pathOf(url: URL): string | undefined {
   if (url.origin !== ROOT.origin || !url.pathname.startsWith(ROOT.pathname)) return undefined;
   return `/${url.pathname.slice(ROOT.pathname.length)}`;
 }
 
-/** Where somebody signs in who then comes back here. */
+/** The sign-in page, which then leads back here. */
 export function signInUrl(): string {
   const here = location.href.slice(ROOT.href.length);
   return urlOf(`sign-in?next=${encodeURIComponent(here)}`);

@@ -6,19 +6,19 @@ import type { Message, Received } from "./exact-message.ts";
 
 export interface ChannelEvents {
   message(message: Received): void;
-  /** Once, and the last thing that is told. @param reason for who operates the gateway */
+  /** Called once, as the last event. @param reason for the operator of the gateway */
   ended(reason: string): void;
-  /** No answer to this request can come any more, or nobody is left to hear one. */
+  /** No answer to this request can come any more, or none can be delivered. */
   lost(id: string): void;
 }
 
 export interface Channel {
-  /** @throws when it cannot be opened; nothing is told then */
+  /** @throws when it cannot be opened; no event follows then */
   start(events: ChannelEvents): Promise<void>;
   /**
    * @param about id of the other side's request that the message belongs to
    * @returns when it is written
-   * @throws when it was not sent, or nobody knows
+   * @throws when it was not sent, or that is unknown
    */
   send(message: Message, about?: string): Promise<void>;
   /** Ends it, and what is behind it. Can be called twice. */

@@ -1,6 +1,6 @@
 /**
  * Looks at what a config leads to, without a client: starts every server, lists its tools, and
- * ends it. Writes pins of what it has seen, when told to.
+ * ends it. Writes pins of what it has seen, with --pin.
  */
 
 import { rename, writeFile } from "node:fs/promises";

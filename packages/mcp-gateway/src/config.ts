@@ -54,7 +54,7 @@ export interface GatewayConfig {
 
 const MIB = 1024 * 1024;
 
-/** Of servers: no underscore, so that `files__read` is told apart whatever tools are called. */
+/** Of servers: no underscore, so that `files__read` is unambiguous for any tool name. */
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
 /** What clients take in the name of a tool. */

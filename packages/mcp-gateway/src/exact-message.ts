@@ -4,7 +4,7 @@
  * that were asked about are, letter for letter, those that go to the server.
  *
  * Called by: every transport of the gateway. Promises: what two parsers could read differently
- * (keys that stand twice, halves of characters) is refused before anybody looks at it.
+ * (keys that stand twice, halves of characters) is rejected before it is processed.
  *
  * @see ADR 0021
  */
@@ -208,7 +208,7 @@ export function errorOf(code: number, message: string): Reply {
   return { outcome: "error", value: exact({ code, message }) };
 }
 
-/** A result that tells a model why its tool did not run. */
+/** A result that states to the model why its tool did not run. */
 export function toolError(text: string): Reply {
   return resultOf(exact({ content: [{ type: "text", text }], isError: true }));
 }

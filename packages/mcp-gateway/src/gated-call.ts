@@ -1,5 +1,5 @@
 /**
- * A `tools/call`, from the client's wish to the tool's answer: asked about, held, and sent to the
+ * A `tools/call`, from the client's request to the tool's answer: submitted, held, and sent to the
  * server once, with the arguments that were approved, or not at all.
  *
  * Promises: nothing reaches the server without an approval of this call, recorded as used; every
@@ -37,11 +37,11 @@ export interface CallContext {
   readonly gate: Gate;
   readonly report: Report;
   readonly progressMs: number;
-  /** Tells the client something about its request. */
+  /** Sends the client a notification about its request. */
   notify(method: string, params: { readonly source: string }, about: string): Promise<void>;
 }
 
-/** The first sign of life: a call that policy answers has gone on by then. */
+/** Before the first progress: policy alone answers a call sooner. */
 const FIRST_PROGRESS_MS = 1_000;
 
 const CHANGED =

@@ -37,7 +37,7 @@ export interface FrontEvents {
   readonly report: Report;
 }
 
-/** Why an exchange is refused before anybody looks at what it says. */
+/** Why an exchange is rejected before its content is read. */
 class Refusal extends Error {
   readonly status: number;
 
@@ -226,7 +226,7 @@ async function answer(response: ServerResponse, given: Response): Promise<void> 
   for (;;) {
     const piece = await reader?.read();
     if (piece === undefined || piece.done || response.destroyed) break;
-    // An event stream that nobody reads ends: its writer cannot wait.
+    // An event stream without a reader ends: its writer cannot wait.
     if (!response.write(piece.value) && response.writableLength > UNREAD_BYTES_MAX) {
       response.destroy();
       break;

@@ -1,6 +1,6 @@
 /**
- * The opening of a session: what is said to servers in the client's place, and what the client is
- * told about all of them.
+ * The initialization of a session: what servers receive in the client's place, and what the client
+ * receives about all of them.
  */
 
 import { type JsonObject, parseJson } from "@countersign/protocol";
@@ -40,7 +40,7 @@ export function isKnownVersion(opening: JsonObject): boolean {
 }
 
 /**
- * @param only the server that there is alone: the client is told what it says of itself
+ * @param isOnly whether there is one server, whose answer the client then receives unchanged
  * @param openings by name of the server
  */
 export function initializeResult(
@@ -80,7 +80,7 @@ function mergedCapabilities(openings: readonly JsonObject[]): Record<string, str
   return merged;
 }
 
-/** What a list of servers says of itself when nobody asks: for the check of a config. */
+/** Parameters for the check of a config, which has no client. */
 export const CHECK_INITIALIZE_PARAMS = parseJson(
   JSON.stringify({
     protocolVersion: LATEST_PROTOCOL_VERSION,

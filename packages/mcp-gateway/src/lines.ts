@@ -1,6 +1,6 @@
 /**
  * Messages in lines, as MCP sends them over stdio. Lines are bounded, bytes must be UTF-8, and
- * whoever does not read holds back whoever writes.
+ * a slow reader holds back the writer.
  */
 
 import { once } from "node:events";
@@ -39,14 +39,14 @@ function tooLong(bytesMax: number): Error {
   return new Error(`a message is longer than ${bytesMax} bytes`);
 }
 
-/** Lines of a stream that somebody else may close at any time. */
+/** Lines of a stream that the other side may close at any time. */
 export class LineWriter {
   readonly #stream: Writable;
   readonly #gone = new AbortController();
 
   constructor(stream: Writable) {
     this.#stream = stream;
-    // Who reads has gone: told by the end of what they write, or of the process.
+    // The reader is gone: the end of its output, or of the process, reports that.
     stream.on("error", () => this.#gone.abort());
     stream.on("close", () => this.#gone.abort());
   }

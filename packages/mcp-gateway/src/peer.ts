@@ -1,7 +1,7 @@
 /**
  * One side of an MCP connection: requests go out under numbers of our own and find their answers;
  * requests that come in are given to a handler and answered. Cancellation travels with both, so
- * whoever relays a request relays its end by handing on a signal.
+ * code that relays a request relays its end by passing a signal.
  *
  * Called by: sessions, for their client; servers, for what is behind them. Promises: an outgoing
  * request is sent once at most and ends when the connection does; memory is bounded.
@@ -29,7 +29,7 @@ export interface IncomingRequest {
   readonly params: JsonObject | undefined;
   /** The other side takes it back, or is gone. */
   readonly cancelled: AbortSignal;
-  /** Nobody hears the answer any more. It may go on all the same. */
+  /** Aborted when the other side is gone. The request may still run. */
   readonly disconnected: AbortSignal;
 }
 
@@ -61,7 +61,7 @@ interface Incoming {
 /** Of one side, at a time. Far above what clients and servers do. */
 const REQUESTS_MAX = 1_000;
 
-/** No answer will come: the connection is gone. Whether the request was heard nobody knows. */
+/** No answer will come: the connection is gone. Whether the request arrived is unknown. */
 export class PeerGone extends Error {}
 
 export class Peer {
@@ -98,7 +98,7 @@ export class Peer {
   }
 
   /**
-   * @throws PeerGone; the signal's reason, after the other side was told
+   * @throws PeerGone; the signal's reason, after the other side was notified
    */
   async request(
     method: string,

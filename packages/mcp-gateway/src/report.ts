@@ -1,5 +1,5 @@
 /**
- * What the gateway tells its operator: one line of JSON on stderr for each event. Never arguments,
+ * Log events for the operator: one line of JSON on stderr for each event. Never arguments,
  * results, tokens, headers or environments.
  */
 

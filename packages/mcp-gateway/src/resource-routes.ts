@@ -1,7 +1,7 @@
 /**
- * Whose a resource is. With one server it is that server's; with several, the first that lists it,
- * or a template that begins like it. What nobody lists goes nowhere: a server is not told of
- * resources that are another's.
+ * Routes of resources to servers. With several servers, the first that lists a resource, or a
+ * template with its beginning, gets the request. A resource that no server lists is not routed: a
+ * server does not learn of resources of another one.
  */
 
 import type { JsonObject } from "@countersign/protocol";

@@ -167,7 +167,7 @@ export class McpServer {
     return this.#tools?.get(name);
   }
 
-  /** As {@link McpServer.tool}, without looking: undefined also when nobody knows at the moment. */
+  /** As {@link McpServer.tool}, from the cache alone: undefined also when the list is not known. */
   toolNow(name: string): ListedTool | undefined {
     return this.#tools?.get(name);
   }
@@ -293,7 +293,7 @@ export class McpServer {
   }
 
   #note(notification: IncomingNotification): void {
-    // Until the list is read again, nobody knows what the tools are.
+    // Until the list is read again, the tools are unknown.
     if (notification.method === "notifications/tools/list_changed") {
       const wasKnown = this.#tools !== undefined;
       this.#forgetTools();

@@ -61,7 +61,7 @@ export class SessionChannel implements Channel {
     return new Response(response.body.pipeThrough(opening()), { status, headers });
   }
 
-  /** Nobody hears the answers to these any more. */
+  /** The answers to these can no longer be delivered. */
   hangUp(messages: readonly Received[]): void {
     for (const message of messages) {
       if (message.kind === "request") this.#events?.lost(message.id);

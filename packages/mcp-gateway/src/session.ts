@@ -40,7 +40,7 @@ export interface SessionParts {
   channelTo(server: GatewayConfig["servers"][number]): Channel;
 }
 
-/** Methods that a server gets from whoever names one of its resources or prompts. */
+/** Methods that are routed by the resource or prompt that they name. */
 const OF_RESOURCES = ["resources/read", "resources/subscribe", "resources/unsubscribe"];
 
 export class Session {
@@ -229,7 +229,7 @@ export class Session {
       for (const server of this.#servers) server.ready().catch(() => {});
       return;
     }
-    // Nobody could be asked, and nobody told.
+    // It can be neither approved nor answered.
     if (/^tools\//i.test(method)) {
       this.#report("call_refused", { reason: "a tools/call without an id" });
       return;

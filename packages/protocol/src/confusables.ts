@@ -141,7 +141,7 @@ function isCompatible(letter: string): boolean {
   return letter > "\x7f" && /^[A-Za-z0-9]$/.test(letter.normalize("NFKC"));
 }
 
-/** Scripts of which the text has letters that nobody takes for Latin ones. */
+/** Scripts of which the text has letters that are distinct from Latin ones. */
 function genuineScripts(text: string): Set<string> {
   const scripts = new Set<string>();
   for (const [name, pattern] of SCRIPTS) {

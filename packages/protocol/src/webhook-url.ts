@@ -1,6 +1,6 @@
 /**
  * Reads a receiver's URL strictly, for the provider and for provisioners who want to check one
- * before they submit it. The same text means the same destination to everybody: nothing is
+ * before they submit it. The same text means the same destination to every reader: nothing is
  * repaired. `new URL` would strip tabs, turn backslashes, decode `%31%32%37.0.0.1`, read `127.1`
  * as an address and hide an empty `@` or `#`; here each of those is refused.
  *
@@ -146,7 +146,7 @@ const INTERNAL_TOP_LABELS: ReadonlySet<string> = new Set([
   "lan",
   // What ICANN keeps from being delegated, besides: resolution 2018.02.04.12
   "mail",
-  // In use by hosts files and clusters (`name.namespace.svc`), and delegated to nobody.
+  // In use by hosts files and clusters (`name.namespace.svc`), and not delegated.
   "localdomain",
   "svc",
 ]);

@@ -116,7 +116,7 @@ function streaming(name: string, execute: Execute, gating: AiGating): Execute {
     try {
       for (let next = await first; !next.done; next = await stream.next()) yield next.value;
     } finally {
-      // Whoever stops listening stops the tool, as without a gate.
+      // A consumer that stops reading stops the tool, as without a gate.
       await stream.return?.();
     }
   };
@@ -148,7 +148,7 @@ async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
 /**
  * For the option `toolApproval`: a call of a gated tool that waits for its decision ends the turn
  * with a `tool-approval-request`, instead of being waited for. See {@link resumeMessages}. A tool
- * without a gate keeps its own `needsApproval`, for which the framework asks nobody else any more.
+ * without a gate keeps its own `needsApproval`, after which the framework asks no further.
  */
 export async function suspendWaiting(proposed: {
   readonly toolCall: {

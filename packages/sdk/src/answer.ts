@@ -113,7 +113,7 @@ function readDecision(
   const decidedAt = timestamp(fields, "decided_at");
   if (decidedAt < createdAt) throw fields.invalid("decided_at", "is before created_at");
   const isApproved = status === "approved";
-  // At the deadline a request that nobody decided is expired.
+  // At the deadline an undecided request expires.
   if (isApproved && decidedAt > deadlineAt) {
     throw fields.invalid("decided_at", "is after deadline_at in an approval");
   }

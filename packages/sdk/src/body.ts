@@ -7,7 +7,7 @@ import { abortable } from "./clock.ts";
 export class TooLarge extends Error {}
 
 /**
- * @throws TooLarge past the bound; the signal's reason, also when the source has no ear for it
+ * @throws TooLarge past the bound; the signal's reason, also when the source ignores it
  */
 export async function readBody(
   source: Pick<Request | Response, "body">,

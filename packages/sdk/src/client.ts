@@ -2,7 +2,7 @@
  * The three approval operations of any provider, with the credential of one instance.
  *
  * Called by: the gate, and programs that do without it. Promises: an answer that is returned is
- * whole, and about what was asked; whoever acts on `approved` must still look at the clock.
+ * whole, and about what was asked; a program that acts on `approved` must still check the clock.
  *
  * @see contract: Endpoints, POST, GET and DELETE /v1/requests
  */
@@ -52,7 +52,7 @@ export interface ReadOptions extends OperationOptions {
 export interface Approvals {
   /** Names the provider, for what is kept on disk. */
   readonly url: string;
-  /** True: outcomes are canned and nobody was asked. */
+  /** True: outcomes are predefined and no reviewer is asked. */
   readonly isDevelopment: boolean;
   create(input: CreateInput, options?: OperationOptions): Promise<ApprovalRequest>;
   read(known: string | ApprovalRequest, options?: ReadOptions): Promise<ApprovalRequest>;

@@ -8,10 +8,10 @@
 import { TIMER_MS_MAX } from "./bounds.ts";
 
 export interface Timing {
-  /** Epoch milliseconds. Somebody may set it at any time. */
+  /** Epoch milliseconds. The clock may be set at any time. */
   now(): number;
 
-  /** Milliseconds since some moment. Nobody sets it; it may stand still while a machine sleeps. */
+  /** Milliseconds since some moment. Never set; may stop while the machine sleeps. */
   monotonic(): number;
 
   /** Resolves after `ms`; rejects with the signal's reason when that is aborted before. */
@@ -76,12 +76,12 @@ export class ForwardClock {
 }
 
 /**
- * What the promise becomes, or the signal's reason, whichever is first: also when whoever works on
- * the promise has no ear for the signal.
+ * What the promise becomes, or the signal's reason, whichever is first: also when the work behind
+ * the promise ignores the signal.
  */
 export async function abortable<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return promise;
-  // Nobody may be left to hear of its failure.
+  // No handler may be left for its rejection.
   promise.catch(() => {});
   signal.throwIfAborted();
   let abort = () => {};

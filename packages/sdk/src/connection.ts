@@ -153,7 +153,7 @@ export class Connection {
     signal?.addEventListener("abort", abort, { once: true });
     const cancelTimer = this.timing.after(Math.max(1, timeoutMs), () => ended.abort());
     try {
-      // A fetch that has no ear for the signal must not hold anybody either.
+      // A fetch that ignores the signal must not block the caller either.
       const sent = this.#send(name, order, ended.signal);
       const response = await abortable(sent, ended.signal);
       this.#noteDate(response.headers.get("date"));

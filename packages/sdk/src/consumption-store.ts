@@ -11,7 +11,7 @@ export interface ConsumptionStore {
    * several processes, exactly one gets `true`, and only when the record outlasts a crash.
    *
    * In a table this is an insert into a unique column: `true` when it inserted, `false` when the
-   * id was there. When it cannot be told which, it must reject: no call runs then.
+   * id was there. When that is unknown, it must reject: no call runs then.
    *
    * @param id at most some 3,000 characters
    */

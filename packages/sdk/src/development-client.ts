@@ -1,8 +1,8 @@
 /**
- * Canned outcomes in place of a provider, for the first hour with an agent and for its tests.
- * Nobody is asked, so nothing of it may be mistaken for an approval: it refuses to be made where
- * NODE_ENV is production or where a token is at hand, it says what it is whenever it answers
- * `approved`, and every verdict of it says so as well.
+ * Predefined outcomes in place of a provider, for the first hour with an agent and for its tests.
+ * No reviewer is asked, so none of them may be mistaken for an approval: the client cannot be
+ * created where NODE_ENV is production or a token is set, it warns of each `approved`, and every
+ * verdict of it states what it is.
  */
 
 import { parseDuration, type TerminalStatus } from "@countersign/protocol";
@@ -27,7 +27,7 @@ export interface DevelopmentOptions {
    * credential there is a provider to ask.
    */
   readonly token?: string | undefined;
-  /** Told of every canned approval; writes to the console without it. */
+  /** Receives every predefined approval. Default: the console. */
   readonly warn?: (message: string) => void;
   readonly timing?: Timing;
 }

@@ -30,7 +30,7 @@ export interface SdkErrorDetail {
   readonly providerCode?: string | undefined;
   /** `error.param` of the provider's envelope. */
   readonly param?: string | undefined;
-  /** X-Request-ID of the exchange: what to tell the provider's operator. */
+  /** X-Request-ID of the exchange: for the provider's operator. */
   readonly exchangeId?: string | undefined;
   /** How long the provider asked to be left alone. */
   readonly retryAfterMs?: number | undefined;

@@ -209,7 +209,7 @@ class Folder {
   }
 }
 
-/** Nobody but the owner of the process reads what agents did. */
+/** Only the owner of the process may read the records. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;

@@ -137,8 +137,8 @@ export class Gate {
   }
 
   /**
-   * Asks. An approved verdict has been recorded as used, so that there is no second one: whoever
-   * gets it asks `mayStart()` and starts the call, once.
+   * Submits and waits. An approved verdict has been recorded as used, so that there is no second
+   * one: a program that gets it asks `mayStart()` and starts the call, once.
    *
    * @throws SdkError `invalid_call`
    */
@@ -232,7 +232,7 @@ export class Gate {
   #prepare<A extends object>(call: Call<A>): Attempt<A> {
     const timeout = call.timeout ?? this.#options.timeout ?? TIMEOUT;
     const taken = snapshot(call.arguments, "arguments");
-    // What is submitted is made of the snapshot: whoever changes the original changes nothing.
+    // The request is made of the snapshot: a change of the original changes nothing.
     const submission = readSubmission({ ...call, arguments: taken.json, timeout });
     return { key: readKey(call.key), submission, snapshot: taken, signal: call.signal };
   }
@@ -279,7 +279,7 @@ export class Gate {
     const note = decision?.note;
     if (status !== "approved") return this.#refuse(status, { requestId, note });
     try {
-      // A client of somebody else's may not have looked.
+      // Another client may not have checked it.
       assertHolds(request, submission);
     } catch (error) {
       return this.#refuse("no_decision", { requestId, error });
@@ -291,7 +291,7 @@ export class Gate {
     if (signal?.aborted) return this.#refuse("abandoned", about);
     if (!mayStart()) return this.#refuseLate(attempt.key, about);
     try {
-      // A store that hangs holds nobody who abandons.
+      // A store that hangs does not block an abandoned call.
       if (!(await abortable(this.#consume(attempt.key, requestId), signal))) {
         return this.#refuse("already_used", about);
       }

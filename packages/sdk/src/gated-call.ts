@@ -11,7 +11,7 @@ import { SdkError } from "./errors.ts";
 import type { Call, Gate } from "./gate.ts";
 import type { NotPermitted, Pending, RefusalKind } from "./verdict.ts";
 
-/** What every adapter is told. `Where` is what its framework knows when a tool is called. */
+/** Options of every adapter. `CallOrigin` is what its framework knows when a tool is called. */
 export interface Gating<CallOrigin> {
   readonly gate: Gate;
   /**
@@ -100,7 +100,7 @@ export async function runGated<CallOrigin, T>(
   }
 }
 
-/** Submits the call, and says whether it waits: see `Gate.submit`. A bad call waits for nobody. */
+/** Submits the call. @returns whether it waits: see `Gate.submit`; false for an invalid call */
 export async function isWaiting<CallOrigin>(
   gating: Gating<CallOrigin>,
   proposal: Proposal,
@@ -110,7 +110,7 @@ export async function isWaiting<CallOrigin>(
   try {
     return await gating.gate.submit(call);
   } catch (error) {
-    // Whoever runs it is told why.
+    // The call itself reports why.
     if (error instanceof SdkError && error.code === "invalid_call") return undefined;
     throw error;
   }
@@ -176,7 +176,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A copy of its own kind: whoever has the original has it as it was, without a gate. */
+/** A copy of its own kind: the original is unchanged, without a gate. */
 export function cloneWith<T extends object>(original: T, changes: object): T {
   const members = Object.getOwnPropertyDescriptors(original);
   const clone: T = Object.create(Object.getPrototypeOf(original), members);

@@ -74,7 +74,7 @@ export function gateTool<T extends StructuredToolInterface>(tool: T, gating: Lan
         return isPair ? [notRun.reason, notRun] : notRun.reason;
       }
       const { interrupt } = await import("@langchain/langgraph");
-      // Throws until the graph is resumed; then the provider is asked again, and nobody else.
+      // Throws until the graph is resumed; then only the provider is asked again.
       interrupt(notRun);
     }
   };

@@ -1,9 +1,9 @@
 /**
- * Gates the tools of an MCP server: whoever calls one, it waits for its approval. What is submitted
+ * Gates the tools of an MCP server: every call waits for its approval. What is submitted
  * are the arguments after the tool's schema, as its callback gets them.
  *
- * Clients give up on a call after a minute or so; one that asks for progress is told that the call
- * waits, which gives it patience. Called by: MCP servers. Loads nothing of the MCP SDK.
+ * Clients give up on a call after a minute or so; one that asks for progress is notified that the
+ * call waits, which extends its timeout. Called by: MCP servers. Loads nothing of the MCP SDK.
  */
 
 import type { McpServer, RegisteredTool } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -33,7 +33,7 @@ export interface McpGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
   readonly runId?: Gating<ToolCallOrigin>["runId"];
   /** Names the call; the id of the JSON-RPC request without it, which a session uses once. */
   readonly callId?: (origin: ToolCallOrigin) => string;
-  /** How often a client that asks for progress is told that the call waits; 10,000 without it. */
+  /** Interval of progress notifications while a call waits, ms. Default: 10,000. */
   readonly progressMs?: number;
 }
 

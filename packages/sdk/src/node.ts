@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Receiver, WEBHOOK_BYTES_MAX } from "./receiver.ts";
 
-/** Answers one webhook: for `createServer`, or a route whose body nobody has read. */
+/** Answers one webhook: for `createServer`, or a route whose body was not read. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function nodeHandler(receiver: Pick<Receiver, "fetch">): NodeHandler {
@@ -38,7 +38,7 @@ async function send(receiver: Pick<Receiver, "fetch">, request: IncomingMessage,
   }
   const hasBody = method !== "GET" && method !== "HEAD";
   const init = { method, headers, ...(hasBody && { body: new Uint8Array(body) }) };
-  // Where it was sent matters to nobody here: the signature does.
+  // The address does not matter here: the signature does.
   const response = await receiver.fetch(new Request("http://receiver.invalid/", init));
   return { status: response.status, headers: response.headers, text: await response.text() };
 }

@@ -26,7 +26,7 @@ export interface Obtaining {
 }
 
 export type Obtained =
-  /** Terminal, or pending when nobody waits. */
+  /** Terminal, or pending in async mode. */
   | { readonly kind: "answered"; readonly request: ApprovalRequest }
   | { readonly kind: "abandoned"; readonly request: ApprovalRequest | undefined }
   | {

@@ -73,7 +73,8 @@ export function gatedTool<
 
 /**
  * @param tools function tools, also those of MCP servers
- * @throws SdkError `invalid_option` for a tool that is none, as it runs where nobody can hold it
+ * @throws SdkError `invalid_option` for a tool that the provider of the model runs: no gate can
+ *   hold it
  */
 export function gateTools<Context>(
   tools: readonly Tool<Context>[],

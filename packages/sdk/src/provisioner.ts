@@ -1,8 +1,8 @@
 /**
  * The four instance operations of any provider, with a provisioner token.
  *
- * Called by: whoever sets agents up; never by an agent. Promises: a credential is in nothing that
- * is printed, and is handed over once.
+ * Called by: programs that set agents up; never by an agent. Promises: a credential is never
+ * printed, and is returned once.
  *
  * @see contract: Endpoints, POST, GET, PATCH and DELETE /v1/instances
  */
@@ -46,7 +46,7 @@ export interface Instance {
   readonly delivery: { readonly url: string; readonly registrationId: string } | undefined;
 }
 
-/** The credential of a new instance: a secret that shows itself to nobody but who takes it. */
+/** The credential of a new instance: a secret that only `take` returns. */
 export class Credential {
   /** Epoch ms; undefined when no end is scheduled. */
   readonly expiresAt: number | undefined;

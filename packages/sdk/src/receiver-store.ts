@@ -1,6 +1,6 @@
 /**
  * What a receiver must not forget: which registrations an instance was verified under, which
- * events have come, and which of them somebody has dealt with.
+ * events have come, and which of them were handled.
  *
  * Called by: the receiver. The store on disk is in file-store.ts.
  */

@@ -1,6 +1,6 @@
 /**
  * The receiver of an instance's webhooks, as a Fetch handler: proves itself to challenges that are
- * expected, keeps every event once, acknowledges it, and then wakes whoever waits for it.
+ * expected, keeps every event once, acknowledges it, and then notifies its resumers.
  *
  * Called by: a server's route; `@countersign/sdk/node` for Node's own. Promises: 2xx means that it
  * is kept. A wake is a hint: `gate.resume` reads what was decided.
@@ -28,7 +28,7 @@ export interface ReceiverOptions {
   readonly store: ReceiverStore;
   /** Each is called with every new event. */
   readonly resumers: Readonly<Record<string, Resumer>>;
-  /** Told when a resumer or the store fails; without it, it is written to the console. */
+  /** Receives failures of a resumer or of the store. Default: the console. */
   readonly onError?: (error: unknown, event: ResolvedEvent | undefined) => void;
   readonly timing?: Timing;
 }
@@ -51,7 +51,7 @@ const RETRY_AFTER_S = "5";
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #timing: Timing;
-  /** Events that somebody is being told of. */
+  /** Events whose resumers are running. */
   readonly #waking = new Map<string, Promise<void>>();
 
   /** @throws SdkError `invalid_option` */
@@ -82,7 +82,7 @@ export class Receiver {
   };
 
   /**
-   * Wakes everybody for the events that were kept and not dealt with: to be called when a process
+   * Notifies the resumers of stored, unfinished events: to be called when a process
    * starts, and again after a resumer has failed. Resolves when all have been tried.
    */
   async resumeUnfinished(): Promise<void> {
@@ -90,7 +90,7 @@ export class Receiver {
     await Promise.all(events.map((event) => this.#wake(event)));
   }
 
-  /** Resolves when nobody is being told of anything any more. */
+  /** Resolves when no resumer is running any more. */
   async settled(): Promise<void> {
     while (this.#waking.size > 0) await Promise.all(this.#waking.values());
   }
@@ -166,7 +166,7 @@ export class Receiver {
     try {
       onError(error, event);
     } catch {
-      // Whoever is told of failures must not make another of them.
+      // A failing error handler must not cause another failure.
     }
   }
 }

@@ -35,7 +35,7 @@ const DEPTH_MAX = 100;
  */
 export function snapshot<A extends object>(original: A, name: string): Snapshot<A> {
   if (original instanceof JsonObject) {
-    // Its members can be written to; those of a copy of our own, by nobody who is not asked.
+    // Its members can be changed by the caller; those of our own copy cannot.
     const json = readText(original.source, name);
     return { value: json as object as A, json };
   }
@@ -102,7 +102,7 @@ function copy(value: unknown, path: string, depth: number): unknown {
   return Object.freeze(result);
 }
 
-/** Anybody makes one of any text; one with a comma in it would be more than the tool is given. */
+/** A JsonNumber can be made of any text; one with a comma in it would add members. */
 function exactNumber({ source }: JsonNumber, path: string): JsonNumber {
   try {
     const number = parseJson(source);

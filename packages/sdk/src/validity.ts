@@ -1,7 +1,7 @@
 /**
  * Whether an approval still permits a start. Three bounds hold at the same time, and the first
  * that is reached ends it: the wall clock, which cannot be turned back here; the length of the
- * approval, counted from its answer by a clock that nobody sets, so that a clock which is slow by
+ * approval, counted from its answer by a monotonic clock, so that a clock which is slow by
  * an hour does not lengthen five minutes to sixty-five; and before both a margin.
  *
  * @see contract: What the service does, 4; Resources, Decision

@@ -16,7 +16,7 @@ export interface Approved<A extends object = object> {
   readonly note: string | undefined;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** True: a canned outcome; nobody was asked. */
+  /** True: a predefined outcome; no reviewer was asked. */
   readonly isDevelopment: boolean;
   /** Ask right before the call starts; once it has started, it may take as long as it takes. */
   mayStart(): boolean;
@@ -50,7 +50,7 @@ export interface NotPermitted {
   readonly requestId: string | undefined;
   readonly note: string | undefined;
   readonly isDevelopment: boolean;
-  /** For whoever operates the agent, not for the model. */
+  /** For the operator of the agent, not for the model. */
   readonly error: unknown;
 }
 

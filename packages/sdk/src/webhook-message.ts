@@ -89,7 +89,7 @@ export async function isSignedBy(signed: Signed, secret: string): Promise<boolea
   if (key === undefined) return false;
   const expected = await signWebhook(key, signed.id, signed.timestampS, signed.body);
   let isOne = false;
-  // All of them, whichever fits: how long it takes tells nothing.
+  // Compares all of them, so that the duration reveals nothing.
   for (const signature of signed.signatures)
     isOne = equalInConstantTime(signature, expected) || isOne;
   return isOne;

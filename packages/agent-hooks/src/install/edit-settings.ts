@@ -112,7 +112,7 @@ interface Style {
   readonly lineEnd: string;
 }
 
-/** As the file is written by now: its first indented line tells. */
+/** The style of the file, read from its first indented line. */
 function styleOf(text: string): Style {
   const unit = /^([ \t]+)\S/m.exec(text)?.[1] ?? "  ";
   return { unit, lineEnd: text.includes("\r\n") ? "\r\n" : "\n" };

@@ -81,7 +81,7 @@ function findingOf(error: unknown): Finding | undefined {
   return error.finding as Finding;
 }
 
-/** @throws CommandError: without it, anybody could have signed */
+/** @throws CommandError: without it, any key could have signed */
 function offlineKey(line: SettingsLine): Verifier {
   const verifier = verifierOf(line);
   if (verifier === undefined) throw usageError("--public-key is missing");

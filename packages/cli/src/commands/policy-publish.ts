@@ -126,7 +126,7 @@ interface Consent {
   readonly expected: number | undefined;
 }
 
-/** @throws CommandError when nobody can be asked and nothing was said */
+/** @throws CommandError without a terminal and without an option that confirms */
 function consentOf(line: SettingsLine, terminal: Terminal): Consent {
   const expected = numberOf(line, "expect", 0);
   const isConfirmed = expected !== undefined || line.flag("yes");
@@ -156,7 +156,7 @@ interface PolicyChanges extends RuleChanges {
   readonly twoPerson: boolean | undefined;
 }
 
-/** @returns undefined when the rules of one of them cannot be told */
+/** @returns undefined when the rules of one of them cannot be read */
 export function changesTo(before: string | undefined, after: string): PolicyChanges | undefined {
   try {
     // As the more generous of the two kinds: this is for the eye alone.

@@ -121,7 +121,7 @@ First steps, in another terminal in the same folder${isFolder ? "" : SAME_VARIAB
 /** Else the tokens would be made in a data folder, which this server does not know. */
 const SAME_VARIABLES = " and with the same COUNTERSIGN_ variables";
 
-/** Printed at every start until somebody has used it. */
+/** Printed at every start until it was used. */
 function invitationOf(setup: string): string {
   return `
 No one can sign in yet. To become the operator, open this link within 24 hours. It works once:

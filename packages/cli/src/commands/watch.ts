@@ -14,7 +14,7 @@ import { excerpt } from "../visible-text.ts";
 /** How often the server is asked. */
 const PERIOD_MS = 1_000;
 
-/** More than this nobody reads; the screen says how many it leaves out. */
+/** Rows on the screen, which shows how many it omits. */
 const LIMIT = 1_000;
 
 export const requestsWatch: Command = {
@@ -35,7 +35,7 @@ export const requestsWatch: Command = {
       line.json || !terminal.isInteractive
         ? new Lines(api, terminal, line.json)
         : new Screen(api, terminal);
-    // Whoever cannot connect at all is told at once; a later loss is waited out.
+    // A first connection that fails ends the command; a later loss is retried.
     await view.update(await listRequests(api, "pending", LIMIT));
     while (!interrupted.signal.aborted) {
       await sleep(PERIOD_MS, undefined, { signal: interrupted.signal }).catch(() => {});
@@ -102,7 +102,7 @@ class Lines implements View {
   readonly #api: ReviewerApi;
   readonly #terminal: Terminal;
   readonly #json: boolean;
-  /** What was told as opened and not as resolved, by ids, with who had approved it. */
+  /** Printed as opened and not as resolved, by id, with the approvers. */
   readonly #pending = new Map<string, string>();
   #connected = true;
 

@@ -24,7 +24,7 @@ export interface Call {
   readonly boundMs?: number;
 }
 
-/** How often a call is sent again that was told to come later. */
+/** How often a call is retried after a Retry-After. */
 const REPEATS_MAX = 20;
 
 export class Client {

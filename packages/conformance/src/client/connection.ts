@@ -81,7 +81,7 @@ export class Connection {
    * @param lingerMs between the last byte and the end of the connection
    */
   async sendAndHangUp(call: RawCall, lingerMs: number, signal: AbortSignal): Promise<void> {
-    // On a connection of its own: nobody else's answer is lost with it.
+    // On a connection of its own: no other answer is lost with it.
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const request = this.#open(call, signal, false);
     request.once("error", reject);

@@ -51,7 +51,7 @@ const ISSUED_DAYS = 90;
 
 const AUTHORITY_NAME = "Countersign conformance kit";
 
-/** A new authority. Whoever trusts its certificate trusts all that its key issues. */
+/** A new authority. Trust in its certificate includes all that its key issues. */
 export function createAuthority(): CertificateAuthority {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const certificate = certify({

@@ -51,7 +51,7 @@ function section<T>(title: string, all: readonly T[], lines: (one: T) => string[
   return all.length === 0 ? [] : [`${title}:`, ...all.flatMap(lines), ""];
 }
 
-/** What a provider sent must not move the cursor of whoever reads it. */
+/** Text of a provider must not move the cursor of the terminal. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`;

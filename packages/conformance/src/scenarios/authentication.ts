@@ -60,7 +60,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   ),
   scenario(
     "authentication.invalid",
-    "With a credential that nobody issued every operation is a 401",
+    "With an unknown credential every operation is a 401",
     ["auth.invalid"],
     async (kit) => {
       const rule = "auth.invalid";

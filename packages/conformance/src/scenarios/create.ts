@@ -59,8 +59,8 @@ export const CREATE: readonly Scenario[] = [
       const instance = await kit.provision();
       const { agentReasoning, context } = await kit.submit(instance);
       const rule = "request.shape";
-      expect(agentReasoning === undefined, rule, "there is a reasoning that nobody gave");
-      expect(context === undefined, rule, "there is a context that nobody gave");
+      expect(agentReasoning === undefined, rule, "there is a reasoning that was not submitted");
+      expect(context === undefined, rule, "there is a context that was not submitted");
     },
   ),
   scenario(

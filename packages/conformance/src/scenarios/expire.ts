@@ -1,4 +1,4 @@
-/** What happens when nobody decides in time. */
+/** Requests without a decision in time. */
 
 import { parseTimestamp } from "@countersign/protocol";
 import { isLater } from "../client/read-resources.ts";
@@ -11,7 +11,7 @@ import { expectUntouched } from "./cancel.ts";
 export const EXPIRE: readonly Scenario[] = [
   scenario(
     "expire.deadline",
-    "A request that nobody decides expires at its deadline, not before, and stays so",
+    "An undecided request expires at its deadline, not before, and stays expired",
     [
       "request.expire",
       "request.expire.not-early",

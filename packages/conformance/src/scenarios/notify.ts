@@ -37,7 +37,7 @@ async function expectEvent(
 export const NOTIFY: readonly Scenario[] = [
   scenario(
     "notify.cancelled",
-    "A cancellation is told, and by then the request shows it",
+    "A cancellation is notified, and by then the request shows it",
     ["event.emitted", "event.created-at", "event.body"],
     async (kit) => {
       const seen: string[] = [];
@@ -54,13 +54,13 @@ export const NOTIFY: readonly Scenario[] = [
       const isRead = () => seen.length > 0;
       const rule = "event.created-at";
       await kit.expectMessage(registration, isRead, rule, "the read of the request");
-      expect(seen[0] === "cancelled", rule, `when it was told, the request was ${seen[0]}`);
+      expect(seen[0] === "cancelled", rule, `when it was notified, the request was ${seen[0]}`);
     },
     NEEDS,
   ),
   scenario(
     "notify.decided",
-    "An approval and a denial are told, and nothing of them is in the message",
+    "An approval and a denial are notified, without the decision in the message",
     ["event.emitted", "event.created-at", "event.body"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
@@ -74,7 +74,7 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.expired",
-    "An expiry is told, although nobody reads the request",
+    "An expiry is notified, although no one reads the request",
     ["event.emitted", "event.created-at", "request.expire"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
@@ -91,7 +91,7 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.single",
-    "A request is told once, whatever is repeated",
+    "A request is notified once, whatever is repeated",
     ["event.emitted", "delivery.request.replay-silent", "event.acknowledged"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
@@ -103,7 +103,7 @@ export const NOTIFY: readonly Scenario[] = [
       expectStatus(await kit.call("createApprovalRequest", replay), 200, "request.create.replay");
       const again = () => registration.notifications.length > 1;
       const rule = "delivery.request.replay-silent";
-      await kit.expectQuiet(registration, again, rule, "it was told a second time");
+      await kit.expectQuiet(registration, again, rule, "it was notified a second time");
     },
     { ...NEEDS, isSlow: true },
   ),
@@ -131,7 +131,7 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.race",
-    "Whoever wins of verdict and cancellation, one event tells of it",
+    "Of a concurrent verdict and cancellation, exactly one event reports the winner",
     ["event.emitted", "event.created-at"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
@@ -152,21 +152,21 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.deletion",
-    "Deleting an instance tells of none of the cancellations that it causes",
+    "Deleting an instance notifies none of the cancellations that it causes",
     ["delivery.delete.ends"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       await Promise.all([kit.submit(instance), kit.submit(instance)]);
       await kit.deleted(instance);
       const came = () => registration.notifications.length > 0;
-      const what = "the deletion was told as a cancellation";
+      const what = "the deletion was notified as a cancellation";
       await kit.expectQuiet(registration, came, "delivery.delete.ends", what);
     },
     { ...NEEDS, isSlow: true },
   ),
   scenario(
     "notify.not-replayed",
-    "What ended before a receiver was configured, or was acknowledged by another, is not told it",
+    "A receiver gets no event of before it was configured, or that another acknowledged",
     ["event.receiver-only", "delivery.update.ended-stay-ended"],
     async (kit) => {
       const rule = "delivery.update.ended-stay-ended";
@@ -182,8 +182,8 @@ export const NOTIFY: readonly Scenario[] = [
       const second = kit.register();
       expectStatus(await updateWith(kit, instance, { delivery: second.delivery }), 200, rule);
       const came = () => second.notifications.length > 0;
-      await kit.expectQuiet(second, came, rule, "the new receiver was told what had ended");
-      const what = "a receiver was told what ended before it was configured";
+      await kit.expectQuiet(second, came, rule, "the new receiver got an event that had ended");
+      const what = "a receiver got an event of before it was configured";
       expect(first.notifications.length === 1, "event.receiver-only", what);
     },
     { ...NEEDS, isSlow: true },

@@ -1,4 +1,4 @@
-/** What happens at the same time has one outcome, and every answer tells the same. */
+/** Concurrent operations have one outcome, and every answer reports the same one. */
 
 import type { Answer } from "../client/check-answer.ts";
 import { NoAnswer } from "../client/connection.ts";
@@ -33,7 +33,7 @@ async function expectConsistent(
   expect(
     isRight,
     rule,
-    `the cancellation was told ${reported}, and the request is ${after.status}`,
+    `the cancellation was answered ${reported}, and the request is ${after.status}`,
   );
   await pause(100, kit.signal);
   const later = await kit.read(instance, id);
@@ -57,13 +57,13 @@ export const RACES: readonly Scenario[] = [
         longPoll.catch(() => {});
         // Each is the first in some of the rounds.
         const [, cancellation] = await Promise.all([
-          // The one that comes too late may be told so.
+          // The later one may be rejected.
           pause(index * 2, kit.signal).then(() => kit.tryDecide(id, verdict).catch(() => {})),
           pause(ROUNDS, kit.signal).then(() => kit.cancel(instance, id)),
         ]);
         const after = await expectConsistent(kit, instance, id, cancellation);
         const { status } = await longPoll;
-        const what = `a held poll was told ${status}, and the request is ${after}`;
+        const what = `a long poll was answered ${status}, and the request is ${after}`;
         expect(status === after, "request.one-outcome", what);
       };
       await Promise.all(Array.from({ length: ROUNDS }, round));

@@ -125,7 +125,7 @@ export const READ: readonly Scenario[] = [
         return answeredInTime(kit.read(instance, id, query, boundMs), rule, "held, then cancelled");
       });
       const all = Promise.all(polls);
-      // Whoever loses is awaited below.
+      // The slower one is awaited below.
       all.catch(() => {});
       await pause(SETTLE_MS, kit.signal);
       await kit.cancelled(instance, id);

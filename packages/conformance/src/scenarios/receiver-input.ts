@@ -10,7 +10,7 @@ import { provisionWith } from "./receivers.ts";
 
 const SYNTAX = { mode: "asynchronous" } as const;
 
-/** Well-formed, at a name that is nobody's: it is refused before it is looked at. */
+/** Well-formed, at a reserved name: it is rejected before the name is resolved. */
 function proposal(fields: object = {}): object {
   return {
     type: "webhook",
@@ -70,7 +70,7 @@ function networkOf(address: string): string | undefined {
   return Object.keys(NETWORKS).find((name) => NETWORKS[name]?.test(address));
 }
 
-/** The networks of the kit's own receiver, which the provider had to be told to allow. */
+/** The networks of the kit's own receiver, which the provider was configured to allow. */
 async function allowedNetworks(kit: Kit): Promise<readonly (string | undefined)[]> {
   const { receiver } = kit.options;
   if (receiver === undefined) return [];

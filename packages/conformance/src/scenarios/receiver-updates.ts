@@ -115,7 +115,7 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   ),
   scenario(
     "receiver.update.removed",
-    "A null delivery removes the receiver; what ends afterwards is not told",
+    "A null delivery removes the receiver; later decisions are not notified",
     ["delivery.update.removes", "instance.update.delivery-null", "instance.shape"],
     async (kit) => {
       const rule = "delivery.update.removes";

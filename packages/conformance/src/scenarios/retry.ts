@@ -193,7 +193,7 @@ export const RETRY: readonly Scenario[] = [
       await registration.until(over, ATTEMPT_MS_MAX + TOLERANCE_MS, kit.signal);
       await expectEnded(kit, registration, rule);
       const { length } = next.notifications;
-      const revived = "the new receiver was told what the removal had ended";
+      const revived = "the new receiver received a notification that the removal had ended";
       expect(length === 0, "delivery.update.ended-stay-ended", revived);
     },
     NEEDS,

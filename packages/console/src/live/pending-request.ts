@@ -1,5 +1,5 @@
 /**
- * A request as the reviewer surface tells it: its members parsed for the page, and its arguments
+ * A request of the reviewer API: its members parsed for the page, and its arguments
  * as the text that is stored. Pure, so that it is tested without a browser.
  *
  * Called by: the live store and what shows requests.

@@ -20,7 +20,7 @@ export function ConnectionState() {
   );
 }
 
-/** Beyond that nobody counts. */
+/** A larger number is shown as a bound. */
 const COUNT_MAX = 99;
 
 /** How many wait for the person, beside the name of the inbox. */

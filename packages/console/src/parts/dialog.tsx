@@ -11,7 +11,7 @@ import { Icon } from "./icon.tsx";
 
 export interface DialogProps {
   readonly title: string;
-  /** It was closed, by whatever: whoever rendered it stops to. */
+  /** It was closed in any way: the parent stops rendering it. */
   onClose(): void;
   readonly children: ComponentChildren;
   /** Buttons at its end; the one that goes on comes last. */
@@ -45,7 +45,7 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
         event.preventDefault();
         onClose();
       }}
-      // A second Esc closes it whatever anybody says.
+      // A second Esc always closes it.
       onClose={() => dialog.current !== null && onClose()}
     >
       <header>

@@ -14,7 +14,7 @@ const LINE_LABELS: Readonly<Record<DiffLine["kind"], string>> = {
   added: "Added: ",
 };
 
-/** A unified diff. Colour is never all that tells removed from added. */
+/** A unified diff. Colour alone never distinguishes removed from added. */
 export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
   const [most, setMost] = useState(SHOWN_MAX);
   const lines = hunks.flatMap((hunk, index) =>

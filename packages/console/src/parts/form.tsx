@@ -1,5 +1,5 @@
 /**
- * Fields that are sent together. What the server refuses is told at the field that it names, and
+ * Fields that are sent together. A server error is shown at the field that it names, and
  * nothing that was typed is lost.
  */
 

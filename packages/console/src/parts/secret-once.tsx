@@ -10,7 +10,7 @@ export interface SecretOnceProps {
   onClose(): void;
 }
 
-/** Something that the server tells once: it stands here until it is closed, and nowhere else. */
+/** A secret that the server returns once: shown here until the dialog closes, and nowhere else. */
 export function SecretOnce({ title, what, secret, hint, onClose }: SecretOnceProps) {
   return (
     <Dialog

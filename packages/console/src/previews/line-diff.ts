@@ -1,5 +1,5 @@
 /**
- * A unified diff of two texts by lines. Pure, and bounded: what would take too long is told as
+ * A unified diff of two texts by lines. Pure, and bounded: what would take too long is shown as
  * all of the one against all of the other, which is true as well.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Audit: what happened, who did it, about what and when; whether the log is what was sealed; and
- * what somebody outside keeps of it.
+ * the checkpoint for a third party.
  */
 
 import type { Reviewer } from "@countersign/review-api";

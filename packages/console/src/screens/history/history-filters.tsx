@@ -23,7 +23,7 @@ const OUTCOMES: readonly Choice[] = [
 ];
 
 const DECIDERS: readonly Choice[] = [
-  { value: "reviewer", text: "Anybody" },
+  { value: "reviewer", text: "Any reviewer" },
   { value: "policy", text: "A rule of policy" },
   { value: "grant", text: "A grant" },
   { value: "freeze", text: "A freeze" },

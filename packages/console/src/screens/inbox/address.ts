@@ -1,6 +1,6 @@
 /**
- * What the address of the inbox says: the filter, the row that somebody is on, and what is
- * selected. A selection is told by the last letters of the ids, which are their random part, so
+ * What the address of the inbox says: the filter, the current row, and what is
+ * selected. A selection is stored as the last letters of the ids, which are their random part, so
  * that two hundred fit into an address. Pure.
  */
 
@@ -10,7 +10,7 @@ const TAIL = 12;
 
 export interface InboxAddress {
   readonly filter: string;
-  /** Id of a request; empty when nobody is on a row. */
+  /** Id of a request; empty when no row is current. */
   readonly at: string;
   /** Ends of ids. */
   readonly picked: ReadonlySet<string>;

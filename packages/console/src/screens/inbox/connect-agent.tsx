@@ -39,7 +39,7 @@ export function ConnectAgent() {
   );
 }
 
-/** What an agent asks with; nothing before somebody has made it here. */
+/** The credential of an agent; undefined before it is created here. */
 export function ConnectedAgent() {
   if (created.value === undefined) return null;
   const { name, credential } = created.value;

@@ -1,5 +1,5 @@
 /**
- * The rows of the inbox: one's own first. As many are drawn as somebody has scrolled to, and pages
+ * The rows of the inbox: one's own first. As many are drawn as were scrolled to, and pages
  * of the server are read as their end comes near.
  */
 
@@ -18,7 +18,7 @@ export interface InboxListProps {
   readonly mine: readonly RequestGroup[];
   readonly others: readonly RequestGroup[];
   readonly address: InboxAddress;
-  /** Key of the row that somebody is on. */
+  /** Key of the current row. */
   readonly current: string | undefined;
   readonly actions: RowActions;
   readonly unfolded: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export function InboxList(props: InboxListProps) {
   const [drawn, setDrawn] = useState(DRAWN_FIRST);
   const all = mine.length + others.length;
   const at = current === undefined ? -1 : indexOf(props, current);
-  // Whoever goes down by keys finds the next row there.
+  // Key navigation finds the next row there.
   const count = Math.max(drawn, at + DRAWN_FIRST / 2);
   const hasMore = typeof listing.value.next === "string";
   const onSeen = useCallback(() => {

@@ -1,7 +1,7 @@
 /**
  * How much a decision weighs, by what policy asks for it; nothing is guessed from the call. Pure.
  *
- * - **High**: whoever wrote the rule wanted more than a click: a passkey, typed characters, or
+ * - **High**: the rule requires more than a click: a passkey, typed characters, or
  *   several people.
  * - **Raised**: named people, a note, not by the owner; or policy met an error or a number that it
  *   cannot hold exactly, and so could not judge.

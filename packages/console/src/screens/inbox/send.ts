@@ -40,7 +40,7 @@ export function sendAll(
   });
 }
 
-/** Does it for each, a few at once, and tells which failed. */
+/** Runs it for each, a few at once. @returns the failures */
 export async function forEachOf(
   requests: readonly PendingRequest[],
   act: (request: PendingRequest) => Promise<void>,

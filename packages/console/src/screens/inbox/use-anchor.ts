@@ -1,5 +1,5 @@
 /**
- * Keeps what somebody looks at where it is while rows come and go above it: the row that they are
+ * Keeps the visible content in place while rows come and go above it: the row that they are
  * on, or the first one that they see.
  */
 
@@ -11,7 +11,7 @@ interface Anchor {
   readonly top: number;
 }
 
-/** A row that has just moved is not what somebody meant to press. */
+/** A click on a row that has just moved is ignored. */
 const SETTLE_MS = 300;
 
 export interface Settled {
@@ -76,7 +76,7 @@ function rowOf(scope: HTMLElement | null): HTMLElement | undefined {
   if (focused && scope.contains(focused)) return focused;
   const current = scope.querySelector<HTMLElement>(".row.current");
   if (current !== null && isSeen(current)) return current;
-  // At the top, what comes first is what somebody waits for.
+  // At the top, new rows stay visible.
   if (scrollY === 0) return undefined;
   return [...scope.querySelectorAll<HTMLElement>(".row")].find(
     (row) => row.getBoundingClientRect().bottom > 0,

@@ -8,7 +8,7 @@ export interface InboxKeys {
   readonly scope: { readonly current: HTMLElement | null };
   readonly filter: { readonly current: HTMLInputElement | null };
   groups(): readonly RequestGroup[];
-  /** Key of the row that somebody is on. */
+  /** Key of the current row. */
   current(): string | undefined;
   /** Whether no row has just moved. */
   isSettled(): boolean;
@@ -25,7 +25,7 @@ function linkOf(scope: HTMLElement | null, key: string | undefined): HTMLElement
 
 export function useInboxKeys(keys: InboxKeys): void {
   const { scope } = keys;
-  /** Where somebody was, when their row has gone. */
+  /** The position of the current row, when it was removed. */
   const place = useRef(0);
   const opened = useRef(keys);
 
@@ -54,7 +54,7 @@ export function useInboxKeys(keys: InboxKeys): void {
     keys.filter.current?.select();
   }
 
-  // Whoever comes back from a request is on its row again.
+  // Coming back from a request selects its row again.
   useEffect(() => {
     const { scope, current } = opened.current;
     const link = linkOf(scope.current, current());

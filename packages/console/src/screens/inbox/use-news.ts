@@ -1,9 +1,9 @@
-/** What has come, told to those who listen: together, and only what is theirs to decide. */
+/** Announces new requests to screen readers: together, and only those to decide. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mine } from "../../live/live.ts";
 
-/** Calls that come together are told together. */
+/** Calls that arrive together are announced together. */
 const GATHER_MS = 500;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The draft that somebody is writing: kept in the tab, so that a reload or another screen loses
+ * The current draft: kept in the tab, so that a reload or another screen loses
  * nothing, and checked by the server a moment after each pause in the typing.
  */
 
@@ -74,7 +74,7 @@ export interface Checked {
 
 const PAUSE_MS = 300;
 
-/** What the server says of a source; undefined until it has, or where nobody may ask. */
+/** What the server says of a source; undefined until it has, or without the permission to ask. */
 export function useCheck(
   scope: PolicyScope,
   source: string,

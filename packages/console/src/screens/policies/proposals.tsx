@@ -1,4 +1,4 @@
-/** What others wrote and nobody has published yet: looked at, tried, published or rejected. */
+/** Open proposals: compared, simulated, published or rejected. */
 
 import type { PolicyScope, ProposalOutline, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
@@ -107,7 +107,7 @@ interface ClosingProps extends Pick<ProposalsProps, "scope" | "onChange"> {
 function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
   const [reason, setReason] = useState("");
   const { id, state, refusal } = proposal;
-  // Whatever came of it, somebody else may have been quicker.
+  // Another person may have been faster.
   const acting = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();

@@ -137,7 +137,7 @@ interface OvertakenProps {
   onKeep(): void;
 }
 
-/** Somebody else published while this draft was written. */
+/** Another person published while this draft was written. */
 function Overtaken({ place, active, base, onKeep }: OvertakenProps) {
   return (
     <div class="alert" role="alert">

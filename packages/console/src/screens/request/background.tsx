@@ -12,7 +12,7 @@ import { Time } from "./facts.tsx";
 import { parseArguments } from "./previews.tsx";
 import type { ShownBackground } from "./use-background.ts";
 
-/** "reviewer:ID" tells people nothing. */
+/** Readable words for "reviewer:ID" and others. */
 const BY: Readonly<Record<string, string>> = {
   reviewer: "a reviewer",
   policy: "policy",

@@ -22,7 +22,7 @@ export interface KeyOptions {
   readonly keys: readonly DecidingKey[];
   /** What the keys are bound to: another one begins anew. */
   readonly boundTo: string;
-  /** What somebody looks at; when its size changes, it has moved. */
+  /** The visible content; when its size changes, it has moved. */
   readonly box: { readonly current: HTMLElement | null };
 }
 

@@ -16,7 +16,7 @@ import type { AvailableActions } from "./available-actions.ts";
 import { DenyForm } from "./deny-form.tsx";
 import type { Decision } from "./use-decision.ts";
 
-/** What is told once more when so much time is left. */
+/** Announced once more when so much time is left. */
 const LAST_CALL_MS = 60_000;
 
 export interface DecisionBarProps {
@@ -79,7 +79,7 @@ export function DecisionBar(props: DecisionBarProps) {
   );
 }
 
-/** Whoever had pressed a button goes on from what came of it. */
+/** After a button was pressed, the focus moves to its result. */
 function useFocusOnEnd(isPending: boolean, bar: RefObject<HTMLElement | null>) {
   const status = useRef<HTMLParagraphElement>(null);
   const wasPending = useRef(isPending);

@@ -21,7 +21,7 @@ export function Fact({ name, children }: { name: string; readonly children: Comp
   );
 }
 
-/** A time, told by the reader's clock and zone. */
+/** A time in the zone of the reader. */
 export function Time({ at }: { readonly at: string }) {
   return <time dateTime={at}>{DATE_TIME.format(new Date(at))}</time>;
 }

@@ -1,5 +1,5 @@
 /**
- * What the arguments mean, as far as it can be told: beside the exact text, never instead of it,
+ * What the arguments mean, as far as it is known: beside the exact text, never instead of it,
  * and marked as a preview.
  */
 

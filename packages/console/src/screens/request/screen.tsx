@@ -52,7 +52,7 @@ export function Screen({ rest: id }: ScreenProps) {
   );
 }
 
-/** Somebody in several projects may look at another one than the link is about. */
+/** A member of several projects may have another one open than the link is about. */
 function OtherProjects() {
   const others = (session.value?.projects ?? []).filter(
     ({ id }) => id !== session.value?.project?.id,

@@ -1,6 +1,6 @@
 /**
- * A request as it is now, and the server's time with it: asked when the stream tells of it, and
- * again and again while somebody can see the page, so that no deciding rests on the stream alone.
+ * The current request with the server's time: loaded when the stream reports a change, and
+ * periodically while the page is visible, so that no decision depends on the stream alone.
  *
  * Called by: use-request.ts.
  */
@@ -75,7 +75,7 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
   document.addEventListener("visibilitychange", onVisibility, { signal });
   addEventListener("offline", again, { signal });
   addEventListener("online", again, { signal });
-  // A page that was kept for the back button tells what was then.
+  // A page restored by the back button shows an old state.
   addEventListener("pageshow", ({ persisted }) => persisted && again(), { signal });
   void ask();
   let seenState = [requests.peek().get(id), connection.peek() === "lost"];

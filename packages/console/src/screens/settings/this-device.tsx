@@ -1,4 +1,4 @@
-/** Whether this browser is told by Web Push of what the person may decide, and which others are. */
+/** Web Push subscriptions: of this browser and of the person's other browsers. */
 
 import type { Subscription, Subscriptions } from "@countersign/review-api";
 import { api, Refusal } from "../../api.ts";

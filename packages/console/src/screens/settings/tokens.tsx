@@ -1,4 +1,4 @@
-/** Tokens of reviewers, bots and provisioners: made, told once, revoked. */
+/** Tokens of reviewers, bots and provisioners: created, displayed once, revoked. */
 
 import type { ReviewerRole, Token } from "@countersign/review-api";
 import { useState } from "preact/hooks";
