@@ -21,7 +21,7 @@ export function eventHandlers(
   onClose(() => streams.stop());
   return {
     async followEvents({ caller, request, reply }) {
-      reply.raw.once("close", streams.take(caller.credentialId));
+      reply.raw.once("close", streams.acquire(caller.credentialId));
       const reauthenticate = () => gate.reauthenticate(request);
       const stream = new EventStream({ context, streams, caller, reauthenticate, onFailure });
       await stream.open();

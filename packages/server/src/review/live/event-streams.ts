@@ -8,6 +8,7 @@
 import { Problem } from "@countersign/protocol";
 import { systemClock } from "../../clock.ts";
 import type { Context } from "../../context.ts";
+import { KeyedSemaphore } from "../../keyed-semaphore.ts";
 import { ProjectFeed } from "./project-feed.ts";
 
 /** Of one session or token. */
@@ -36,13 +37,12 @@ export class EventStreams {
   readonly #context: Context;
   readonly #onFailure: (error: unknown) => void;
   /** By session or token. */
-  readonly #taken = new Map<string, number>();
+  readonly #slots = new KeyedSemaphore({ perKeyMax: PER_CREDENTIAL_MAX, totalMax: STREAMS_MAX });
   readonly #open = Array.from({ length: PULSE_PARTS }, () => new Set<Stream>());
   readonly #feeds = new Map<string, ProjectFeed>();
   readonly #unsubscribe: () => void;
   #isStopped = false;
   #added = 0;
-  #taking = 0;
   #cancelPulse: (() => void) | undefined;
 
   constructor(context: Context, onFailure: (error: unknown) => void) {
@@ -54,30 +54,21 @@ export class EventStreams {
   }
 
   /**
-   * Takes one of the limited number of streams.
+   * Acquires one of the limited number of streams.
    *
    * @param key session or token
-   * @returns gives it back
+   * @returns releases it
    * @throws Problem `rate_limited` when the key has too many, `unavailable` when the process has
    *   too many or stops
    */
-  take(key: string): () => void {
-    const taken = this.#taken.get(key) ?? 0;
-    if (this.#isStopped || this.#taking >= STREAMS_MAX) {
+  acquire(key: string): () => void {
+    if (this.#isStopped || this.#slots.isFull) {
       throw new Problem("unavailable", undefined, { retryAfterS: RETRY_S });
     }
-    if (taken >= PER_CREDENTIAL_MAX) {
-      const message = `This session or token already has ${PER_CREDENTIAL_MAX} event streams.`;
-      throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
-    }
-    this.#taking++;
-    this.#taken.set(key, taken + 1);
-    return () => {
-      this.#taking--;
-      const left = (this.#taken.get(key) ?? 1) - 1;
-      if (left === 0) this.#taken.delete(key);
-      else this.#taken.set(key, left);
-    };
+    const release = this.#slots.tryAcquire(key);
+    if (release !== undefined) return release;
+    const message = `This session or token already has ${PER_CREDENTIAL_MAX} event streams.`;
+    throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
   }
 
   /** The feed of a project; it closes when its last follower leaves. */

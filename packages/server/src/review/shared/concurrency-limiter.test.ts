@@ -12,9 +12,11 @@ function setUp() {
 
 test("a second run of a key is rejected with 429, too many of other keys with 503", async () => {
   const { limiter, release, hold } = setUp();
-  const running = [hold("a"), hold("b")];
+  const running = [hold("a")];
   const rateLimited = { code: "rate_limited", message: "same", retryAfterS: 5 };
   const unavailable = { code: "unavailable", message: "other", retryAfterS: 5 };
+  await assert.rejects(hold("a"), rateLimited);
+  running.push(hold("b"));
   await assert.rejects(hold("a"), rateLimited);
   await assert.rejects(hold("c"), unavailable);
   release();
