@@ -2,7 +2,7 @@
  * A token bucket for each key: a steady rate with bursts of twice that. Kept in memory by every
  * replica for itself; it protects the process, it is no quota.
  *
- * Called by: http for exchanges, createApprovalRequest for accounts, delivery for destinations.
+ * Called by: http for exchanges, createApprovalRequest for accounts, keyed semaphores.
  */
 
 import { Problem } from "@countersign/protocol";
@@ -52,9 +52,9 @@ export class RateLimiter {
   }
 
   /** @throws Problem `rate_limited` with the seconds after which the exchange may go on */
-  takeOrRefuse(key: string): void {
+  takeOrRefuse(key: string, message?: string): void {
     const retryAfterS = this.take(key);
-    if (retryAfterS > 0) throw new Problem("rate_limited", undefined, { retryAfterS });
+    if (retryAfterS > 0) throw new Problem("rate_limited", message, { retryAfterS });
   }
 
   /** @returns whole ms after which `take` goes through, 0 for now; takes nothing */

@@ -20,7 +20,7 @@ test("[ours.sign-in.rate] a login has ten attempts at once, then one a minute, w
   const limits = new SignInLimits(clock);
   const attempt = (n: number) => limits.begin("Ana", `10.0.0.${n}`);
   assert.equal(countFailures(attempt), 10);
-  const message = "Too many attempts to sign in; wait before the next one.";
+  const message = "Too many attempts to sign in. Wait before the next attempt.";
   const refusal = { code: "rate_limited", status: 429, message, retryAfterS: 60 };
   // The same login, however it is written.
   assert.throws(() => limits.begin(" ana ", "10.0.1.1"), refusal);

@@ -1,10 +1,8 @@
 /**
- * How often somebody may try to sign in. Only failures count in the end, by the login that was
- * tried, whether it is anybody's or not, and by the address that it came from. Kept in memory by
- * every replica for itself.
+ * Limits attempts to sign in, by login (existing or not) and by address. Attempts that succeed are
+ * refunded, so only failures count. Each process counts for itself.
  */
 
-import { Problem } from "@countersign/protocol";
 import type { Clock } from "../../clock.ts";
 import { normalizeLogin } from "../../core/login.ts";
 import { RateLimiter } from "../../rate-limiter.ts";
@@ -12,11 +10,13 @@ import { RateLimiter } from "../../rate-limiter.ts";
 /** Ten at once, then one a minute: 1,450 a day for one login. */
 const OF_LOGIN = { perSecond: 1 / 60, burst: 10 };
 
-/** Behind a proxy all people come from one address. */
+/** Behind a proxy, all users have one address. */
 const OF_ADDRESS = { perSecond: 1, burst: 60 };
 
-/** What is written down of refusals. */
+/** Audit entries about rejected attempts. */
 const RECORDED = { perSecond: 1 / 360, burst: 10 };
+
+const REFUSAL = "Too many attempts to sign in. Wait before the next attempt.";
 
 export class SignInLimits {
   readonly #logins: RateLimiter;
@@ -30,25 +30,22 @@ export class SignInLimits {
   }
 
   /**
-   * Counts an attempt before it is made: many at the same time are not one.
+   * Charges an attempt before it is made, so that concurrent attempts count.
    *
-   * @returns to be called when the attempt did not fail for what was given
+   * @returns refunds the attempt; called unless the credentials were wrong
    * @throws Problem `rate_limited`
    */
   begin(login: string, address: string): () => void {
     const key = keyOf(login);
-    const waitS = this.#addresses.take(address) || this.#logins.take(key);
-    if (waitS > 0) {
-      const message = "Too many attempts to sign in; wait before the next one.";
-      throw new Problem("rate_limited", message, { retryAfterS: waitS });
-    }
+    this.#addresses.takeOrRefuse(address, REFUSAL);
+    this.#logins.takeOrRefuse(key, REFUSAL);
     return () => {
       this.#logins.charge(key, -1);
       this.#addresses.charge(address, -1);
     };
   }
 
-  /** Whether one more refusal of this login is to be written down. */
+  /** Charges an audit entry about a rejected attempt. @returns whether it may be written */
   mayRecord(login: string): boolean {
     return this.#recorded.take(keyOf(login)) === 0;
   }

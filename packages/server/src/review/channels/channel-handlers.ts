@@ -11,10 +11,10 @@ import { listChannels } from "../../operations/channels/listChannels.ts";
 import { testChannel } from "../../operations/channels/testChannel.ts";
 import { updateChannel } from "../../operations/channels/updateChannel.ts";
 import { toWireOutcome, toWireSending } from "./sending-to-wire.ts";
-import { TestLimit } from "./test-limit.ts";
+import { createTestLimit } from "./test-limit.ts";
 
 export function channelHandlers(context: Context): Handlers<typeof channels> {
-  const tests = new TestLimit(context.clock);
+  const chargeTest = createTestLimit(context.clock);
   return {
     async listChannels({ caller }) {
       const listed = await listChannels(context, caller);
@@ -50,8 +50,8 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
     },
 
     async testChannel({ caller, path }) {
-      const countTest = () => tests.take(caller.projectId);
-      return toWireOutcome(await testChannel(context, caller, path.id, countTest));
+      const charge = () => chargeTest(caller.projectId);
+      return toWireOutcome(await testChannel(context, caller, path.id, charge));
     },
   };
 }

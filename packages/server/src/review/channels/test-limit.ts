@@ -1,34 +1,22 @@
 /**
- * How often somebody may have a test message sent: it goes where they say, in the name of this
- * server. Kept in memory by every replica for itself.
+ * Limits how often test messages are sent, because their receiver is chosen by the caller. Each
+ * process counts for itself.
  *
- * Called by: the routes of channels and of push.
+ * Called by: the handlers of channels and of push.
  */
 
-import { Problem } from "@countersign/protocol";
 import type { Clock } from "../../clock.ts";
 import { RateLimiter } from "../../rate-limiter.ts";
 
-/** Ten at once, then one in six seconds. */
+/** Ten at once, then one every six seconds. */
 const TESTS = { perSecond: 1 / 6, burst: 10 };
 
-export class TestLimit {
-  readonly #limiter: RateLimiter;
-
-  constructor(clock: Pick<Clock, "now">) {
-    this.#limiter = new RateLimiter(TESTS.perSecond, clock, TESTS.burst);
-  }
-
-  /**
-   * Counts a test that is about to be sent.
-   *
-   * @param owner a project or a person
-   * @throws Problem `rate_limited`
-   */
-  take(owner: string): void {
-    const retryAfterS = this.#limiter.take(owner);
-    if (retryAfterS === 0) return;
-    const message = "Too many tests were sent; wait before the next one.";
-    throw new Problem("rate_limited", message, { retryAfterS });
-  }
+/**
+ * @returns charges a test to its owner, a project or a user; throws Problem `rate_limited` when the
+ *   owner sent too many
+ */
+export function createTestLimit(clock: Pick<Clock, "now">): (owner: string) => void {
+  const limiter = new RateLimiter(TESTS.perSecond, clock, TESTS.burst);
+  return (owner) =>
+    limiter.takeOrRefuse(owner, "Too many test messages were sent. Wait and retry.");
 }

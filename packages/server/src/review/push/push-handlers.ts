@@ -10,10 +10,10 @@ import { listPushSubscriptions } from "../../operations/push/listPushSubscriptio
 import { subscribePush, unsubscribePush } from "../../operations/push/subscribePush.ts";
 import { testPush } from "../../operations/push/testPush.ts";
 import { toWireOutcome, toWireSending } from "../channels/sending-to-wire.ts";
-import { TestLimit } from "../channels/test-limit.ts";
+import { createTestLimit } from "../channels/test-limit.ts";
 
 export function pushHandlers(context: Context): Handlers<typeof push> {
-  const tests = new TestLimit(context.clock);
+  const chargeTest = createTestLimit(context.clock);
   return {
     async listPushSubscriptions({ caller }) {
       const { publicKey, subscriptions } = await listPushSubscriptions(context, caller);
@@ -43,8 +43,8 @@ export function pushHandlers(context: Context): Handlers<typeof push> {
     },
 
     async testPush({ caller, path }) {
-      const countTest = () => tests.take(caller.person.id);
-      return toWireOutcome(await testPush(context, caller, path.id, countTest));
+      const charge = () => chargeTest(caller.person.id);
+      return toWireOutcome(await testPush(context, caller, path.id, charge));
     },
   };
 }
