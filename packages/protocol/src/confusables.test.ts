@@ -25,7 +25,7 @@ test("[ours.inbox.exact] a word in other letters that could all be Latin is labe
   assert.deepEqual(labels("\u0441\u043e\u0440 \u0438 \u0434\u043e\u043c"), []);
 });
 
-test("[ours.inbox.exact] wide and mathematical forms, and signs that look like others, are labelled", () => {
+test("[ours.inbox.exact] wide and mathematical forms, and confusable signs, are labelled", () => {
   assert.deepEqual(labels("\uff52m"), ["0 looks like r"]);
   assert.deepEqual(labels("\u{1d5ba}1"), ["0 looks like a"]);
   assert.deepEqual(labels("a\u2215b"), ["1 not /"]);

@@ -54,7 +54,7 @@ test("a label that the URL standard's own mapping writes is an IDN label", () =>
   fc.assert(property);
 });
 
-test("a label that begins like one and is none is told apart, whatever its letters", () => {
+test("a label with the prefix that is not an IDN label is recognised, with any letters", () => {
   const tail = fc.string({
     unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789-"),
     maxLength: 59,

@@ -318,7 +318,7 @@ test("no refusal of another field repeats the secret", () => {
   }
 });
 
-test("the fingerprint of an input tells deliveries apart", () => {
+test("the fingerprint of an input depends on its delivery", () => {
   const canonical = (text: string) => {
     return parseProvisionInstance(parseJson(`{"delivery":${text}}`), WEBHOOKS).canonical;
   };

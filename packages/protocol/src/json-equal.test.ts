@@ -44,7 +44,7 @@ test("[ours.idempotency.decimals] [request.create.conflict-exact] numbers are eq
   }
 });
 
-test("[ours.idempotency.decimals] numbers that a double cannot tell apart are different", () => {
+test("[ours.idempotency.decimals] numbers that are equal as doubles are still different", () => {
   const pairs = [
     ["9007199254740993", "9007199254740992"],
     ["0.1", "0.1000000000000000055511151231257827"],
@@ -170,7 +170,7 @@ test("[ours.idempotency.shape] a value equals itself in any spelling of its own"
   fc.assert(property, { numRuns: 500 });
 });
 
-test("[ours.idempotency.shape] what is no number has no canonical form, and is told so", () => {
+test("[ours.idempotency.shape] a text that is not a number has no canonical form", () => {
   for (const text of ["", "a", "1.", "+1", "0x1", " 1"]) {
     assert.throws(() => canonicalNumber(text), { message: "not a JSON number token" }, text);
   }

@@ -268,7 +268,7 @@ test("[scalar.arguments.numbers] [scalar.arguments.spelling] a number keeps its 
 
 const MIB = 1024 * 1024;
 
-test("[ours.json.depth] [ours.json.number-length] a mebibyte of the worst is answered all the same", () => {
+test("[ours.json.depth] [ours.json.number-length] the worst body of a mebibyte is still answered", () => {
   const fill = (piece: string, around = 0) =>
     piece.repeat(Math.floor((MIB - around) / piece.length));
   const refused: readonly (readonly [string, ProblemCode])[] = [
@@ -375,7 +375,7 @@ const WORDS: readonly (readonly [string, string, number, string])[] = [
   ["1 2", "text after the end of the value", 2, "body"],
 ];
 
-test("[ours.json.malformed] each fault is told in words of its own, with its place", () => {
+test("[ours.json.malformed] each fault has its own message, with its position", () => {
   for (const [text, what, at, param] of WORDS) {
     const message = `The body is not valid JSON: ${what} (at character ${at}).`;
     assert.throws(() => parseJson(text), { code: "invalid_json", message, param }, text);

@@ -16,7 +16,7 @@ function limiter(
   };
 }
 
-test("[ours.limit.rate] twice the rate may come at once, then the rate, and the wait is told", () => {
+test("[ours.limit.rate] a burst of twice the rate passes, then the rate, and the wait is returned", () => {
   const { limiter: limit, advance } = limiter(2);
   assert.deepEqual(
     [1, 2, 3, 4].map(() => limit.take("a")),
@@ -44,7 +44,7 @@ test("[ours.limit.rate.configurable] a rate of 0 limits nothing", () => {
   for (let i = 0; i < 1_000; i++) assert.equal(limit.take("a"), 0);
 });
 
-test("a rate of 0 has room for everything and nobody waits", () => {
+test("a rate of 0 is no limit", () => {
   const { limiter: limit } = limiter(0);
   limit.charge("a", 1_000_000);
   assert.equal(limit.take("a"), 0);
@@ -127,7 +127,7 @@ test("many keys at once are bounded", () => {
   assert.equal(limit.size, 100_000);
 });
 
-test("[ours.limit.rate] whatever was taken before, who waits as long as told goes through", () => {
+test("[ours.limit.rate] a caller that waits as long as returned passes", () => {
   const step = fc.record({ tokens: fc.nat(50), ms: fc.nat(5_000) });
   const rate = fc.double({ min: 0.01, max: 1_000, noNaN: true });
   const property = fc.property(rate, fc.array(step, { maxLength: 20 }), (perSecond, steps) => {

@@ -22,7 +22,7 @@ import { enforce, policyOf } from "./support/policies.ts";
 import { cancel, submitBody } from "./support/scene.ts";
 import { SUBMISSION } from "./support/test-provider.ts";
 
-test("[ours.notify.one-message] a request that people are asked is told once through each channel", async (t) => {
+test("[ours.notify.one-message] a pending request is announced once through each channel", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance } = scene;
   await enforce(
@@ -70,7 +70,7 @@ test("[ours.notify.one-message] a request that people are asked is told once thr
   );
 });
 
-test("[ours.notify.groups] a channel with groups tells of what names one of them; * is what names nobody", async (t) => {
+test("[ours.notify.groups] a channel with groups announces requests that name one of them; * means requests without names", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance } = scene;
   const rules = [
@@ -92,7 +92,7 @@ test("[ours.notify.groups] a channel with groups tells of what names one of them
   assert.deepEqual(toolsAt("/all"), ["a", "b", "c"]);
 });
 
-test("[ours.notify.only-asked] what policy decides at once is told to nobody, nor is anything of another project", async (t) => {
+test("[ours.notify.only-asked] requests that policy decides, and those of other projects, are not announced", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance } = scene;
   await enforce(
@@ -113,7 +113,7 @@ test("[ours.notify.only-asked] what policy decides at once is told to nobody, no
   assert.equal(scene.receiver.requests.length, 1);
 });
 
-test("[ours.notify.retried] a channel that fails is tried again, and what was resolved or has passed meanwhile is not told", async (t) => {
+test("[ours.notify.retried] a failed channel is retried, without requests that were resolved or expired meanwhile", async (t) => {
   let status = 500;
   const scene = await startChannelScene(t, {
     answer: (_, response) => response.writeHead(status).end("secret answer"),
@@ -145,7 +145,7 @@ test("[ours.notify.retried] a channel that fails is tried again, and what was re
   assert.deepEqual([failures, last?.outcome, last?.status], [0, "sent", 204]);
 });
 
-test("[ours.notify.retried] a request that is resolved while the way is opened is not told", async (t) => {
+test("[ours.notify.retried] a request that is resolved during the connection is not announced", async (t) => {
   const held: (() => void)[] = [];
   const resolver = {
     async resolve() {
@@ -165,7 +165,7 @@ test("[ours.notify.retried] a request that is resolved while the way is opened i
   assert.equal(scene.receiver.requests.length, 0);
 });
 
-test("[ours.notify.independent] a channel that does not answer delays no other, and tells in the order of deadlines", async (t) => {
+test("[ours.notify.independent] a channel without an answer delays no other, and announces in the order of deadlines", async (t) => {
   const held = new HeldMessages();
   const scene = await startChannelScene(t, {
     answer: (received, response) => {
@@ -230,7 +230,7 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
   held.answer(2, 200);
 });
 
-test("[ours.notify.digest] who would be told late is told in the quiet minute", async (t) => {
+test("[ours.notify.digest] an announcement that would be late is sent in the quiet minute", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance } = scene;
   await newChannel(scene, "all");
@@ -249,7 +249,7 @@ test("[ours.notify.digest] who would be told late is told in the quiet minute", 
   assert.match(text, /^2 calls wait; earliest deadline in (29|30|28)s/);
 });
 
-test("[ours.notify.reminder] what still waits shortly before its deadline is told once more, with the votes so far", async (t) => {
+test("[ours.notify.reminder] a request that is still pending before its deadline is announced again, with its votes", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance, reviewer } = scene;
   await enforce(
@@ -277,7 +277,7 @@ test("[ours.notify.reminder] what still waits shortly before its deadline is tol
   assert.match(text, new RegExp(`${id}$`));
 });
 
-test("[ours.notify.off] a channel that is disabled or deleted tells nothing, also of what waited", async (t) => {
+test("[ours.notify.off] a disabled or deleted channel sends nothing, also of pending announcements", async (t) => {
   const scene = await startChannelScene(t, {
     answer: (_, response) => response.writeHead(503).end(),
   });
@@ -323,7 +323,7 @@ test("[ours.notify.erased] announcements are erased with their requests", async 
   );
 });
 
-test("[ours.notify.digest] one message tells of more than a thousand calls, with the earliest deadline of all", async (t) => {
+test("[ours.notify.digest] one digest covers more than a thousand calls, with the earliest deadline", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance, clock } = scene;
   const channel = await newChannel(scene, "all");

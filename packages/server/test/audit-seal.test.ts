@@ -126,7 +126,7 @@ test("[ours.audit.late] what is committed a little late is sealed with the next,
   assert.equal((await verifyAll(scene)).logs[0]?.late, 0, "older than the log itself");
 });
 
-test("[ours.audit.late] looks that nobody lived to end are made again, and leave nothing to the daily walk", async (t) => {
+test("[ours.audit.late] interrupted rescans are repeated, and leave nothing to the daily full scan", async (t) => {
   const scene = await startScene(t);
   const { clock } = scene;
   const { context } = scene.server.provider;
@@ -153,7 +153,7 @@ test("[ours.audit.late] looks that nobody lived to end are made again, and leave
   assert.deepEqual(await claimRescans(context), [], "the last one has ended");
 });
 
-test("[ours.audit.late] a walk that goes on close to the end looks over what is recent as well", async (t) => {
+test("[ours.audit.late] a resumed full scan close to the end also covers recent entries", async (t) => {
   const scene = await startScene(t);
   const { clock } = scene;
   const store = storeOf(scene);

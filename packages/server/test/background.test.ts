@@ -98,7 +98,7 @@ test("[ours.background.similar] names that differ behind what an index has of th
   assert.deepEqual([last_approved?.id, similar.approved], [own, 1]);
 });
 
-test("[ours.background.denied] a call that was denied with the very same text of arguments is told of", async () => {
+test("[ours.background.denied] an earlier denial with the same arguments is shown", async () => {
   const denied = await submit("drop", '{"a":1}', "deny");
   await submit("drop", '{"a":1.0}', "deny");
   await submit("drop", '{"a":1}', "approve");
@@ -110,7 +110,7 @@ test("[ours.background.denied] a call that was denied with the very same text of
   assert.equal((await background(other)).json.denied_before, null);
 });
 
-test("[ours.background.timeline] what happened to a request is told in its order, with names", async () => {
+test("[ours.background.timeline] the timeline of a request is in order, with names", async () => {
   const { id } = await submitRequiring(scene, { quorum: 2, confirm: { kind: "match" } });
   const confirmation = id.slice(-4);
   const li = await server.token({ kind: "reviewer", name: "li" });

@@ -91,7 +91,7 @@ test("[ours.policy.simulate.unreadable] a simulation counts and names what is da
   );
 });
 
-test("[ours.policy.simulate.requirement] what deciding takes is compared, too, and told in the words of a rule", async (t) => {
+test("[ours.policy.simulate.requirement] requirements are compared, too, and reported by the keys of a rule", async (t) => {
   const { server, instance, editor } = await startPolicyScene(t);
   await setGroups(server, "reviewer", ["dba", "ops"]);
   const submitAsking = (requirement: Partial<Requirement>, validityMs?: number) =>

@@ -52,7 +52,7 @@ test("[ours.delivery.crash] what was answered and not yet sent, and what the rec
   assert.equal(webhooks.notifications.length, 3);
 });
 
-test("[ours.delivery.crash] what the receiver acknowledged and the server had not heard arrives again after kill -9, the same to the byte", async (t) => {
+test("[ours.delivery.crash] an acknowledgement lost by kill -9 leads to the same bytes again", async (t) => {
   const webhooks = await startWebhookServer(t);
   const agent = await newNotifiedAgent(webhooks);
   webhooks.onNotification = () => {};

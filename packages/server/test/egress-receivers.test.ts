@@ -128,7 +128,7 @@ for (const [what, start, drop] of DRIPS) {
   });
 }
 
-test("[ours.webhooks.misbehaving] [event.retry.ten-seconds] what nobody wants to read holds its connection for a second at most", async (t) => {
+test("[ours.webhooks.misbehaving] [event.retry.ten-seconds] an unread body holds its connection for at most a second", async (t) => {
   const { receiver, clock, post } = await setUp(t, (socket) => {
     socket.write(`${OK}Content-Length: 1000\r\n\r\nx`);
   });
@@ -188,7 +188,7 @@ for (const [what, start, part, reason] of FLOODS) {
   });
 }
 
-test("[ours.webhooks.misbehaving] a flood of a body that nobody wants is no failure, and ends", async (t) => {
+test("[ours.webhooks.misbehaving] an endless unused body is not a failure, and is cut off", async (t) => {
   const { receiver, post } = await setUp(t, pour(`${OK}\r\n`, "x".repeat(10_000)));
   assert.equal((await post()).kind, "answered");
   await closed(receiver.sockets[0]);
@@ -263,7 +263,7 @@ test("[ours.webhooks.misbehaving] a certificate for another name gets nothing of
   }
 });
 
-test("a certificate whose issuer nobody trusts gets nothing of the message", async (t) => {
+test("a host with an untrusted certificate gets nothing of the message", async (t) => {
   const receiver = await startRawReceiver(t, () => undefined);
   const outsider = createSelfSigned().certificate;
   for (const ca of [undefined, [outsider]]) {
@@ -314,7 +314,7 @@ test("[event.retry.ten-seconds] TLS that never completes is left when the time i
   await closed(listener.sockets[0]?.resume());
 });
 
-test("nobody there is not reachable", async (t) => {
+test("a closed port is unreachable", async (t) => {
   const listener = await startTcpListener(t, (socket) => socket.resetAndDestroy());
   const { post } = openTestEgress(t);
   // 127.0.0.9 has no listener on this port.

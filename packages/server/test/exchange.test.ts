@@ -106,7 +106,7 @@ const UNKNOWN_PATHS = [
   "/favicon.ico",
 ];
 
-test("[ours.exchange.unknown-route] an unknown path is a 404 not_found in the envelope, whoever asks", async () => {
+test("[ours.exchange.unknown-route] an unknown path is a 404 not_found in the envelope, with any credential", async () => {
   for (const path of UNKNOWN_PATHS) {
     for (const token of [undefined, stage.provisioner, stage.credential]) {
       for (const method of ["GET", "POST", "DELETE", "PUT"]) {

@@ -24,7 +24,7 @@ async function storedDecisionTime({ server }: Scene, id: string): Promise<number
   return Number((await server.provider.context.store.get(sql, [id]))?.decided_at);
 }
 
-test("[request.expire] [ours.expire.punctual] a request expires at its deadline without anybody reading it", async () => {
+test("[request.expire] [ours.expire.punctual] a request expires at its deadline without a read", async () => {
   const request = await server.submit(instance.token, { timeout: "10s" });
   clock.advance(9_999);
   for (let turn = 0; turn < 20; turn++) {

@@ -46,7 +46,7 @@ test("[ours.extensions.off] each extension is admitted by itself", async (t) => 
   assert.equal((await submitBody(other.server, other.instance.token, body)).status, 400);
 });
 
-test("[ours.extensions.off] what was told while it was admitted is not in an answer of the contract", async (t) => {
+test("[ours.extensions.off] members of a disabled extension are not in an answer", async (t) => {
   const scene = await startExtended(t);
   const { id } = await approved(scene, { server: "github" });
   assert.equal((await consumeCall(scene, id, "once")).status, 200);
@@ -57,7 +57,7 @@ test("[ours.extensions.off] what was told while it was admitted is not in an ans
   assert.ok(!("server" in plain) && !("consumption" in plain));
 });
 
-test("[ours.extensions.consume.once] an approval is consumed once, and that is told from then on", async (t) => {
+test("[ours.extensions.consume.once] an approval is consumed once, and later reads show it", async (t) => {
   const scene = await startExtended(t);
   const { server, clock, instance } = scene;
   const request = await approved(scene);
@@ -310,7 +310,7 @@ test("[ours.extensions.outcome] of twenty reports at one time, half of each kind
   assert.equal(answers.filter((answer) => codeOf(answer) === "outcome_conflict").length, 10);
 });
 
-test("[ours.extensions.server] a server is stored, told and part of what a key stands for", async (t) => {
+test("[ours.extensions.server] a server is stored, returned and part of the idempotent input", async (t) => {
   const scene = await startExtended(t);
   const { server, instance, reviewer } = scene;
   const name = 'git"hub\u202e 🚀';

@@ -241,7 +241,7 @@ test("[ours.freeze.list] freezes of the project and of the server are listed pag
   await lift(server, reviewer, ids[0] ?? "");
 });
 
-test("[ours.freeze.powers] viewers and editors may not freeze, only operators the server, and nobody another project", async () => {
+test("[ours.freeze.powers] viewers and editors cannot freeze, only operators freeze the server, and no role another project", async () => {
   const { project, reviewer, instance } = await newHouse(server);
   const role = (name: "viewer" | "editor" | "admin" | "operator") =>
     server.token({ kind: "reviewer", project, name, role: name });

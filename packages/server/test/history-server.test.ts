@@ -24,7 +24,7 @@ function idsOf({ json }: Answer<Answered>): string[] {
   return json.requests.map(({ id }) => id);
 }
 
-test("[ours.history.server] whose tool it was is told, exported and narrows, and is absent where none was named", async (t) => {
+test("[ours.history.server] the server of a tool is shown, exported and filtered, and absent without one", async (t) => {
   const scene = await startExtended(t, "server");
   const { server, instance, clock, reviewer } = scene;
   const ask = (path: string) => {

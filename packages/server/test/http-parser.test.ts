@@ -90,7 +90,7 @@ test("[ours.exchange.request-id.everywhere] an expectation that cannot be met is
   assertRefused(refused, 400, "invalid_request", "Expect");
 });
 
-test("[ours.exchange.request-id.everywhere] a client that expects 100-continue is told to go on", async (t) => {
+test("[ours.exchange.request-id.everywhere] a client that expects 100-continue gets 100", async (t) => {
   const connection = await connectRaw(t, server.url);
   connection.send(submission("Expect: 100-continue", `Content-Length: ${BODY.length}`));
   assert.equal((await connection.head()).status, 100);

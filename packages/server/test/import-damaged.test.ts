@@ -40,7 +40,7 @@ test("[ours.import.damaged] a request with a wrong checksum is named and refused
   assert.equal((await startServer(t, { data })).data, data);
 });
 
-test("[ours.import.damaged] what was copied although damaged is read by nobody, and the rest by all", async (t) => {
+test("[ours.import.damaged] a damaged copied request cannot be read, and the others can", async (t) => {
   const data = copyOf(source, t);
   const damaged = idOf("deny");
   tamperWith(data, `update request set status = 'approved' where id = '${damaged}'`);

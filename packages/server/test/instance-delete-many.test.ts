@@ -31,7 +31,7 @@ test("[instance.delete.pending-cancelled] more pending requests than fit one tra
   assert.deepEqual([...(await statuses(scene))], [["cancelled", 1_100]]);
 });
 
-test("[instance.delete.pending-cancelled] a deletion that was interrupted is finished without anybody asking", async (t) => {
+test("[instance.delete.pending-cancelled] an interrupted deletion is finished by the server", async (t) => {
   const scene = await startScene(t);
   await submitMany(scene, 3);
   // What a process that died between two transactions of the deletion leaves behind.

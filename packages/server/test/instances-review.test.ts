@@ -55,7 +55,7 @@ test("[ours.groups.instances] an instance is in no group and has no owner until 
   assert.deepEqual((await show(id)).json, answer.json);
 });
 
-test("[ours.groups.instances] what is not said stays, and null names nobody", async () => {
+test("[ours.groups.instances] an omitted member stays, and null removes the owner", async () => {
   const { id } = await server.instance();
   await change(id, { groups: ["bots"], owner: "ana" });
   assert.deepEqual((await change(id, { groups: [] })).json.owner, "ana");

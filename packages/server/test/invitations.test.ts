@@ -145,7 +145,7 @@ test("[ours.sign-in.invitation] it works once, and not after it expired or was r
   for (const { token } of [used, old, revoked]) assert.ok(!rows.includes(token));
 });
 
-test("[ours.sign-in.invitation.power] inviting takes the power people, and nobody gives what they may not do themselves", async () => {
+test("[ours.sign-in.invitation.power] inviting requires the power people, and assigns no power that the inviter lacks", async () => {
   const { project, admin } = await newHouse();
   for (const role of ["viewer", "reviewer", "editor", "auditor"] as const) {
     const token = await server.token({ kind: "reviewer", project, name: role, role });
@@ -185,7 +185,7 @@ test("[ours.sign-in.invitation.power] an invitation ends with the power of who m
   assert.equal((await use((await invited(boss, { name: "fine" })).token)).status, 201);
 });
 
-test("[ours.sign-in.invitation] a reviewer who has had tokens only becomes a person as they are; nobody else's name is given away", async () => {
+test("[ours.sign-in.invitation] a reviewer with tokens only becomes a person with the same role; other names cannot be taken", async () => {
   const { project, admin } = await newHouse();
   const order = { kind: "reviewer", project, name: "ana", role: "editor" } as const;
   const token = await server.token({ ...order, groups: ["dba"] });
@@ -209,7 +209,7 @@ test("[ours.sign-in.invitation] a reviewer who has had tokens only becomes a per
   assertRefused(await invite(admin, { name: "root" }), 403, "forbidden");
 });
 
-test("[ours.sign-in.invitation] a reviewer who was raised since, or a name that was taken, makes nobody anything, and the link stays", async () => {
+test("[ours.sign-in.invitation] a reviewer who was promoted since, or a taken name, is rejected, and the link stays valid", async () => {
   const { project, admin } = await newHouse();
   const early = await invited(admin, { name: "eve" });
   await server.token({ kind: "reviewer", project, name: "eve", role: "operator" });
@@ -226,7 +226,7 @@ test("[ours.sign-in.invitation] a reviewer who was raised since, or a name that 
   assert.equal((await use(made.token)).status, 201);
 });
 
-test("[ours.sign-in.invitation] somebody signed in becomes a reviewer of one more project, looks at it, and needs no second account", async () => {
+test("[ours.sign-in.invitation] a signed-in user joins another project, selects it, and needs no second account", async () => {
   const { project, admin } = await newHouse();
   const ana = await newPerson(server, { login: `ana-${project}` });
   const { token } = await invited(admin, { name: "ana", role: "viewer" });

@@ -117,7 +117,7 @@ test("[ours.poll.woken] the expiry of a request wakes its polls at its deadline"
   assert.equal(json.decision?.decided_at, request.deadline_at);
 });
 
-test("[ours.poll.woken] a verdict that is refused wakes nobody", async () => {
+test("[ours.poll.woken] a rejected verdict wakes no poll", async () => {
   const request = await server.submit(token);
   const { answer } = await startLongPoll(server, token, request.id);
   const wrong = { arguments_sha256: "0".repeat(64) };

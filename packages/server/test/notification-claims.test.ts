@@ -55,7 +55,7 @@ async function theOnly(claimed: Promise<readonly ClaimedNotification[]>) {
   return one;
 }
 
-test("[event.retry.one-outstanding] what is claimed is nobody else's until its lease ends", async (t) => {
+test("[event.retry.one-outstanding] a claimed notification is not claimed again until its lease ends", async (t) => {
   const scene = await startIdle(t);
   const first = await theOnly(scene.claim());
   assert.equal((await outbox(scene))[0]?.claimed_until, scene.clock.now() + LEASE);
@@ -103,7 +103,7 @@ test("[ours.delivery.frozen] a claim is good for an attempt that is over three s
   assert.equal(await isGood(0), false);
 });
 
-test("[ours.delivery.frozen] a claim is good for nothing once somebody else has claimed", async (t) => {
+test("[ours.delivery.frozen] a claim is void after another replica has claimed", async (t) => {
   const scene = await startIdle(t);
   const { context } = scene.server.provider;
   const first = await theOnly(scene.claim());
@@ -117,7 +117,7 @@ test("[ours.delivery.frozen] a claim is good for nothing once somebody else has 
   assert.equal(await isStillClaimed(context, second, 0), false);
 });
 
-test("[event.retry.one-outstanding] nobody gets what another claims at the same time, and the longest waiting are first", async (t) => {
+test("[event.retry.one-outstanding] concurrent claims are disjoint, and the longest waiting come first", async (t) => {
   const scene = await startIdle(t);
   const { created_at } = scene.row;
   const ages = [3_000, 1_000, 2_000].map((ms) => ({ next_at: created_at - ms }));
@@ -144,7 +144,7 @@ test("[event.retry.one-outstanding] nobody gets what another claims at the same 
   );
 });
 
-test("[event.retry.one-outstanding] what is still outstanding is passed over, and takes nobody's place", async (t) => {
+test("[event.retry.one-outstanding] an outstanding notification is skipped, and does not count towards the limit", async (t) => {
   const scene = await startIdle(t);
   const { created_at } = scene.row;
   const ages = [4_000, 3_000, 2_000, 1_000].map((ms) => ({ next_at: created_at - ms }));
@@ -176,7 +176,7 @@ test("[event.retry.one-outstanding] a result that comes under an older claim, or
   assert.deepEqual(await outbox(scene), failed);
 });
 
-test("[event.acknowledged] a result that comes after the lease still counts when nobody else has claimed", async (t) => {
+test("[event.acknowledged] a result after the lease still counts without another claim", async (t) => {
   const scene = await startIdle(t);
   const claimed = await theOnly(scene.claim());
   scene.clock.advance(LEASE + 3_600_000);
@@ -184,7 +184,7 @@ test("[event.acknowledged] a result that comes after the lease still counts when
   assert.deepEqual(recorded, { kind: "ended", by: "acknowledged" });
 });
 
-test("[event.retention] the result of an attempt whose request was erased meanwhile is nobody's business", async (t) => {
+test("[event.retention] the result of an attempt for a purged request is ignored", async (t) => {
   const scene = await startIdle(t);
   const claimed = await theOnly(scene.claim());
   await tamper(scene, "delete from notification");

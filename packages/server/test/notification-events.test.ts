@@ -34,7 +34,7 @@ async function lookAt({ server }: WebhookScene, token: string, id: string): Prom
   await cancel(server, token, id);
 }
 
-test("[event.emitted] every terminal status has exactly one event, whoever comes again", async (t) => {
+test("[event.emitted] every terminal status has exactly one event, also after replays", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, reviewer, notifications } = scene;
   const instance = { ...(await provisionWithReceiver(scene)), provisioner: scene.provisioner };
@@ -57,7 +57,7 @@ test("[event.emitted] every terminal status has exactly one event, whoever comes
   assert.deepEqual(new Set(rows.map((row) => row.request_id)), new Set(ended.values()));
 });
 
-test("[event.emitted] a request that expires has its event from the worker, without anybody reading it", async (t) => {
+test("[event.emitted] the worker emits the event of an expired request without a read", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, clock } = scene;
   const { token } = await provisionWithReceiver(scene);
@@ -223,7 +223,7 @@ test("[delivery.request.recorded-together] where the notification cannot be writ
   await notificationOf(scene, { id });
 });
 
-test("[delivery.request.recorded-together] where the decision cannot be recorded, nobody is notified", async (t) => {
+test("[delivery.request.recorded-together] a decision that cannot be recorded sends no event", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, reviewer } = scene;
   const { token } = await provisionWithReceiver(scene);

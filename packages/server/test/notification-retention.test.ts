@@ -141,7 +141,7 @@ test("[event.retention.in-flight] the attempt of a server that died counts until
   assert.ok(ended_at !== null && ended_at === claimed_until && ended_at > scene.clock.now());
 });
 
-test("[event.retention] an end that nobody came to record keeps nothing for ever", async (t) => {
+test("[event.retention] an unrecorded end of a delivery does not prevent the purge", async (t) => {
   const scene = await startDecided(t, (_, response) => response.writeHead(500).end());
   await untilAttempted(scene, scene.request, 1);
   const off = await restartWebhooks(t, scene, { webhooks_off: "true" });

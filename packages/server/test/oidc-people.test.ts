@@ -158,7 +158,7 @@ test("[ours.oidc.identity] a new name and a new login of the provider leave the 
   assert.equal(project?.reviewer.name, "ana");
 });
 
-test("[ours.oidc.identity] somebody else with the same login is not the same person", async (t) => {
+test("[ours.oidc.identity] another subject with the same login is another person", async (t) => {
   const scene = await startOidcScene(t);
   await signedIn(scene);
   scene.idp.account = { ...scene.idp.account, sub: "another" };
@@ -213,7 +213,7 @@ test("[ours.oidc.identity] first sign-ins at the same time make one person", asy
   await signedIn(scene);
 });
 
-test("[ours.oidc.groups] groups that the provider left out take nobody's power away", async (t) => {
+test("[ours.oidc.groups] groups that the provider left out remove no power", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const before = await signedIn(scene, browser);
@@ -256,7 +256,7 @@ test("[ours.oidc.link] who is linked no more is signed out, and refused", async 
   assert.match(await refused(scene), /Another account has the login ana/);
 });
 
-test("[ours.oidc.only] with oidc_only one person signs in here, and nobody else", async (t) => {
+test("[ours.oidc.only] with oidc_only only the break-glass login uses a password", async (t) => {
   const settings = { ...ROLES, oidc_only: "true", oidc_break_glass: "Glass" };
   const scene = await startOidcScene(t, settings);
   await newPerson(scene.server, { login: "glass", role: "operator" });

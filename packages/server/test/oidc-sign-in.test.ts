@@ -15,7 +15,7 @@ import { startTestProvider } from "./support/test-provider.ts";
 
 const REFUSED = /not started in this browser, was already used or has expired/;
 
-test("[ours.oidc.flow] somebody signs in at the provider and goes on where they wanted to", async (t) => {
+test("[ours.oidc.flow] a user signs in at the provider and returns to the requested page", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const page = await scene.signIn(browser, "/healthz?a=b");
@@ -140,7 +140,7 @@ test("[ours.oidc.ceremony] an answer after five minutes is refused", async (t) =
   assert.equal((await browser.visit(inTime.href)).status, 200);
 });
 
-test("[ours.oidc.ceremony] what is stored lets nobody end what another browser began", async (t) => {
+test("[ours.oidc.ceremony] a stored ceremony cannot be completed by another browser", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const callback = await scene.comeBack(browser);
@@ -152,7 +152,7 @@ test("[ours.oidc.ceremony] what is stored lets nobody end what another browser b
   }
 });
 
-test("[ours.oidc.return] nobody is led to another site", async (t) => {
+test("[ours.oidc.return] a return path never leads to another site", async (t) => {
   const scene = await startOidcScene(t);
   const hostile = ["//evil.example", "https://evil.example/", "/\\evil.example", "/review/v1/x"];
   for (const returnTo of hostile) {

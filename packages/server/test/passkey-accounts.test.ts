@@ -125,7 +125,7 @@ test("[ours.passkey.account] a name is of 1 to 80 characters that can be seen", 
   }
 });
 
-test("[ours.passkey.account] the last thing that somebody can sign in with stays", async () => {
+test("[ours.passkey.account] the last way to sign in cannot be removed", async () => {
   const person = await newSigner(server, { login: login() });
   const path = pathOf(person.authenticator);
   assertRefused(await callAs(server, person, "DELETE", path), 403, "forbidden");
@@ -148,7 +148,7 @@ test("[ours.passkey.account] of two removals at once one is refused", async () =
   assert.deepEqual(removed.map(({ status }) => status).sort(), [200, 403]);
 });
 
-test("[ours.passkey.account] ten minutes after signing in passkeys are only looked at and named", async () => {
+test("[ours.passkey.account] ten minutes after the sign-in, passkeys can only be listed and renamed", async () => {
   const person = await newSigner(server, { login: login() });
   await setPassword(person);
   const path = pathOf(person.authenticator);
@@ -173,7 +173,7 @@ test("[ours.passkey.account] ten minutes after signing in passkeys are only look
   assert.equal((await callAs(server, { cookie }, "DELETE", path)).status, 200);
 });
 
-test("[ours.passkey.account] nobody sees, names or removes a passkey of somebody else", async () => {
+test("[ours.passkey.account] passkeys of another person cannot be seen, renamed or removed", async () => {
   const [one, other] = [
     await newSigner(server, { login: login() }),
     await newSigner(server, { login: login(), role: "admin" }),
@@ -217,7 +217,7 @@ test("[ours.passkey.account] a challenge makes one passkey, for who asked for it
   assert.equal((await passkeysOf(person)).length, 1);
 });
 
-test("[ours.passkey.account] nobody has more passkeys than a page can show", async () => {
+test("[ours.passkey.account] the number of passkeys of a person is limited", async () => {
   const person = await newPerson(server, { login: login() });
   for (let i = 0; i < PASSKEYS_MAX; i++) await addPasskey(server, person, authenticator());
   assertRefused(await addPasskey(server, person, authenticator()), 403, "forbidden");
@@ -238,7 +238,7 @@ test("[ours.passkey.sign-in] a passkey signs in by itself, and the session says 
   assert.notEqual((await passkeysOf(person))[0]?.used_at, null);
 });
 
-test("[ours.passkey.sign-in] unverified, elsewhere, replayed, late, copied, removed or disabled, nobody comes in", async () => {
+test("[ours.passkey.sign-in] an unverified, foreign, replayed, late, copied, removed or disabled passkey is rejected", async () => {
   const person = await newSigner(server, { login: login() }, authenticator(1));
   const key = person.authenticator;
   for (const bent of [{ flags: 0x01 }, { origin: "https://example.com" }, { rpId: "a.b" }]) {

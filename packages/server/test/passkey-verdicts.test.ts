@@ -94,7 +94,7 @@ const BENT: readonly Bent[] = [
   { crossOrigin: true },
 ];
 
-test("[ours.passkey.verified] elsewhere, or with nobody verified, nothing is approved", async () => {
+test("[ours.passkey.verified] a passkey of another site, or without a verified user, approves nothing", async () => {
   const { id } = await submitRequiring(scene, PASSKEY);
   const verdict = await toVerdict(server, ana, id);
   for (const bent of BENT) {
@@ -103,7 +103,7 @@ test("[ours.passkey.verified] elsewhere, or with nobody verified, nothing is app
   }
 });
 
-test("[ours.passkey.people] somebody else's passkey, and one that nobody registered, sign nothing", async () => {
+test("[ours.passkey.people] a passkey of another person, and an unknown one, are rejected", async () => {
   const ben = await newcomer();
   const { id } = await submitRequiring(scene, PASSKEY);
   const verdict = await toVerdict(server, ana, id);
@@ -120,7 +120,7 @@ test("[ours.passkey.people] somebody else's passkey, and one that nobody registe
   await assertNotSigned(id, ana, { ...verdict, passkey: { nonce: begun.json.nonce, assertion } });
 });
 
-test("[ours.passkey.people] who has no passkey and who comes with a token is told so before and after", async () => {
+test("[ours.passkey.people] a missing passkey and a token are refused with the reason, before and at the verdict", async () => {
   const { id } = await submitRequiring(scene, PASSKEY);
   const cas = await newPerson(server, { login: "cas@example.com" });
   const shown = await callAs<ReviewedRequest>(server, cas, "GET", `/requests/${id}`);
@@ -283,7 +283,7 @@ test("[ours.passkey.people] a freeze denies what was signed", async () => {
   assert.equal((await lift(server, operator, frozen)).status, 200);
 });
 
-test("an approval that needs no passkey can be signed all the same", async () => {
+test("an approval without a required passkey can still be signed", async () => {
   const { id } = await submitRequiring(scene, {});
   assert.equal((await approve(server, ana, id)).json.status, "approved");
   const entries = await auditOf(scene, `request:${id}`);

@@ -27,7 +27,7 @@ test("[ours.people.fresh] what outlives a session is made by who has just signed
   assert.equal((await callAs(server, admin, "GET", "/tokens")).status, 200);
 });
 
-test("[ours.people.fresh] an open browser makes nobody more than they are, and takes away", async () => {
+test("[ours.people.fresh] an open browser can remove powers, but not add any", async () => {
   const boss = await newPerson(server, { login: "boss", role: "admin" });
   await newPerson(server, { login: "mallory", role: "viewer", groups: ["app"] });
   const { reviewers } = (

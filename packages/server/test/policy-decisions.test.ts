@@ -181,7 +181,7 @@ test("[ours.policy.scope] one project's policy is none of another's", async (t) 
   assert.equal((await server.submit(other.token)).status, "pending");
 });
 
-test("[ours.policy.groups] rules tell instances apart by the groups that they were given", async (t) => {
+test("[ours.policy.groups] rules distinguish instances by their groups", async (t) => {
   const { server, instance } = await startScene(t);
   const rule = "{ id: trusted, match: { instance: { group: trusted } }, then: approve }";
   await enforce(server, policyOf(rule));

@@ -46,7 +46,7 @@ test("[ours.policy.history] every version stays as it was, and going back publis
   assert.deepEqual(numbers, [4, 3, 2, 1]);
 });
 
-test("[ours.policy.history] going back is refused when the old rules name groups that are gone, or nobody expects it", async (t) => {
+test("[ours.policy.history] a rollback to rules with unknown groups, or without the expected number, is rejected", async (t) => {
   const { server, editor } = await startPolicyScene(t);
   const rollback = (number: number, expected: number) =>
     server.call<WirePublished>("POST", "/review/v1/policy/rollback", {

@@ -145,7 +145,7 @@ test("[ours.policy.publish.checked] a group of instances is known when an instan
   assert.equal((await publish(server, editor, `${tested}# again\n`, 1)).status, 422);
 });
 
-test("[ours.policy.publish.conflict] whoever began from a version that is no longer active is told who published what and when", async (t) => {
+test("[ours.policy.publish.conflict] a conflict with the active version names its publisher and time", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator, clock } = scene;
   const first = await publish(server, operator, policySaying("deny", "a"), 0);

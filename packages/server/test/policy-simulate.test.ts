@@ -77,7 +77,7 @@ function judged(verb: Judgement["verb"], because = "a-rule"): string | null {
   return writeJudgement({ verb, because, ...empty });
 }
 
-test("[ours.policy.simulate.changes] what a draft would change is told with what policy said then, what it would say and why", async (t) => {
+test("[ours.policy.simulate.changes] a change by a draft is reported with both verdicts and the reason", async (t) => {
   const scene = await startEditorScene(t);
   const { instance } = scene;
   const tools = ["read.file", "read.mail", "deploy", "drop"];
@@ -163,7 +163,7 @@ rules:
   assert.equal(floor.changed[0]?.because, "floor/deny-it");
 });
 
-test("[ours.policy.simulate.changes] a call on which a rule of the draft fails asks, and the error is told with its rule", async (t) => {
+test("[ours.policy.simulate.changes] a call with a failing rule of the draft asks, and the error names its rule", async (t) => {
   const scene = await startEditorScene(t);
   const amounts = ['{"amount":1}', "{}", '{"amount":100.00000000000000000001}'];
   await storePast(scene.server, scene.instance.id, 3, (i) => ({
@@ -236,7 +236,7 @@ test("[ours.policy.simulate.bounds] requests of a megabyte are read a few at a t
   assert.equal(new Set(changed.map(({ id }) => id)).size, 9);
 });
 
-test("[ours.policy.simulate.bounds] a draft with faults and wrong options are refused before anything is told", async (t) => {
+test("[ours.policy.simulate.bounds] a faulty draft and wrong options are rejected before the first event", async (t) => {
   const scene = await startEditorScene(t);
   const { server, editor } = scene;
   const source = policySaying("deny", "x");
@@ -260,7 +260,7 @@ test("[ours.policy.simulate.bounds] a draft with faults and wrong options are re
   await simulate(scene, source);
 });
 
-test("[ours.policy.simulate.silent] a simulation writes nothing and wakes nobody", async (t) => {
+test("[ours.policy.simulate.silent] a simulation writes nothing and wakes no waiters", async (t) => {
   const scene = await startEditorScene(t);
   const { server, instance } = scene;
   await storePast(server, instance.id, 20);

@@ -226,7 +226,7 @@ test("[ours.policy.two-person.conflict] of proposals from one version the first 
   assert.deepEqual([stale.status, stale.json.error.code], [409, "policy_conflict"]);
 });
 
-test("[ours.policy.two-person.reject] a proposal is rejected with a reason or taken back, once, and then nobody publishes it", async (t) => {
+test("[ours.policy.two-person.reject] a proposal is rejected or withdrawn once, and cannot be published then", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator } = scene;
   await requireTwo(server, editor);

@@ -72,7 +72,7 @@ async function untilAllEnded({ cluster: { store } }: AnnouncingScene): Promise<v
   );
 }
 
-test("[ours.notify.replicas] two replicas tell each request once, one message at a time for a channel", async (t) => {
+test("[ours.notify.replicas] two replicas announce each request once, one message at a time for a channel", async (t) => {
   const scene = await startAnnouncing(t);
   const { people } = scene;
   let open = 0;

@@ -85,7 +85,7 @@ test("[ours.delivery.frozen] a process whose whole machine was stopped, its cloc
 });
 
 describe("stopped for longer than a lease", { concurrency: true }, () => {
-  test("[ours.delivery.frozen] a process that is stopped between its last look and the first byte sends nothing beside the replica that took over", async (t) => {
+  test("[ours.delivery.frozen] a process that was stopped between its last check and the first byte sends nothing after a takeover", async (t) => {
     const webhooks = await startOnPostgres(t, `--import=${STOP_AT_REQUEST}`);
     const frozen = webhooks.server;
     const agent = await newNotifiedAgent(webhooks);

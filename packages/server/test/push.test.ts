@@ -145,7 +145,7 @@ test("[ours.push.subscribed] what is no browser, or leads inside, is refused by 
   assert.equal(receiver.connections, 0);
 });
 
-test("[ours.push.subscribed] it is of its person alone, until somebody else sits at it", async (t) => {
+test("[ours.push.subscribed] a subscription belongs to one person, until another one signs in there", async (t) => {
   const scene = await startPushScene(t);
   const { server, ana, browser, subscription } = scene;
   const li = await newPerson(server, { login: "li" });
@@ -170,7 +170,7 @@ test("[ours.push.subscribed] it is of its person alone, until somebody else sits
   assert.equal(kinds.length, 4);
 });
 
-test("[ours.push.told] a request is told once, without its arguments, and once more when it has ended", async (t) => {
+test("[ours.push.told] a request is announced once without its arguments, and again when it has ended", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, browser, receiver, reviewer } = scene;
   const request = await server.submit(instance.token, {
@@ -216,7 +216,7 @@ test("[ours.push.told] a request is told once, without its arguments, and once m
   assert.deepEqual(left, []);
 });
 
-test("[ours.push.told] only those are told who may decide", async (t) => {
+test("[ours.push.told] only reviewers who can decide are notified", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, admin, browser } = scene;
   const others: PushBrowser[] = [];
@@ -326,7 +326,7 @@ test("[ours.push.subscribed] a test says what the push service answered", async 
   assert.deepEqual((await list(scene, ana)).subscriptions, []);
 });
 
-test("[ours.notify.tests] [ours.push.subscribed] nobody has the server send tests without end, to browsers or channels", async (t) => {
+test("[ours.notify.tests] [ours.push.subscribed] test messages to browsers and channels are rate limited", async (t) => {
   const scene = await startPushScene(t);
   const { server, admin, ana, subscription, receiver, clock } = scene;
   const push = `${PATH}/${subscription.id}/test`;
@@ -351,7 +351,7 @@ test("[ours.notify.tests] [ours.push.subscribed] nobody has the server send test
   }
 });
 
-test("[ours.push.told] who is disabled or removed is told nothing more", async (t) => {
+test("[ours.push.told] a disabled or removed person gets no more messages", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, ana } = scene;
   const { store } = server.provider.context;

@@ -281,7 +281,7 @@ test("[ours.review.identity] who decided comes from the token and is recorded wi
   assert.notEqual(deciders.get("ada"), deciders.get("grace"));
 });
 
-test("[ours.review.identity] endings that nobody decided say by what they came", async () => {
+test("[ours.review.identity] a resolution without a reviewer names its cause", async () => {
   const cancelled = await end(scene, await server.submit(instance.token), "cancelled");
   assert.equal((await show(cancelled.id)).json.decided_by, `instance:${instance.id}`);
   const expired = await end(scene, await server.submit(instance.token), "expired");

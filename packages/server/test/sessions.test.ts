@@ -106,7 +106,7 @@ test("[ours.sign-in.at-once] who is disabled, and who was removed from the proje
   assert.deepEqual([json.project, json.projects], [null, []]);
 });
 
-test("[ours.sign-in.projects] a session looks at one project of the person at a time, and at none of others", async () => {
+test("[ours.sign-in.projects] a session selects one project of its person at a time", async () => {
   const ana = await person();
   const outsider = await person({ project: "elsewhere" });
   await store.transact(async (tx) => {
@@ -155,13 +155,13 @@ test("[ours.sign-in.cross-origin] what would change something is refused unless 
   assert.equal((await server.call("DELETE", "/review/v1/session", origin)).status, 200);
 });
 
-test("[ours.sign-in.cross-origin] a look needs no such header: it changes nothing", async () => {
+test("[ours.sign-in.cross-origin] a GET needs no such header, because it changes nothing", async () => {
   const { cookie = "" } = asPage(await person());
   const call = { headers: { cookie, "sec-fetch-site": "cross-site" } };
   assert.equal((await server.call("GET", "/review/v1/session", call)).status, 200);
 });
 
-test("[ours.sign-in.cross-origin] a look that is written down in somebody's name is begun by no link on another site", async () => {
+test("[ours.sign-in.cross-origin] an audited GET cannot be started by a link on another site", async () => {
   const { cookie = "" } = asPage(await person());
   const take = (site: string) => {
     const headers = { cookie, "sec-fetch-site": site };

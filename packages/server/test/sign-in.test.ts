@@ -79,7 +79,7 @@ test("[ours.sign-in.no-enumeration] an unknown login, no password, a disabled pe
   assert.equal(wrong[0], 401);
 });
 
-test("[ours.sign-in.no-enumeration] the same work is done for a login that nobody has", async (t) => {
+test("[ours.sign-in.no-enumeration] an unknown login costs the same work", async (t) => {
   const verify = t.mock.method(passwords, "verify");
   const ana = await person();
   await signIn(ana.login, "not the password");
@@ -100,7 +100,7 @@ test("[ours.sign-in.fixation] signing in draws a new session, and ends the one t
   assert.deepEqual([await statusOf(planted), await statusOf(again)], [401, 200]);
 });
 
-test("[ours.sign-in.cross-origin] nobody is signed in from another site, as whoever it may be", async () => {
+test("[ours.sign-in.cross-origin] a sign-in from another site is rejected", async () => {
   const ana = await person();
   const body = { login: ana.login, password: PASSWORD };
   for (const site of ["cross-site", "same-site", "none"]) {
@@ -189,7 +189,7 @@ test("[ours.sign-in.password] a password that was changed while it was compared 
   assertRefused(await signIn(ana.login, PASSWORD), 401, "invalid_credential");
 });
 
-test("[ours.sign-in.password] somebody without a project signs in, and may do nothing anywhere", async () => {
+test("[ours.sign-in.password] a user without a project can sign in, and has no powers", async () => {
   const ana = await person();
   await store.transact((tx) =>
     tx.run("update reviewer set removed_at = 1 where person_id = $1", [ana.id]),

@@ -140,7 +140,7 @@ test("[ours.verdict.owner] an excluded owner may deny and not approve, others ma
   assert.equal((await server.decide(ana, named.id, "deny")).json.status, "denied");
 });
 
-test("[ours.verdict.owner] where the owner is excluded and nobody is named as one, nobody approves", async () => {
+test("[ours.verdict.owner] an excluded owner without an owner on the instance blocks approvals", async () => {
   await setOwner(store, instance.id, null);
   const { id } = await submitAsking({ excludeOwner: true });
   const hint = `countersign instances set ${instance.id} --owner NAME`;
@@ -187,7 +187,7 @@ test("[ours.verdict.confirmation] a match is the end of the request's id", async
   }
 });
 
-test("[ours.passkey.people] a token cannot approve what asks for a passkey, and is told why", async () => {
+test("[ours.passkey.people] a token cannot approve a request that requires a passkey, with the reason", async () => {
   const { id } = await submitAsking({ confirm: { kind: "passkey" } });
   await assertForbidden(id, ana, /Sign in with a browser/);
   assert.equal((await server.decide(ana, id, "deny")).json.status, "denied");
@@ -221,7 +221,7 @@ test("[ours.review.approve] an approval that met its requirement can be sent aga
   assert.equal((await auditOf(scene, `request:${id}`)).length, 2);
 });
 
-test("[ours.review.past-deadline] whoever comes too late is told that, whatever else was missing", async () => {
+test("[ours.review.past-deadline] a verdict after the deadline fails with the deadline, whatever else is missing", async () => {
   const requirement = { from: [["group:dba"]], noteRequired: true, quorum: 2 };
   for (const token of [reviewer, dan]) {
     for (const verdict of ["approve", "deny"] as const) {

@@ -101,7 +101,7 @@ test("[ours.verification.joined] when the verification fails, everybody who join
   assert.deepEqual(await countRows(server), before);
 });
 
-test("[ours.verification.joined] [delivery.url.addresses] when an address turns out not to be public, everybody who joined is told so", async (t) => {
+test("[ours.verification.joined] [delivery.url.addresses] an address that is not public fails all joined exchanges", async (t) => {
   const lookup = Promise.withResolvers<readonly string[]>();
   const resolver: Resolver = { resolve: () => lookup.promise };
   const scene = await startHeldScene(t, { resolver });
@@ -116,7 +116,7 @@ test("[ours.verification.joined] [delivery.url.addresses] when an address turns 
   }
 });
 
-test("[ours.verification.joined] [verification.rate-limited] when the verification is not let through, everybody who joined is told to wait as long as its holder", async (t) => {
+test("[ours.verification.joined] [verification.rate-limited] a rate-limited verification returns the same Retry-After to all joined exchanges", async (t) => {
   const settings = { webhook_host_in_flight_max: "1" };
   const scene = await startHeldScene(t, { settings });
   const { server, clock, held } = scene;

@@ -87,7 +87,7 @@ test("[delivery.provision.conflict-after-failure] [ours.verification.takeover] o
   assert.equal((await created).status, 201);
 });
 
-test("[ours.verification.takeover] a holder that was only slow commits when nobody took over", async (t) => {
+test("[ours.verification.takeover] a slow holder commits when no other took over", async (t) => {
   const scene = await startHeldScene(t);
   const provisioning = tryProvision(scene, scene.delivery());
   const { message, accept } = await scene.held.arrived(1);
@@ -245,7 +245,7 @@ test("[ours.verification.joined] who joined an attempt of another replica learns
   assert.equal(scene.receiver.connections, 1);
 });
 
-test("[ours.verification.joined] who joined attempts that never end is told to come again", async (t) => {
+test("[ours.verification.joined] an exchange that joined endless attempts gets Retry-After", async (t) => {
   const { scene, provision } = await abandon(t);
   const { server, clock, receiver } = scene;
   const joined = scene.joined(1);

@@ -56,7 +56,7 @@ function faultOf(detail: object, requestId = REQUEST_ID): string {
   return finding.kind === "refuted" ? finding.fault : "";
 }
 
-test("[ours.passkey.challenge] the challenge is the hash of a JSON array that anybody can write down", () => {
+test("[ours.passkey.challenge] the challenge is the hash of a reproducible JSON array", () => {
   const json = `["countersign verdict v1","n","r","${SHA}","approve",null,1000]`;
   assert.equal(
     verdictChallenge({
@@ -145,11 +145,11 @@ const BENT: readonly (readonly [Bent, RegExp])[] = [
   [{ crossOrigin: true }, /a page of another origin/],
 ];
 
-test("[ours.passkey.verified] [ours.passkey.proof] what was signed elsewhere, or with nobody verified, proves nothing", () => {
+test("[ours.passkey.verified] [ours.passkey.proof] a signature of another site, or without a verified user, proves nothing", () => {
   for (const [bent, fault] of BENT) assert.match(faultOf(entryOf("ES256", bent)), fault);
 });
 
-test("[ours.passkey.proof] what is no proof at all is told as such and never thrown", () => {
+test("[ours.passkey.proof] a value that is not a proof is reported and never throws", () => {
   const entry = entryOf("ES256");
   assert.match(faultOf({}), /no member passkey/);
   assert.match(faultOf({ passkey: [] }), /no member passkey/);

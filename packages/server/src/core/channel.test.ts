@@ -11,7 +11,7 @@ function due(count: number, since = 0, deadlineAt = 3_600_000) {
   return Array.from({ length: count }, () => ({ since, deadlineAt }));
 }
 
-test("[ours.notify.groups] a channel tells by its groups of what a requirement names", () => {
+test("[ours.notify.groups] a channel announces requests by the groups of their requirement", () => {
   const cases = [
     [[], [], true],
     [[], [["group:a"]], true],
@@ -86,7 +86,7 @@ test("[ours.notify.secrets] of a target only the host, or first letter and domai
   assert.equal(shownTarget({ kind: "email", to }), "a...@a.example and 2 more");
 });
 
-test("[ours.notify.test] what came of a message is told by its kind, the reason of what was not reached and the status that was answered", () => {
+test("[ours.notify.test] the outcome of a message has its kind, the reason when unreachable, and the status", () => {
   const unreachable = { kind: "unreachable", reason: "tls" } as const;
   const rejected = { kind: "rejected", status: 410, retryAfterMs: undefined } as const;
   assert.equal(sendingText(unreachable), "unreachable:tls");

@@ -75,7 +75,7 @@ test("[ours.oidc.roles] in each project the first mapping that fits gives the ro
   ]);
 });
 
-test("[ours.oidc.roles] whoever has no mapped role gets the default one, or none", () => {
+test("[ours.oidc.roles] a user without a mapped role gets the default role, or none", () => {
   for (const groups of [undefined, null, [], ["Approvers"], ["approvers "], "approver"]) {
     assert.deepEqual(read({ groups }).memberships, [], JSON.stringify(groups));
     const { memberships } = read({ groups }, { roleDefault: "viewer" });

@@ -17,7 +17,7 @@ function consumption(more: Partial<StoredConsumption> = {}): StoredConsumption {
   return { keyHash: "one", consumedAt: 1_500, outcome: null, ...more };
 }
 
-test("[ours.extensions.consume.once] an approval is used once, by whoever comes first", () => {
+test("[ours.extensions.consume.once] an approval is consumed once, by the first key", () => {
   assert.deepEqual(consume(APPROVED, undefined, "one", 1_500), {
     kind: "consumed",
     consumption: consumption(),

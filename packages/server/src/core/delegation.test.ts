@@ -33,7 +33,7 @@ test("[ours.authorization.no-more-than-own] a role is above another when it allo
   assert.deepEqual(above("operator"), REVIEWER_ROLES.slice(0, -1));
 });
 
-test("[ours.authorization.no-more-than-own] somebody gives roles of powers that they have, and no other", () => {
+test("[ours.authorization.no-more-than-own] a reviewer assigns only roles with powers that the reviewer has", () => {
   for (const role of ["viewer", "reviewer", "editor", "auditor", "admin"] as const) {
     assert.equal(roleRefusal(ADMIN, authorization(role)), undefined, role);
   }
@@ -45,7 +45,7 @@ test("[ours.authorization.no-more-than-own] somebody gives roles of powers that 
   assert.equal(roleRefusal(narrow, authorization("reviewer")), reviewer);
 });
 
-test("[ours.authorization.no-more-than-own] nobody changes who is above them, and what somebody has is not given", () => {
+test("[ours.authorization.no-more-than-own] a reviewer cannot change a higher role, and keeping a role is no assignment", () => {
   const before = authorization("operator", "dba");
   assert.equal(
     roleRefusal(ADMIN, authorization("viewer"), before),
@@ -82,7 +82,7 @@ test("[ours.authorization.no-more-than-own] a token that decides for groups give
   assert.equal(roleRefusal(ADMIN, authorization("viewer", "ops")), undefined);
 });
 
-test("[ours.sign-in.invitation.power] a bot invites nobody, and who invites may look: whoever signs in may", () => {
+test("[ours.sign-in.invitation.power] a bot cannot invite, and inviting requires the power read", () => {
   const person = { ...ADMIN, isBot: false };
   assert.equal(invitationRefusal(person, authorization("admin", "dba")), undefined);
   const bot = "Bots cannot create invitations.";

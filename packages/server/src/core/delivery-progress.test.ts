@@ -32,7 +32,7 @@ function progress(fields: Partial<StoredNotification>, instance = LIVE): Deliver
   return progressOf(notification(fields), instance, NOW);
 }
 
-test("it waits while no attempt is outstanding, also after a lease that nobody honoured", () => {
+test("it waits while no attempt is outstanding, also after an expired lease", () => {
   assert.deepEqual(progress({}), { kind: "waiting", nextAt: NOW + 5_000 });
   assert.deepEqual(progress({ nextAt: NOW }), { kind: "waiting", nextAt: NOW });
   assert.deepEqual(progress({ claimedUntil: NOW, nextAt: NOW }), { kind: "waiting", nextAt: NOW });

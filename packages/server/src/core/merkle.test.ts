@@ -180,7 +180,7 @@ test("[ours.audit.sealed] no tree goes on from a size that is none", () => {
   }
 });
 
-test("[ours.audit.sealed] each full subtree is told of when its last leaf comes, the smaller ones first", () => {
+test("[ours.audit.sealed] each full subtree is reported at its last leaf, the smaller ones first", () => {
   const frontier = new Frontier();
   const reported: string[] = [];
   const leaves = [0, 1, 2, 3, 4].map((n) => hashLeaf(Uint8Array.of(n)));

@@ -135,7 +135,7 @@ test("[event.retry.window] without an acknowledgement delivery ends at the end o
   fc.assert(property, { numRuns: 1_000 });
 });
 
-test("an outcome is told by its kind, with the reason or the status where there is one", () => {
+test("an outcome is shown by its kind, with its reason or status", () => {
   const all = [ACKNOWLEDGED, rejected(503, 1), REFUSED, UNREACHABLE, postponed(1)];
   assert.deepEqual(
     all.map((each) => [outcomeText(each), outcomeStatus(each)]),

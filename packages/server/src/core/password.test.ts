@@ -13,7 +13,7 @@ const EASY = refusal("is too easy to guess");
 /** So many characters, of four kinds. */
 const long = (chars: number) => "abcd".repeat(64).slice(0, chars).padEnd(chars, "x");
 
-test("[ours.sign-in.password-rules] a password that is to be somebody's is refused by its field, in words that say why", () => {
+test("[ours.sign-in.password-rules] an invalid new password is rejected with its field and the reason", () => {
   assert.throws(() => parsePassword(long(11), "ana"), SHORT);
   assert.throws(() => parsePassword(long(257), "ana"), LONG);
   assert.throws(() => parsePassword("abcabcabcabc", "ana"), EASY);
@@ -24,7 +24,7 @@ test("[ours.sign-in.password-rules] a password that is to be somebody's is refus
   assert.equal(parsePassword("abcdabcdabcd", "ana"), "abcdabcdabcd", "four kinds are enough");
 });
 
-test("[ours.sign-in.password-rules] a password that is only compared may be anything that could be somebody's, in the same form", () => {
+test("[ours.sign-in.password-rules] a submitted password may be any possible password, in its normal form", () => {
   for (const text of ["", "a", "aaaaaaaaaaaa", long(256)]) {
     assert.equal(parseSubmittedPassword(text), text);
   }

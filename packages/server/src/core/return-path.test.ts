@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseReturnPath } from "./return-path.ts";
 
-test("[ours.oidc.return] a path of this server is where somebody goes on", () => {
+test("[ours.oidc.return] a path of this server is accepted as the return path", () => {
   for (const path of ["/", "/inbox", "/requests/1?tab=a&b=c#end", "/a%2Fb", "/a//b", "/~x/."]) {
     assert.ok(parseReturnPath(path) !== undefined, path);
   }

@@ -37,7 +37,7 @@ test("[ours.sign-in.session] a use is written down again when the last one is a 
   assert.equal(isSeenLongAgo({ seenAt: BEGUN }, BEGUN + MINUTE), true);
 });
 
-test("[ours.people.fresh] somebody is believed to be there for ten minutes after signing in, the last moment not included", () => {
+test("[ours.people.fresh] a sign-in is fresh for ten minutes, the last moment not included", () => {
   assert.equal(isFresh({ createdAt: BEGUN }, BEGUN + 10 * MINUTE - 1), true);
   assert.equal(isFresh({ createdAt: BEGUN }, BEGUN + 10 * MINUTE), false);
 });

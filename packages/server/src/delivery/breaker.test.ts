@@ -141,7 +141,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   ms: fc.oneof(fc.constant(0), fc.nat(70_000), fc.integer({ min: -100_000, max: 0 })),
 });
 
-test("whatever happens, a pause ends within a minute, at the time that was told", () => {
+test("a pause ends within a minute, at the reported time", () => {
   const property = fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
     const breaker = new Breaker();
     let now = NOW;

@@ -15,7 +15,7 @@ test("a deadline is over at its time, unless the message is over before", () => 
   assert.equal(disarmed.signal.aborted, false);
 });
 
-test("a deadline looks at two clocks, and the one that is ahead counts", () => {
+test("a deadline reads two clocks, and the one ahead counts", () => {
   for (const move of [
     (clock: ManualClock) => clock.set(clock.now() + 9_000),
     (clock: ManualClock) => clock.stop(9_000),
@@ -46,7 +46,7 @@ test("a deadline that is given a moment ends then, also if it is made after it",
   assert.equal(late.signal.aborted, true);
 });
 
-test("the first reason to end a message is the one that is told", () => {
+test("the first reason to end a message is reported", () => {
   const clock = new ManualClock();
   const [late, cut] = [new Deadline(clock, 1), new Deadline(clock, 1)];
   cut.cut();

@@ -38,7 +38,7 @@ test("a name has the addresses of both families, asked for once each", async (t)
   assert.deepEqual(server.questions.toSorted(), [`A ${HOST}`, `AAAA ${HOST}`]);
 });
 
-test("[delivery.url.every-connection] every look-up asks again", async (t) => {
+test("[delivery.url.every-connection] every lookup queries again", async (t) => {
   let last = 0;
   const { resolver } = await setUp(t, (_, type) => ({
     addresses: type === "A" ? [`192.0.2.${++last}`] : [],
@@ -71,7 +71,7 @@ test("a name that does not exist, or has no addresses, has none", async (t) => {
   }
 });
 
-test("[delivery.url.addresses] an answer that failed fails the look-up: it could have been private", async (t) => {
+test("[delivery.url.addresses] a failed answer fails the lookup, because it could have been private", async (t) => {
   for (const failing of ["A", "AAAA"]) {
     const { resolver } = await setUp(t, (name, type) =>
       type === failing ? { code: 2 } : BOTH(name, type),
@@ -80,7 +80,7 @@ test("[delivery.url.addresses] an answer that failed fails the look-up: it could
   }
 });
 
-test("an answer that does not come fails the look-up", async (t) => {
+test("a missing answer fails the lookup", async (t) => {
   const { resolver } = await setUp(
     t,
     (name, type) => (type === "A" ? BOTH(name, type) : undefined),
@@ -103,7 +103,7 @@ test("an answer that was lost is asked for again", async (t) => {
   assert.deepEqual(await resolver.resolve(HOST, NEVER), [V4, V6]);
 });
 
-test("a name with more addresses than anybody could judge is refused", async (t) => {
+test("a name with too many addresses is rejected", async (t) => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `192.0.2.${i}`);
   const most = await setUp(t, (_, type) => ({ addresses: type === "A" ? many(31) : [V6] }));
   assert.equal((await most.resolver.resolve(HOST, NEVER)).length, 32);
@@ -124,7 +124,7 @@ test("addresses and names of this machine are known without DNS", async (t) => {
   assert.deepEqual(await resolver.resolve("localhost.example", NEVER), [V4, V6]);
 });
 
-test("look-ups of one name at the same time are one", async (t) => {
+test("concurrent lookups of one name share a query", async (t) => {
   const { server, resolver } = await setUp(t, BOTH);
   const both = ["one.example", "one.example", "two.example", "one.example"];
   const answers = await Promise.all(both.map((host) => resolver.resolve(host, NEVER)));
@@ -151,7 +151,7 @@ test("who gives up leaves the others their answer", async (t) => {
   assert.deepEqual(await stays, [V4, V6]);
 });
 
-test("a look-up that nobody waits for any more is cancelled, and no other one", async (t) => {
+test("a lookup without waiting callers is cancelled, and no other one", async (t) => {
   const { server, resolver } = await setUp(
     t,
     (name, type) => (name === HOST ? undefined : BOTH(name, type)),

@@ -74,7 +74,7 @@ test("[ours.policy.examined] what comes out of the thread is what would have bee
   ]);
 });
 
-test("[ours.policy.examined] every fault is told, and groups that nobody is in are among them", async (t) => {
+test("[ours.policy.examined] every fault is reported, also a group without members", async (t) => {
   const examiner = start(t);
   const groups = { reviewers: new Set<string>(), reviewerNames: new Set<string>() };
   const known = { ...groups, instances: new Set(["bots"]) };
@@ -121,7 +121,7 @@ test("the thread starts with the first policy, and ends when there is none", asy
   assert.equal((await examiner.examine(order(SOURCE))).rules, 2);
 });
 
-test("an examiner that is closed answers nobody, and whoever waits is told so", async () => {
+test("a closed examiner rejects waiting and new examinations", async () => {
   const examiner = new ExaminerThread(new ManualClock());
   const slow = examiner.examine(order(SLOW));
   const behind = examiner.examine(order(SOURCE));

@@ -41,7 +41,7 @@ async function withLateBody(
   return connection.answer();
 }
 
-test("[auth.revoked] [ours.sign-in.at-once] whoever loses token or session while a body is on its way is not let through", async (t) => {
+test("[auth.revoked] [ours.sign-in.at-once] a token or session that is revoked while the body arrives is rejected", async (t) => {
   for (const kind of ["provisioner", "reviewer"] as const) {
     const { id, token } = await issue({ kind });
     const headers = { authorization: `Bearer ${token}` };

@@ -41,7 +41,7 @@ async function statuses(count: number, exchange: () => Promise<GateAnswer>): Pro
 
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
-test("[auth.bearer] [auth.invalid] each kind comes in by its own door and by no other", async () => {
+test("[auth.bearer] [auth.invalid] each kind of credential passes its own gate only", async () => {
   const tokens = { instance, provisioner, reviewer };
   for (const [kind, { id, token }] of Object.entries(tokens)) {
     for (const path of Object.keys(tokens)) {
@@ -54,7 +54,7 @@ test("[auth.bearer] [auth.invalid] each kind comes in by its own door and by no 
   }
 });
 
-test("[auth.missing] [auth.invalid] whoever brings nothing, or what nobody issued, comes in by no door", async () => {
+test("[auth.missing] [auth.invalid] a missing or unknown credential is rejected by every gate", async () => {
   const unknown = { token: drawToken("reviewer", random) };
   for (const path of ["/instance", "/provisioner", "/reviewer", "/audit"]) {
     assertRefused(await gateServer.call("GET", path), 401, "invalid_credential");
@@ -66,7 +66,7 @@ test("[auth.missing] [auth.invalid] whoever brings nothing, or what nobody issue
   assertRefused(await gateServer.call("POST", "/person"), 401, "invalid_credential");
 });
 
-test("[ours.authorization.scopes] a look takes the power to look, and what the route takes besides", async () => {
+test("[ours.authorization.scopes] a GET requires the power read, and the power of its route", async () => {
   const { token: decides } = await issue({ scopes: ["decide"] });
   assertRefused(await gateServer.call("GET", "/reviewer", { token: decides }), 403, "forbidden");
   assert.equal((await gateServer.call("POST", "/reviewer", { token: decides })).status, 200);
@@ -113,7 +113,7 @@ test("[ours.sign-in.cookie] beside a token a cookie is nothing, and the door of 
   assert.equal(message, "This operation requires a session, not a token. Sign in first.");
 });
 
-test("[ours.sign-in.cross-origin] with a cookie a change takes a page of ours, before anybody is looked up", async () => {
+test("[ours.sign-in.cross-origin] a change with a cookie requires a page of this server, before the session is read", async () => {
   const { cookie = "" } = asPage(await signIn());
   const unknown = `__Host-countersign=${"a".repeat(43)}`;
   for (const path of ["/reviewer", "/person"]) {
@@ -211,7 +211,7 @@ test("[ours.limit.rate] an address pays for each credential that is none, and fo
   assert.equal((await own()).status, 200);
 });
 
-test("[ours.limit.rate] whoever is about to sign in pays by their address", async () => {
+test("[ours.limit.rate] a sign-in is charged to the client address", async () => {
   const slow = await openSlowGate({ unauthenticated: RATE });
   const anonymous = () => slow.call("POST", "/stranger", { headers: asPage() });
   assert.deepEqual(await statuses(BURST + 1, anonymous), [...times(BURST, 200), 429]);

@@ -38,7 +38,7 @@ test("[ours.sign-in.cookie] the session's cookie is found by its whole name, whe
   assert.equal(cookieNamed("", { headers: { cookie: "=v" } }), undefined, "no name is nobody's");
 });
 
-test("[ours.sign-in.cookie] two cookies of the name are nobody's, the same twice too", () => {
+test("[ours.sign-in.cookie] two cookies of the name are ignored, also equal ones", () => {
   for (const cookie of [`${NAME}=v; ${NAME}=w`, `${NAME}=v; a=b; ${NAME}=v`]) {
     assert.equal(read(cookie), "", cookie);
   }

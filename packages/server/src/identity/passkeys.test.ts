@@ -75,7 +75,7 @@ const BENT: readonly (readonly [Bent, RegExp])[] = [
   [{ type: "webauthn.other" }, /type/],
 ];
 
-test("[ours.passkey.verified] elsewhere, or with nobody verified, no passkey is made or used", async () => {
+test("[ours.passkey.verified] a passkey of another site, or without a verified user, is rejected", async () => {
   const key = authenticator();
   for (const [bent, message] of BENT) {
     const refused = { name: "Error", message };
@@ -118,7 +118,7 @@ test("[ours.passkey.verified] what is no answer of a browser is refused, whateve
   }
 });
 
-test("an attestation with certificates is refused before anybody looks at them", async () => {
+test("an attestation with certificates is rejected before they are parsed", async () => {
   const key = authenticator();
   const { response, ...rest } = key.create(CHALLENGE);
   const object = Buffer.from(String(response.attestationObject), "base64url").toString("latin1");

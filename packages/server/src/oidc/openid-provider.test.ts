@@ -189,7 +189,7 @@ for (const [kind, [reason, forge]] of Object.entries(FORGERIES)) {
   });
 }
 
-test("[ours.oidc.token] the userinfo of somebody else is refused", async (t) => {
+test("[ours.oidc.token] userinfo of another subject is rejected", async (t) => {
   const scene = await startScene(t, { thinIdToken: true });
   scene.there.answers.set("/me", (response) => {
     response.setHeader("content-type", "application/json");
@@ -198,7 +198,7 @@ test("[ours.oidc.token] the userinfo of somebody else is refused", async (t) => 
   await refusal(scene.here.redeem(await authorize(scene), SECRETS));
 });
 
-test("[ours.oidc.refused] what the provider refuses is told in its own word", async (t) => {
+test("[ours.oidc.refused] a refusal of the provider is reported with its error code", async (t) => {
   const scene = await startScene(t);
   scene.there.error = "access_denied";
   const message = await refusal(scene.here.redeem(await authorize(scene), SECRETS));
@@ -284,7 +284,7 @@ for (const [kind, ail] of Object.entries(AILING_LATER)) {
   });
 }
 
-test("[ours.oidc.unavailable] all who wait for the provider share one look at it", async (t) => {
+test("[ours.oidc.unavailable] concurrent sign-ins share one discovery of the provider", async (t) => {
   const { there, here } = await startScene(t);
   const starts = Array.from({ length: 20 }, () => here.authorizationUrl(REDIRECT_URI, SECRETS));
   assert.equal(new Set(await Promise.all(starts)).size, 1);

@@ -109,7 +109,7 @@ test("[ours.delivery.isolation] hosts have their turns one after the other, and 
   for (const id of ["a", "b", "c", "d"]) assert.ok(order.includes(id), `${id} in ${order}`);
 });
 
-test("[ours.delivery.isolation] a full host, a full account and a paused receiver hold up nobody else", () => {
+test("[ours.delivery.isolation] a full host, a full account and a paused receiver delay no others", () => {
   const { queue } = setUp({ hostInFlightMax: 1, accountInFlightMax: 2 });
   for (const id of ["a", "b"]) queue.add(waiting(id, "https://h.example/"));
   for (const id of ["c", "d"]) queue.add(waiting(id, `https://${id}.example/`));
@@ -137,7 +137,7 @@ test("[ours.delivery.breaker] failing to reach a host pauses its queue, and the 
   assert.deepEqual(idsOf(turnsOf(queue, NOW + 5_000)), ["b"]);
 });
 
-test("[ours.delivery.breaker] whoever hurries is not kept waiting by a pause or a rest", () => {
+test("[ours.delivery.breaker] a requested retry does not wait for a pause", () => {
   const { queue } = setUp();
   const instance = waiting("a", "https://h.example/");
   queue.add(instance);

@@ -23,7 +23,7 @@ test("[ours.policy.condition.checked] every forbidden call is reported with its 
   assert.match(faults[0]?.message ?? "", /use glob\(text/);
 });
 
-test("[ours.policy.condition.checked] a type that cannot fit is told before any call", () => {
+test("[ours.policy.condition.checked] an impossible type is reported at load", () => {
   assert.match(faultsOf("tool < 5")[0]?.message ?? "", /string < int/);
   assert.match(faultsOf("size(args)")[0]?.message ?? "", /true or false/);
   assert.match(faultsOf('instance.nme == "x"')[0]?.message ?? "", /only id, name, groups/);
@@ -31,7 +31,7 @@ test("[ours.policy.condition.checked] a type that cannot fit is told before any 
   assert.doesNotThrow(() => compileText("args.repo"));
 });
 
-test("[ours.policy.reasoning] what an agent says about itself is not there to look at", () => {
+test("[ours.policy.reasoning] agent_reasoning is not available to conditions", () => {
   assert.match(faultsOf('agent_reasoning == "x"')[0]?.message ?? "", /is not available/);
 });
 

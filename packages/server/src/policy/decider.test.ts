@@ -25,7 +25,7 @@ function asks(requirement: Partial<Requirement>): Requirement {
   return { ...NO_REQUIREMENT, ...requirement };
 }
 
-test("without anybody named, everybody may approve and deny", () => {
+test("without named reviewers, every reviewer may approve and deny", () => {
   assert.equal(approvalRefusal(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
   assert.equal(denialRefusal(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
   assert.equal(approvalRefusal(NO_REQUIREMENT, reviewer("owner"), INSTANCE), undefined);
@@ -61,7 +61,7 @@ test("an excluded owner may deny and not approve", () => {
   assert.notEqual(denialRefusal(requirement, reviewer("other"), INSTANCE), undefined);
 });
 
-test("when the owner is excluded and nobody is named as one, nobody may approve", () => {
+test("an excluded owner without an owner on the instance blocks approvals", () => {
   const unowned = { instanceId: "i1", ownerId: null };
   const refusal = approvalRefusal(asks({ excludeOwner: true }), reviewer("a"), unowned);
   assert.match(refusal ?? "", /has no owner\. .* instances set i1 --owner NAME\.$/);
@@ -123,7 +123,7 @@ test("[ours.passkey.people] only a person who signed in and has a passkey can si
   assert.equal(passkeyRefusal({ isPerson: true, hasPasskey: true }), undefined);
 });
 
-test("in a way of confirming that this program does not know nobody can approve", () => {
+test("an unknown kind of confirmation blocks approvals", () => {
   const requirement = asks({ confirm: { kind: "palm" } as unknown as Requirement["confirm"] });
   assert.match(approvalRefusal(requirement, reviewer("a"), INSTANCE) ?? "", /does not support/);
 });
@@ -142,7 +142,7 @@ test("a note of nothing but what cannot be seen is blank", () => {
   for (const note of ["x", " . ", "\u200bé", "語"]) assert.equal(isBlank(note), false, note);
 });
 
-test("of many names a refusal tells only some", () => {
+test("a refusal lists at most ten names", () => {
   const names = Array.from({ length: 25 }, (_, i) => `group:g${i + 10}`);
   const refusal = approvalRefusal(asks({ from: [names] }), reviewer("a"), INSTANCE) ?? "";
   assert.match(refusal, /^Only group:g10, .*group:g19 and 15 others may decide this call\.$/);
@@ -196,7 +196,7 @@ test("[ours.authorization.scopes] who decides for one group stands for that one 
   assert.equal(isEnough(two, [{ ...both, forGroups: ["dba"] }]), false);
 });
 
-test("[ours.verdict.confirmation] after three wrong confirmations somebody cannot approve, and is told so", () => {
+test("[ours.verdict.confirmation] three wrong confirmations block approvals, with the reason", () => {
   assert.equal(FAILED_ATTEMPTS_MAX, 3);
   for (const attempts of [0, 1, 2]) assert.equal(failedAttemptsRefusal(attempts), undefined);
   const sentence =
@@ -204,7 +204,7 @@ test("[ours.verdict.confirmation] after three wrong confirmations somebody canno
   for (const attempts of [3, 4]) assert.equal(failedAttemptsRefusal(attempts), sentence);
 });
 
-test("[ours.verdict.confirmation] what this server can ask for bars nobody", () => {
+test("[ours.verdict.confirmation] a supported confirmation blocks no approval", () => {
   const confirms: readonly Requirement["confirm"][] = [
     { kind: "click" },
     { kind: "match" },

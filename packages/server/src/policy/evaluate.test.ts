@@ -35,7 +35,7 @@ test("[ours.policy.precedence] deny is stronger than ask, ask than approve, and 
   assert.deepEqual(evaluate([APPROVE, ASK, DENY]).fired, ["no", "people", "yes"]);
 });
 
-test("the note of a rule that asks is told, also when another one is first or it failed", () => {
+test("the note of an asking rule is kept, also when another rule is first or it failed", () => {
   const quiet = "id: a, then: ask";
   const noted = "id: b, then: ask, note: why";
   const failing = "id: c, then: ask, when: args.missing == 1, note: perhaps";
@@ -291,7 +291,7 @@ test("[ours.policy.bounded] arguments that are deep, wide or long never throw", 
   assert.equal(evaluate([APPROVE], { tool: "x".repeat(1_000_000) }).verb, "ask");
 });
 
-test("[ours.policy.error] [ours.policy.error-people] what nobody foresaw asks, and asks the strictest", () => {
+test("[ours.policy.error] [ours.policy.error-people] an unexpected error asks, with the strictest requirement", () => {
   const project = policyOf([APPROVE]);
   const floor = policyOf([MONEY], "floor");
   const broken = { ...callOf({}), now: Number.NaN };

@@ -91,7 +91,7 @@ test("[ours.policy.budget] only what rules for the tool ask has to be counted, o
   assert.deepEqual(historyQueriesOf({ project: load("version: 1\nrules: []\n") }, "pay.it"), []);
 });
 
-test("[ours.policy.budget.fails] where nobody counted nothing is approved", () => {
+test("[ours.policy.budget.fails] without a counted history nothing is approved", () => {
   const project = load(BUDGET);
   const [first] = project.tests;
   assert.ok(first !== undefined);

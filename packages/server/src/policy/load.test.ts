@@ -65,7 +65,7 @@ test("a whole policy is read, and named by the hash of its source", () => {
   assert.deepEqual(policy.warnings, []);
 });
 
-test("[ours.policy.findings] every fault is told at once, with line, column and path", () => {
+test("[ours.policy.findings] all faults are reported together, with line, column and path", () => {
   const source = `version: 2
 ruls: []
 rules:
@@ -99,7 +99,7 @@ tests:
   ]);
 });
 
-test("[ours.policy.findings] a fault in a quoted condition is told where it stands", () => {
+test("[ours.policy.findings] a fault in a quoted condition has its own position", () => {
   const source = 'version: 1\nrules:\n  - { id: a, then: deny, when: "true && foo(1)" }\n';
   assert.deepEqual(locations(findingsOf(source)), ["3:41 rules[0].when"]);
   const escaped = 'version: 1\nrules:\n  - { id: a, then: deny, when: "foo(\\"1\\")" }\n';

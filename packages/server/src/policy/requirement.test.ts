@@ -45,7 +45,7 @@ test("[ours.policy.merge] a quorum of each set is kept where there are several, 
   );
 });
 
-test("[ours.policy.merge] sets are told apart whatever reviewers are called", () => {
+test("[ours.policy.merge] sets stay distinct for any names of reviewers", () => {
   const [two, one] = [["reviewer:a", "reviewer:b"], ["reviewer:areviewer:b"]];
   const { from } = mergeRequirements([requirement({ from: [two] }), requirement({ from: [one] })]);
   assert.deepEqual(from, [two, one]);

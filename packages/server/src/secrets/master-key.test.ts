@@ -185,7 +185,7 @@ test("[ours.secret-key.files] a replaced key file leaves its key among the previ
   }
 });
 
-test("[ours.secret-key.files] the files stay with whoever owned the key, also when root replaces it", (t) => {
+test("[ours.secret-key.files] the key files keep their owner, also when root replaces them", (t) => {
   const directory = folder(t);
   fromFiles(directory, true);
   const file = join(directory, "secret.key");

@@ -28,7 +28,7 @@ test("[ours.sign-in.password-stored] one that was stored with other parameters i
   assert.equal(await hasher.verify("another", stored), false);
 });
 
-test("[ours.sign-in.password-stored] nobody's password is wrong, whatever it is; what cannot be read is a fault and never right", async () => {
+test("[ours.sign-in.password-stored] a password without an account never matches; an unreadable hash is a fault", async () => {
   const hasher = new PasswordHasher(systemRandom());
   assert.equal(await hasher.verify("", null), false);
   for (const stored of ["", PASSWORD, "scrypt$N=1024,r=8,p=1$aaaa$", "scrypt$N=1024,r=8,p=1$a$a"]) {

@@ -155,7 +155,7 @@ onEveryEngine("a change that answers rows is undone like any other", async ({ st
   assert.deepEqual(await ids(store), ["kept"]);
 });
 
-onEveryEngine("a work that fails undoes its writes and nobody else's", async ({ store }) => {
+onEveryEngine("a work that fails undoes only its own writes", async ({ store }) => {
   await store.transact((tx) => insert(tx, "before"));
   const refusal = new Error("refused");
   const outcomes = await Promise.allSettled([
@@ -305,7 +305,7 @@ onEveryEngine("a write that is sent as a read is an error", async ({ store }) =>
   }
 });
 
-onEveryEngine("a transaction tells the time of the clock it was given", async (opened) => {
+onEveryEngine("a transaction returns the time of its clock", async (opened) => {
   const { store, clock } = opened;
   assert.equal(await store.transact((tx) => tx.now()), clock.now());
   clock.advance(5);

@@ -42,7 +42,7 @@ test("[ours.verdict.wakes] what concerns other replicas is read as it was signal
   assert.equal(toHint({ kind: "removed", instanceId: ID }), undefined);
 });
 
-test("too much to tell is everything", () => {
+test("more hints than a message holds become the star", () => {
   assert.deepEqual(readMessage(toMessage(SENDER, ["*"])), { sender: SENDER, hints: "everything" });
 });
 

@@ -14,7 +14,7 @@ const resolved = (requestId: string): Signal => ({
   requestId,
 });
 
-test("[ours.poll.woken] everybody who waits for a request is called when it is resolved, nobody else", () => {
+test("[ours.poll.woken] all waiters of a resolved request are called, and no others", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
   wake.onResolved("a", PROJECT, () => calls.push("first"));
@@ -27,7 +27,7 @@ test("[ours.poll.woken] everybody who waits for a request is called when it is r
   assert.deepEqual(calls, ["first", "second"]);
 });
 
-test("[ours.poll.woken] a request that is opened wakes nobody who waits for one", () => {
+test("[ours.poll.woken] an opened request wakes no waiters", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
   wake.onResolved("a", PROJECT, () => calls.push("woken"));
@@ -84,7 +84,7 @@ test("[ours.poll.woken] what another replica resolved calls those who wait for i
   assert.deepEqual(wake.awaited(), ["a", "b"]);
 });
 
-test("listeners hear every signal until they leave", () => {
+test("listeners receive every signal until they unsubscribe", () => {
   const wake = new LocalWake();
   const received: Signal[] = [];
   const leave = wake.onSignal((signal) => received.push(signal));

@@ -87,7 +87,7 @@ function receive({ bus }: Replica, message: string): void {
   bus.listener?.onMessage(message);
 }
 
-test("[ours.replicas.woken] what is signalled wakes those who wait here at once, and is told to others once", async () => {
+test("[ours.replicas.woken] a signal wakes local waiters at once, and is sent to other replicas once", async () => {
   const [here, there] = [start(), start()];
   const signal = resolved();
   const calls: string[] = [];
@@ -108,7 +108,7 @@ test("[ours.replicas.woken] what is signalled wakes those who wait here at once,
   assert.deepEqual([here.wake.sent, here.wake.received, there.wake.received], [1, 0, 1]);
 });
 
-test("[ours.replicas.woken] [ours.verdict.wakes] who waits for a verification, an earlier delivery or votes hears of it elsewhere", async () => {
+test("[ours.replicas.woken] [ours.verdict.wakes] a verification, a retry or a vote wakes waiters on other replicas", async () => {
   const [here, there] = [start(), start()];
   const scope = `update:${randomUUID()}:${randomUUID()}`;
   const signals: Signal[] = [
@@ -123,7 +123,7 @@ test("[ours.replicas.woken] [ours.verdict.wakes] who waits for a verification, a
   assert.deepEqual(received, signals);
 });
 
-test("[ours.replicas.woken] nobody looks for what nobody waits for", async () => {
+test("[ours.replicas.woken] no replica rereads a request without waiters", async () => {
   const [here, there] = [start(), start()];
   const [awaited, other] = [resolved(), resolved()];
   const end = there.wake.onResolved(awaited.requestId, PROJECT, () => {});
@@ -152,7 +152,7 @@ test("[ours.replicas.coalesced] what is signalled while a message is on its way 
   assert.deepEqual([replica.bus.messages.length, replica.wake.sent], [2, 2]);
 });
 
-test("[ours.replicas.coalesced] a thousand decisions are one message that says to look at everything", async () => {
+test("[ours.replicas.coalesced] a thousand decisions become one message with the star", async () => {
   const [here, there] = [start(), start()];
   for (let i = 0; i < 1_000; i++) here.wake.signal(resolved());
   const message = await sent(here, 1);
@@ -164,7 +164,7 @@ test("[ours.replicas.coalesced] a thousand decisions are one message that says t
   assert.match(await sent(here, 2), new RegExp(` r:${next.requestId}$`));
 });
 
-test("[ours.replicas.coalesced] of what is opened in a project one request is told in a message", async () => {
+test("[ours.replicas.coalesced] a message names one opened request of a project", async () => {
   const replica = start();
   const open = (projectId: string): Signal & { readonly kind: "opened" } => {
     return { kind: "opened", projectId, requestId: randomUUID(), deadlineAt: 1 };
@@ -193,14 +193,14 @@ test("[ours.replicas.coalesced] a message is as long as one may be, and not long
   }
 });
 
-test("[ours.replicas.coalesced] one request that is signalled again and again is told once", async () => {
+test("[ours.replicas.coalesced] repeated signals of one request are sent once", async () => {
   const replica = start();
   const signal = resolved();
   for (let i = 0; i < 1_000; i++) replica.wake.signal(signal);
   assert.equal((await sent(replica, 1)).split(" ").length, 3);
 });
 
-test("[ours.replicas.not-notified] who begins to listen looks at everything, and a message that was not sent is not counted", async () => {
+test("[ours.replicas.not-notified] a new listener rereads everything, and an unsent message is not counted", async () => {
   const replica = start();
   assert.equal(replica.wake.isListening, false);
   replica.bus.listener?.onListening();
@@ -222,7 +222,7 @@ test("[ours.replicas.untrusted] what is no message of a replica does nothing", a
   assert.deepEqual([replica.rereads, replica.wake.received], [[], 0]);
 });
 
-test("[ours.replicas.woken] a process that stops tells first what it has decided", async () => {
+test("[ours.replicas.woken] a stopping process sends its hints first", async () => {
   const replica = start();
   replica.wake.signal(resolved());
   const closed = replica.wake.close();

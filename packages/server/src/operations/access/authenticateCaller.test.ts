@@ -108,7 +108,7 @@ test("[auth.bearer] what a token may do is said by its record, whatever its pref
   assert.equal((await callerOf(token)).kind, "instance");
 });
 
-test("[auth.missing] [auth.invalid] a header that holds no token of ours, or one too many, is nobody's", async () => {
+test("[auth.missing] [auth.invalid] a header without exactly one token is rejected", async () => {
   const { token } = await issue();
   const headers = ["", token, "Bearer", "Bearer ", `Basic ${token}`, `Bearer ${token} ${token}`];
   for (const header of [undefined, ...headers, `x Bearer ${token}`, `Bearer\t${token}`]) {
@@ -119,7 +119,7 @@ test("[auth.missing] [auth.invalid] a header that holds no token of ours, or one
   }
 });
 
-test("[auth.invalid] a text of another form or checksum is nobody's, even where its hash is known", async () => {
+test("[auth.invalid] a token of another form or checksum is rejected, even with a known hash", async () => {
   const token = drawToken("instance", random);
   const other = token.endsWith("0") ? "1" : "0";
   for (const text of ["known", `${token.slice(0, -1)}${other}`]) {
@@ -128,13 +128,13 @@ test("[auth.invalid] a text of another form or checksum is nobody's, even where 
   }
 });
 
-test("[auth.invalid] a token that nobody issued is nobody's", async () => {
+test("[auth.invalid] an unknown token is rejected", async () => {
   for (const kind of ["instance", "provisioner", "reviewer"] as const) {
     await assertInvalid(`Bearer ${drawToken(kind, random)}`);
   }
 });
 
-test("[auth.revoked] a revoked token is nobody's from then on, and its neighbour still is somebody's", async () => {
+test("[auth.revoked] a revoked token is rejected at once, and another one stays valid", async () => {
   for (const kind of ["provisioner", "reviewer"] as const) {
     const one = await issue({ kind, name: kind });
     const other = await issue({ kind, name: kind });
@@ -167,7 +167,7 @@ test("[auth.expired] a token ends at its end to the millisecond", async () => {
   assert.equal((await callerOf(lasting.token)).credentialId, lasting.id);
 });
 
-test("[ours.people.removed] the token of a reviewer who was removed, or is no more, is nobody's", async () => {
+test("[ours.people.removed] the token of a removed or missing reviewer is rejected", async () => {
   const { token } = await issue({ name: "gone" });
   await store.transact((tx) => tx.run("update reviewer set removed_at = 1 where name = 'gone'"));
   await assertInvalid(`Bearer ${token}`);

@@ -30,7 +30,7 @@ async function seenAt({ id }: SignedInPerson): Promise<number> {
   );
 }
 
-test("[ours.sign-in.session] a cookie is somebody: the session, the person, and what they are in its project", async () => {
+test("[ours.sign-in.session] a cookie authenticates the session, the person and the reviewer of its project", async () => {
   const ana = await signIn({ role: "admin", groups: ["dba"] });
   const { session, person, membership } = await authenticateSession(context, ana.cookie);
   assert.deepEqual(
@@ -50,7 +50,7 @@ test("[ours.sign-in.session] a cookie is somebody: the session, the person, and 
   });
 });
 
-test("[ours.sign-in.session] as a reviewer somebody signed in is a person, with all that their role allows", async () => {
+test("[ours.sign-in.session] a signed-in reviewer is a person with all powers of the role", async () => {
   const ana = await signIn({ role: "viewer", groups: ["ops"] });
   const signedIn = await authenticateSession(context, ana.cookie);
   const { session, membership } = signedIn;
@@ -83,7 +83,7 @@ test("[ours.sign-in.at-once] who was removed from the project is signed in, and 
   });
 });
 
-test("[ours.sign-in.cookie] a text of another form is nobody's, even where its hash is known", async () => {
+test("[ours.sign-in.cookie] a cookie of another form is rejected, even with a known hash", async () => {
   const ana = await signIn();
   const forms = ["", "known", `${ana.cookie}=`, ` ${ana.cookie}`, `${ana.cookie.slice(0, -1)}.`];
   for (const text of forms) {
@@ -94,7 +94,7 @@ test("[ours.sign-in.cookie] a text of another form is nobody's, even where its h
   }
 });
 
-test("[ours.sign-in.cookie] a cookie that nobody was given, or of a session that has ended, is nobody's", async () => {
+test("[ours.sign-in.cookie] an unknown cookie, or one of an ended session, is rejected", async () => {
   const ana = await signIn();
   await assertInvalid("a".repeat(43));
   await store.transact((tx) => tx.run("delete from session where person_id = $1", [ana.id]));
@@ -118,7 +118,7 @@ test("[ours.sign-in.session] an hour without use, and twelve in all, end a sessi
   await assertInvalid(busy.cookie);
 });
 
-test("[ours.sign-in.at-once] the session of a person who is disabled is nobody's", async () => {
+test("[ours.sign-in.at-once] the session of a disabled person is rejected", async () => {
   const [ana, ben] = [await signIn(), await signIn()];
   await store.transact((tx) => tx.run("update person set disabled_at = 0 where id = $1", [ana.id]));
   await assertInvalid(ana.cookie);
@@ -141,7 +141,7 @@ test("[ours.sign-in.session] a use is written down once a minute, and what a pag
   assert.equal(await seenAt(ana), clock.now());
 });
 
-test("[ours.sign-in.session] a database that cannot write keeps nobody from looking, and hides no other fault", async () => {
+test("[ours.sign-in.session] a read-only database does not prevent reads, and hides no other fault", async () => {
   const ana = await signIn();
   clock.advance(SESSION_SEEN_MS);
   const failing = (fault: Error) => withStore(context, { transact: () => Promise.reject(fault) });

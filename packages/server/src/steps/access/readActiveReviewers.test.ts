@@ -61,7 +61,7 @@ test("[ours.verdict.quorum] who stands has a live token or signs in, and is neit
   assert.deepEqual(await active(), { ana: [narrow] });
 });
 
-test("[ours.verdict.quorum] nobody stands who was not asked for, or is of another project", async () => {
+test("[ours.verdict.quorum] only requested reviewers of the project are returned", async () => {
   await issue("stranger", { project: "elsewhere" });
   const rows = await store.all("select project_id, id from reviewer where name = 'stranger'");
   const [{ project_id: elsewhere, id } = {}] = rows;

@@ -170,7 +170,7 @@ test("[ours.verdict.recorded] every vote has its row in the log, with what was s
   ]);
 });
 
-test("[ours.verdict.quorum] the vote of somebody who has no way in any more is refused, and does not count", async () => {
+test("[ours.verdict.quorum] the vote of a reviewer without a valid token or session is rejected, and does not count", async () => {
   const { id } = await issue("leaver");
   const { request, vote } = ask({ quorum: 2 });
   await vote("leaver");

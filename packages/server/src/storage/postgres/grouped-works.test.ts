@@ -82,7 +82,7 @@ test("two works of one subject see each other: they never have one transaction",
   assert.deepEqual(await numbers(store), [1]);
 });
 
-test("what a work throws before it has written concerns nobody beside it", async (t) => {
+test("an error before the first write affects no other work", async (t) => {
   const { store } = await openItems(t, ["a", "b"]);
   let runs = 0;
   const done = store.transactBatched("a", (tx) => {
@@ -98,7 +98,7 @@ test("what a work throws before it has written concerns nobody beside it", async
   assert.deepEqual(await numbers(store), [1, 0]);
 });
 
-test("a work that fails after it has written is undone, and nobody beside it", async (t) => {
+test("a work that fails after a write is undone alone", async (t) => {
   const { store } = await openItems(t, ["a", "b", "c"]);
   const failures: ((tx: Transaction) => Promise<unknown>)[] = [
     async (tx) => {
@@ -122,7 +122,7 @@ test("a work that fails after it has written is undone, and nobody beside it", a
   assert.deepEqual(await numbers(store), [3, 0, 3]);
 });
 
-test("a row that somebody holds holds up only who wants it", async (t) => {
+test("a locked row delays only works that need it", async (t) => {
   const { store } = await openItems(t, ["a", "b", "c"]);
   const isHeld = Promise.withResolvers<void>();
   const hold = Promise.withResolvers<void>();

@@ -74,7 +74,7 @@ test("an insert that the engine refuses undoes its transaction, wherever it stan
   assert.equal(await items(store), "a10 b0");
 });
 
-test("one work inserts very many rows, and is told of the one that is refused", async (t) => {
+test("a work that inserts very many rows fails with the refused one", async (t) => {
   const { store } = await openItems(t);
   let inserted = 0;
   const insertMany = (refused?: number) =>
@@ -143,7 +143,7 @@ test("an insert that is refused while its commit is on the way is not committed"
   assert.equal(await items(store), "a0 b0 c1");
 });
 
-test("a deadlock between inserts that nobody waits for is run again", async (t) => {
+test("a deadlock between unawaited inserts is retried", async (t) => {
   const { store } = await openItems(t);
   const both = Promise.withResolvers<void>();
   let runs = 0;
@@ -210,7 +210,7 @@ test("lookups of one turn get their own answers, and one that fails harms no oth
 
 const LOOKUPS = 7;
 
-test("a name of a prepared statement means one text, whoever prepares it", async (t) => {
+test("a name of a prepared statement stands for one text on every connection", async (t) => {
   const { url } = await openItems(t);
   const texts = ["select id from item where n = $1", "select n from item where id = $1"];
   const named = async (order: readonly string[]) => {

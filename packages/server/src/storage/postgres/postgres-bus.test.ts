@@ -66,7 +66,7 @@ const PAUSE_MS_MAX = 30_000;
 const PROBE_MS = 10_000;
 const ECHO_MS = 5_000;
 
-test("a message reaches all who listen on its database, and nobody on another", async (t) => {
+test("a message reaches all listeners of its database, and none of another", async (t) => {
   const url = await createDatabase();
   const listeners = [open(t, url), open(t, url)];
   const elsewhere = open(t, await createDatabase());
@@ -84,7 +84,7 @@ test("a message reaches all who listen on its database, and nobody on another", 
   assert.deepEqual(elsewhere.messages, ["two"]);
 });
 
-test("what other programs send on channels of theirs is nobody's message", async (t) => {
+test("notifications on other channels are ignored", async (t) => {
   const url = await createDatabase();
   const listener = open(t, url);
   await listening(listener);
@@ -98,7 +98,7 @@ test("what other programs send on channels of theirs is nobody's message", async
   assert.deepEqual(listener.messages, ["", "for all"]);
 });
 
-test("[ours.replicas.not-notified] a connection that is cut is told once, made again when its time comes, and nothing is sent meanwhile", async (t) => {
+test("[ours.replicas.not-notified] a lost connection is reported once, opened again after its pause, and nothing is sent meanwhile", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
   const listener = open(t, proxy.url);
   await listening(listener);
@@ -137,7 +137,7 @@ test("[ours.replicas.not-notified] a connection that died in silence is found an
   await listening(listener);
 });
 
-test("[ours.replicas.not-notified] an engine that refuses LISTEN is told once, with its reason", async (t) => {
+test("[ours.replicas.not-notified] an engine that refuses LISTEN is reported once, with its reason", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
   proxy.listen = "refused";
   const listener = open(t, proxy.url);
@@ -146,7 +146,7 @@ test("[ours.replicas.not-notified] an engine that refuses LISTEN is told once, w
   assert.equal(listener.reports.length, 1);
 });
 
-test("[ours.replicas.not-notified] a pooler that takes LISTEN and notifies nobody is found out at the start", async (t) => {
+test("[ours.replicas.not-notified] a pooler that accepts LISTEN without notifications is detected at the start", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
   proxy.listen = "ignored";
   const listener = open(t, proxy.url);

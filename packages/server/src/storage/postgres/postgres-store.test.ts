@@ -182,7 +182,7 @@ test("a database that is not there is a failure that names no password", async (
   }
 });
 
-test("who finds no free connection in time is told so, and nobody else is disturbed", async (t) => {
+test("a caller without a free connection in time fails, and others are not affected", async (t) => {
   const { store } = await openItems(t, { connectionsMax: 2, patienceMs: 2_000 });
   const hold = Promise.withResolvers<void>();
   let holding = 0;
@@ -208,7 +208,7 @@ test("who finds no free connection in time is told so, and nobody else is distur
 const END_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 
-test("connections that broke while nobody used them disturb nobody", async (t) => {
+test("connections that broke while idle cause no failure", async (t) => {
   const { store, url } = await openItems(t);
   await Promise.all(Array.from({ length: 5 }, () => store.transact((tx) => add(tx, "a"))));
   await execute(url, END_OTHERS);

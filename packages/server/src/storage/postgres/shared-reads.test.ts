@@ -38,7 +38,7 @@ test("reads on two sides of a write stay two", () => {
   assert.deepEqual(ask(READ, WRITE, READ, READ).kinds, [READ, WRITE, READ]);
 });
 
-test("everybody who asked is told, and has rows of their own", () => {
+test("every caller of a shared read gets its own rows", () => {
   const { answers, sent } = ask(READ, READ);
   sent[0]?.resolve({ rows: [{ stamp: 1 }], count: 1, command: "SELECT" });
   const [first, second] = answers as [Answer, Answer];
@@ -47,7 +47,7 @@ test("everybody who asked is told, and has rows of their own", () => {
   assert.notEqual(first.rows[0], second.rows[0]);
 });
 
-test("everybody who asked is told of a failure", () => {
+test("every caller of a shared read gets its failure", () => {
   const { answers, sent } = ask(READ, READ);
   const error = new RangeError("no");
   sent[0]?.reject(error);

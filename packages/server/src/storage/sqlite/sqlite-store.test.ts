@@ -103,7 +103,7 @@ test("more than one commit can hold are all answered, in the order they came", a
   assert.equal((await ids(store)).length, 600);
 });
 
-test("a work that fails undoes its own writes and nobody else's", async (t) => {
+test("a work that fails undoes only its own writes", async (t) => {
   const { store } = await openStore(t);
   const refusal = new Error("refused");
   const outcomes = await Promise.allSettled([
@@ -147,7 +147,7 @@ test("a work may be run again, and only its last run counts", async (t) => {
   assert.deepEqual(await ids(store), ["neighbour"]);
 });
 
-test("a work that fails before it has written disturbs nobody", async (t) => {
+test("a work that fails before a write affects no other", async (t) => {
   const { store } = await openStore(t);
   let runs = 0;
   const outcomes = await Promise.allSettled([
@@ -176,7 +176,7 @@ test("a wrong statement is a bug and no failure of the engine", async (t) => {
   );
 });
 
-test("a commit that fails is told to everybody in it, and the next one works", async (t) => {
+test("a failed commit fails all its members, and the next one succeeds", async (t) => {
   const { store } = await openStore(t);
   const orphan = async (tx: Transaction) => {
     await tx.run("pragma defer_foreign_keys = on");
@@ -221,7 +221,7 @@ test("reads outside a transaction cannot write", async (t) => {
   assert.deepEqual(await ids(store), []);
 });
 
-test("a transaction tells the time of the clock it was given", async (t) => {
+test("a transaction returns the time of its clock", async (t) => {
   const { store, clock } = await openStore(t);
   assert.equal(await store.transact((tx) => tx.now()), clock.now());
   clock.advance(5);

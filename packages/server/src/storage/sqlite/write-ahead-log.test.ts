@@ -71,7 +71,7 @@ const put = (store: SqliteStore, id: string, durability?: Durability) =>
 const ids = async (store: SqliteStore) =>
   (await store.all("select id from item order by id")).map(({ id }) => id);
 
-test("nobody is answered, and nobody reads anything new, before the log is synced", async (t) => {
+test("before the log is synced, no commit is answered and no read sees it", async (t) => {
   const { store, disk } = await openStore(t);
   await put(store, "a");
   disk.isHeld = true;
@@ -108,7 +108,7 @@ test("what comes during a sync is committed after it, together, with one sync", 
   assert.deepEqual(await ids(store), ["a", "b", "c", "d"]);
 });
 
-test("a commit syncs unless nobody in it needs that", async (t) => {
+test("a commit syncs only when a member requires it", async (t) => {
   const { store, disk } = await openStore(t);
   const syncsOf = async (commits: readonly (readonly [string, Durability?])[]) => {
     const before = disk.syncs.length;
