@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { OPERATIONS, type OperationName } from "@countersign/protocol";
 import {
-  type Ailing,
+  type FailingProvider,
   startBroken,
   startExhausted,
   startUnavailable,
-} from "./support/ailing-providers.ts";
+} from "./support/failing-providers.ts";
 import {
   type Change,
   callOperation,
@@ -49,9 +49,9 @@ const PROVOCATIONS: Readonly<
     const body = OTHER_INPUT[operation];
     return call(operation, stage, { key: "a key" }, { key: "a key", body });
   },
-  429: (operation) => callAiling(exhausted, operation),
-  500: (operation) => callAiling(broken, operation),
-  503: (operation) => callAiling(unavailable, operation),
+  429: (operation) => callFailing(exhausted, operation),
+  500: (operation) => callFailing(broken, operation),
+  503: (operation) => callFailing(unavailable, operation),
 };
 
 const OTHER_INPUT: Readonly<Partial<Record<OperationName, object>>> = {
@@ -71,8 +71,8 @@ async function call(
   return more.length === 0 ? answer : call(operation, stage, ...more);
 }
 
-function callAiling(ailing: Ailing, operation: OperationName): Promise<Answer> {
-  return callOperation(ailing.server, operation, ailing.stage);
+function callFailing(failingProvider: FailingProvider, operation: OperationName): Promise<Answer> {
+  return callOperation(failingProvider.server, operation, failingProvider.stage);
 }
 
 /** What an operation does not ask for. */

@@ -11,9 +11,9 @@ import {
   lift,
   listFreezes,
 } from "./support/freezes.ts";
-import { newHouse } from "./support/houses.ts";
 import { auditOf, startScene, submitBody, untilStored } from "./support/scene.ts";
 import { startLongPoll } from "./support/start-long-poll.ts";
+import { newTestProject } from "./support/test-projects.ts";
 import { type ReviewedRequest, SUBMISSION } from "./support/test-provider.ts";
 import { turns } from "./support/until.ts";
 import {
@@ -27,9 +27,9 @@ const { server, clock } = scene;
 
 test("[ours.freeze.pending] freezing denies at once what is pending under the scope, and nothing else", async () => {
   for (const scope of ["instance", "project", "server"] as const) {
-    const house = await newHouse(server, "operator");
-    const { reviewer, instance, other } = house;
-    const outsider = await newHouse(server);
+    const testProject = await newTestProject(server, "operator");
+    const { reviewer, instance, other } = testProject;
+    const outsider = await newTestProject(server);
     const ids = {
       own: (await server.submit(instance.token)).id,
       beside: (await server.submit(other.token)).id,
@@ -66,7 +66,7 @@ test("[ours.freeze.pending] freezing denies at once what is pending under the sc
 
 test("[ours.freeze.new] everything new is denied at once until the freeze is lifted, a replay as well", async () => {
   for (const scope of ["instance", "project", "server"] as const) {
-    const { reviewer, instance, other } = await newHouse(server, "operator");
+    const { reviewer, instance, other } = await newTestProject(server, "operator");
     const body = { scope, ...(scope === "instance" && { instance_id: instance.id }) };
     const { id } = (await freeze(server, reviewer, body)).json;
     const key = server.freshKey();
@@ -86,7 +86,7 @@ test("[ours.freeze.new] everything new is denied at once until the freeze is lif
 });
 
 test("[ours.freeze.pending] who waits for the decision has it with the freeze", async () => {
-  const { reviewer, instance } = await newHouse(server);
+  const { reviewer, instance } = await newTestProject(server);
   const { id } = await server.submit(instance.token);
   const poll = await startLongPoll(server, instance.token, id);
   await freeze(server, reviewer, { scope: "project" });
@@ -103,7 +103,7 @@ test("[ours.freeze.pending] receivers are notified of what a freeze denied", asy
 });
 
 test("[ours.freeze.approve] an approval under a freeze is refused and the request is denied by the freeze", async () => {
-  const { reviewer, instance } = await newHouse(server);
+  const { reviewer, instance } = await newTestProject(server);
   const { id } = await server.submit(instance.token);
   const freezeId = await leaveFreeze(server, instance.id);
   assertRefused(await server.decide(reviewer, id, "approve"), 409, "already_terminal");
@@ -115,7 +115,7 @@ test("[ours.freeze.approve] an approval under a freeze is refused and the reques
 });
 
 test("[ours.freeze.approve] a denial by a reviewer stands under a freeze as ever", async () => {
-  const { reviewer, instance } = await newHouse(server);
+  const { reviewer, instance } = await newTestProject(server);
   const { id } = await server.submit(instance.token);
   await leaveFreeze(server, instance.id);
   const { json } = await server.decide(reviewer, id, "deny", { note: "mine" });
@@ -123,7 +123,7 @@ test("[ours.freeze.approve] a denial by a reviewer stands under a freeze as ever
 });
 
 test("[ours.freeze.left] what a process left pending under its freeze when it died is denied a second later", async () => {
-  const { instance, other } = await newHouse(server);
+  const { instance, other } = await newTestProject(server);
   const left = await server.submit(instance.token);
   const beside = await server.submit(other.token);
   await leaveFreeze(server, instance.id);
@@ -133,12 +133,12 @@ test("[ours.freeze.left] what a process left pending under its freeze when it di
 });
 
 test("[ours.freeze.left] more than one exchange takes is denied by the worker, that of other freezes beside it", async () => {
-  const { reviewer, instance, other } = await newHouse(server);
+  const { reviewer, instance, other } = await newTestProject(server);
   const count = 1_300;
   for (let from = 0; from < count; from += 100) {
     await Promise.all(Array.from({ length: 100 }, () => server.submit(instance.token)));
   }
-  const small = await newHouse(server);
+  const small = await newTestProject(server);
   const { id } = await server.submit(small.instance.token);
   const answer = await freeze(server, reviewer, { scope: "project" });
   assert.deepEqual([answer.json.denied, answer.json.complete], [1_000, false]);
@@ -154,7 +154,7 @@ test("[ours.freeze.left] more than one exchange takes is denied by the worker, t
 });
 
 test("[ours.freeze.once] freezing again answers the active freeze, and denies what is pending", async () => {
-  const { reviewer, instance } = await newHouse(server);
+  const { reviewer, instance } = await newTestProject(server);
   const body = { scope: "instance", instance_id: instance.id };
   const first = await freeze(server, reviewer, { ...body, note: "one" });
   const again = await freeze(server, reviewer, { ...body, note: "two" });
@@ -169,7 +169,7 @@ test("[ours.freeze.once] freezing again answers the active freeze, and denies wh
 });
 
 test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen anew", async () => {
-  const { reviewer, instance } = await newHouse(server);
+  const { reviewer, instance } = await newTestProject(server);
   const body = { scope: "instance", instance_id: instance.id, note: "why" };
   const { json } = await freeze(server, reviewer, body);
   const frozenAt = clock.now();
@@ -198,8 +198,8 @@ test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen a
 });
 
 test("[ours.freeze.list] freezes of the project and of the server are listed page by page, others are not there", async () => {
-  const { reviewer, instance, other } = await newHouse(server, "operator");
-  const outsider = await newHouse(server);
+  const { reviewer, instance, other } = await newTestProject(server, "operator");
+  const outsider = await newTestProject(server);
   const bodies = [
     { scope: "instance", instance_id: instance.id },
     { scope: "instance", instance_id: other.id },
@@ -242,7 +242,7 @@ test("[ours.freeze.list] freezes of the project and of the server are listed pag
 });
 
 test("[ours.freeze.powers] viewers and editors cannot freeze, only operators freeze the server, and no role another project", async () => {
-  const { project, reviewer, instance } = await newHouse(server);
+  const { project, reviewer, instance } = await newTestProject(server);
   const role = (name: "viewer" | "editor" | "admin" | "operator") =>
     server.token({ kind: "reviewer", project, name, role: name });
   const body = { scope: "instance", instance_id: instance.id };
@@ -261,7 +261,7 @@ test("[ours.freeze.powers] viewers and editors cannot freeze, only operators fre
   }
   assert.equal((await lift(server, operator, whole.json.id)).status, 200);
   const own = await freeze(server, reviewer, { scope: "project" });
-  const outsider = await newHouse(server, "operator");
+  const outsider = await newTestProject(server, "operator");
   assertRefused(await lift(server, outsider.reviewer, own.json.id), 404, "not_found");
   assertRefused(await freeze(server, outsider.reviewer, body), 404, "not_found");
   for (const token of [instance.token]) {
@@ -270,7 +270,7 @@ test("[ours.freeze.powers] viewers and editors cannot freeze, only operators fre
 });
 
 test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names the field and freezes nothing", async () => {
-  const { reviewer, instance } = await newHouse(server);
+  const { reviewer, instance } = await newTestProject(server);
   const good = { scope: "instance", instance_id: instance.id };
   const cases: readonly (readonly [object, string])[] = [
     [{ ...good, scope: undefined }, "scope"],
@@ -294,8 +294,8 @@ test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names t
 });
 
 test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, not earlier, and an active one never", async () => {
-  const house = await newHouse(server);
-  const { reviewer, instance, other } = house;
+  const testProject = await newTestProject(server);
+  const { reviewer, instance, other } = testProject;
   const permanent = await freeze(server, reviewer, { scope: "instance", instance_id: other.id });
   const made = await freeze(server, reviewer, { scope: "instance", instance_id: instance.id });
   clock.advance(24 * 3_600_000);

@@ -13,53 +13,56 @@ import {
   showGrant,
   tryGrant,
 } from "./support/grants.ts";
-import { type House, newHouse } from "./support/houses.ts";
 import { auditOf, startScene } from "./support/scene.ts";
+import { newTestProject, type TestProject } from "./support/test-projects.ts";
 
 const scene = await startScene({ after });
 const { server, clock } = scene;
 
-const grant = (house: House, body?: object) => grantEdits(server, house, body);
+const grant = (testProject: TestProject, body?: object) => grantEdits(server, testProject, body);
 
-async function statusOf({ instance }: House, fields: object = { tool: "edit" }): Promise<string> {
+async function statusOf(
+  { instance }: TestProject,
+  fields: object = { tool: "edit" },
+): Promise<string> {
   return (await server.submit(instance.token, fields)).status;
 }
 
 test("[ours.grant.from-request] a request fills in instance, tool and session, whether it is pending or decided", async () => {
-  const house = await newHouse(server);
+  const testProject = await newTestProject(server);
   const tool = "odd*name?\\";
   const fields = { tool, context: { session_id: "s1" } };
-  const { id } = await server.submit(house.instance.token, fields);
-  const made = await makeGrant(server, house.reviewer, { from_request: id });
+  const { id } = await server.submit(testProject.instance.token, fields);
+  const made = await makeGrant(server, testProject.reviewer, { from_request: id });
   assert.deepEqual(
     [made.instance.id, made.tool, made.session],
-    [house.instance.id, "odd\\*name\\?\\\\", "s1"],
+    [testProject.instance.id, "odd\\*name\\?\\\\", "s1"],
   );
-  assert.equal((await server.read(house.instance.token, id)).status, "pending");
-  assert.equal(await statusOf(house, fields), "approved");
-  assert.equal(await statusOf(house, { ...fields, tool: "oddXname!\\" }), "pending");
-  assert.equal(await statusOf(house, { tool }), "pending");
-  await server.decide(house.reviewer, id, "deny");
+  assert.equal((await server.read(testProject.instance.token, id)).status, "pending");
+  assert.equal(await statusOf(testProject, fields), "approved");
+  assert.equal(await statusOf(testProject, { ...fields, tool: "oddXname!\\" }), "pending");
+  assert.equal(await statusOf(testProject, { tool }), "pending");
+  await server.decide(testProject.reviewer, id, "deny");
   const any = { from_request: id, any_session: true, tool: "*", calls: 1 };
-  const wider = await makeGrant(server, house.reviewer, any);
+  const wider = await makeGrant(server, testProject.reviewer, any);
   assert.deepEqual([wider.tool, wider.session], ["*", undefined]);
-  const plain = await server.submit(house.instance.token, { tool: "x", context: { a: 1 } });
+  const plain = await server.submit(testProject.instance.token, { tool: "x", context: { a: 1 } });
   assert.equal(plain.status, "approved");
-  const bare = await makeGrant(server, house.reviewer, { from_request: plain.id });
+  const bare = await makeGrant(server, testProject.reviewer, { from_request: plain.id });
   assert.equal(bare.session, undefined);
 });
 
 test("[ours.grant.revoke] a revoked grant answers nothing any more; revoking again changes nothing", async () => {
-  const house = await newHouse(server);
-  const made = await grant(house);
-  assert.equal(await statusOf(house), "approved");
+  const testProject = await newTestProject(server);
+  const made = await grant(testProject);
+  assert.equal(await statusOf(testProject), "approved");
   clock.advance(5);
-  const revoked = await revokeGrant(server, house.reviewer, made.id);
+  const revoked = await revokeGrant(server, testProject.reviewer, made.id);
   assert.equal(revoked.json.state, "revoked");
   assert.equal(revoked.json.revoked_at, new Date(clock.now()).toISOString());
   clock.advance(5);
-  assert.equal((await revokeGrant(server, house.reviewer, made.id)).text, revoked.text);
-  assert.equal(await statusOf(house), "pending");
+  assert.equal((await revokeGrant(server, testProject.reviewer, made.id)).text, revoked.text);
+  assert.equal(await statusOf(testProject), "pending");
   const audit = await auditOf(scene, `grant:${made.id}`);
   assert.deepEqual(
     audit.map(({ kind, actor }) => [kind, actor]),
@@ -72,23 +75,23 @@ test("[ours.grant.revoke] a revoked grant answers nothing any more; revoking aga
 });
 
 test("[ours.grant.powers] deciders make grants; their makers and whoever may freeze or publish revoke them", async () => {
-  const house = await newHouse(server);
-  const { project, instance } = house;
+  const testProject = await newTestProject(server);
+  const { project, instance } = testProject;
   const token = (role: "viewer" | "editor" | "reviewer" | "admin") =>
     server.token({ kind: "reviewer", project, name: role, role });
   const body = { instance_id: instance.id, tool: "edit" };
   for (const role of ["viewer", "editor"] as const) {
     assertRefused(await tryGrant(server, await token(role), body), 403, "forbidden");
   }
-  const { id } = await grant(house);
+  const { id } = await grant(testProject);
   assertRefused(await revokeGrant(server, await token("viewer"), id), 403, "forbidden");
   assert.equal((await showGrant(server, await token("viewer"), id)).status, 200);
   for (const role of ["editor", "reviewer", "admin"] as const) {
-    const made = await grant(house);
+    const made = await grant(testProject);
     const revoked = await revokeGrant(server, await token(role), made.id);
     assert.equal(revoked.json.state, "revoked", role);
   }
-  const outsider = await newHouse(server);
+  const outsider = await newTestProject(server);
   assertRefused(await tryGrant(server, outsider.reviewer, body), 404, "not_found");
   assertRefused(await revokeGrant(server, outsider.reviewer, id), 404, "not_found");
   assertRefused(await showGrant(server, outsider.reviewer, id), 404, "not_found");
@@ -96,16 +99,16 @@ test("[ours.grant.powers] deciders make grants; their makers and whoever may fre
 });
 
 test("[ours.grant.list] active grants are listed of one instance", async () => {
-  const house = await newHouse(server);
-  const first = await grant(house);
+  const testProject = await newTestProject(server);
+  const first = await grant(testProject);
   clock.advance(1);
-  const second = await grant(house);
-  await grant(house, { instance_id: house.other.id });
+  const second = await grant(testProject);
+  await grant(testProject, { instance_id: testProject.other.id });
   const ask = (query: string) =>
     server.call<{ grants: ReviewedGrant[]; next: string | null }>("GET", GRANTS + query, {
-      token: house.reviewer,
+      token: testProject.reviewer,
     });
-  const own = `instance_id=${house.instance.id}`;
+  const own = `instance_id=${testProject.instance.id}`;
   const page = (await ask(`?${own}&limit=1`)).json;
   assert.deepEqual([page.grants.map(({ id }) => id), page.next !== null], [[second.id], true]);
   const rest = (await ask(`?${own}&after=${page.next}`)).json;
@@ -114,11 +117,11 @@ test("[ours.grant.list] active grants are listed of one instance", async () => {
 });
 
 test("[ours.grant.list] grants of the project are listed page by page, active or ended", async () => {
-  const house = await newHouse(server);
+  const testProject = await newTestProject(server);
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
     clock.advance(1);
-    ids.unshift((await grant(house, { calls: 1 })).id);
+    ids.unshift((await grant(testProject, { calls: 1 })).id);
   }
   const paged: string[] = [];
   let next: string | null = null;
@@ -127,16 +130,16 @@ test("[ours.grant.list] grants of the project are listed page by page, active or
     const page = await server.call<{ grants: ReviewedGrant[]; next: string | null }>(
       "GET",
       `${GRANTS}?limit=2${after}`,
-      { token: house.reviewer },
+      { token: testProject.reviewer },
     );
     paged.push(...page.json.grants.map(({ id }) => id));
     next = page.json.next;
   } while (next !== null);
   assert.deepEqual(paged, ids);
-  await revokeGrant(server, house.reviewer, ids[0] ?? "");
-  await statusOf(house);
-  assert.equal((await listGrants(server, house.reviewer)).length, 3);
-  const ended = await listGrants(server, house.reviewer, "ended");
+  await revokeGrant(server, testProject.reviewer, ids[0] ?? "");
+  await statusOf(testProject);
+  assert.equal((await listGrants(server, testProject.reviewer)).length, 3);
+  const ended = await listGrants(server, testProject.reviewer, "ended");
   assert.deepEqual(
     ended.map(({ id, state }) => [id, state]),
     [
@@ -144,18 +147,18 @@ test("[ours.grant.list] grants of the project are listed page by page, active or
       [ids[4], "exhausted"],
     ],
   );
-  const [first] = await listGrants(server, house.reviewer);
+  const [first] = await listGrants(server, testProject.reviewer);
   assert.deepEqual(first?.reviewer.name, "ana");
-  const outsider = await newHouse(server);
+  const outsider = await newTestProject(server);
   assert.deepEqual(await listGrants(server, outsider.reviewer), []);
 });
 
 test("[ours.grant.bounds] an instance has at most 100 active grants", async () => {
-  const house = await newHouse(server);
-  for (let i = 0; i < 100; i++) await grant(house);
-  const body = { instance_id: house.instance.id, tool: "edit" };
+  const testProject = await newTestProject(server);
+  for (let i = 0; i < 100; i++) await grant(testProject);
+  const body = { instance_id: testProject.instance.id, tool: "edit" };
   assertRefused(
-    await tryGrant(server, house.reviewer, body),
+    await tryGrant(server, testProject.reviewer, body),
     400,
     "invalid_request",
     "instance_id",
@@ -163,10 +166,10 @@ test("[ours.grant.bounds] an instance has at most 100 active grants", async () =
 });
 
 test("[ours.grant.input] a grant with unknown, missing or wrong fields names the field and is not made", async () => {
-  const house = await newHouse(server);
-  const good = { instance_id: house.instance.id, tool: "edit" };
-  const { id } = await server.submit(house.instance.token);
-  const elsewhere = await server.instance(house.project);
+  const testProject = await newTestProject(server);
+  const good = { instance_id: testProject.instance.id, tool: "edit" };
+  const { id } = await server.submit(testProject.instance.token);
+  const elsewhere = await server.instance(testProject.project);
   const cases: readonly (readonly [object, string])[] = [
     [{ ...good, instance_id: undefined }, "instance_id"],
     [{ ...good, instance_id: "x" }, "instance_id"],
@@ -198,24 +201,24 @@ test("[ours.grant.input] a grant with unknown, missing or wrong fields names the
     [{ from_request: "x" }, "from_request"],
   ];
   for (const [body, param] of cases) {
-    const answer = await tryGrant(server, house.reviewer, body);
+    const answer = await tryGrant(server, testProject.reviewer, body);
     assertRefused(answer, 400, "invalid_request", param);
   }
   const unknown = [{ from_request: randomUUID() }, { ...good, instance_id: randomUUID() }];
   for (const body of unknown) {
-    assertRefused(await tryGrant(server, house.reviewer, body), 404, "not_found");
+    assertRefused(await tryGrant(server, testProject.reviewer, body), 404, "not_found");
   }
-  assert.deepEqual(await listGrants(server, house.reviewer), []);
+  assert.deepEqual(await listGrants(server, testProject.reviewer), []);
 });
 
 test("[ours.grant.retention] a grant is erased 168 hours after it would have expired, not earlier", async () => {
-  const house = await newHouse(server);
-  const made = await grant(house, { lasts: "1h" });
-  await revokeGrant(server, house.reviewer, made.id);
-  const young = await grant(house, { lasts: "24h" });
+  const testProject = await newTestProject(server);
+  const made = await grant(testProject, { lasts: "1h" });
+  await revokeGrant(server, testProject.reviewer, made.id);
+  const young = await grant(testProject, { lasts: "24h" });
   const end = Date.parse(made.expires_at) + 168 * 3_600_000;
   clock.advance(end - 1 - clock.now());
-  const show = (id: string) => showGrant(server, house.reviewer, id);
+  const show = (id: string) => showGrant(server, testProject.reviewer, id);
   assert.equal((await show(made.id)).status, 200);
   // Less than the 23 hours after which the other one is erased as well.
   await advanceUntil(clock, 5 * 60_000, 100, async () => (await show(made.id)).status === 404);

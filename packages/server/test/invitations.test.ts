@@ -22,11 +22,11 @@ interface Invitation {
   readonly created_by: string;
 }
 
-let houses = 0;
+let testProjects = 0;
 
 /** A project of its own, and an admin's token for it. */
-async function newHouse(role: "admin" | "operator" = "admin") {
-  const project = `house${++houses}`;
+async function newTestProject(role: "admin" | "operator" = "admin") {
+  const project = `house${++testProjects}`;
   const order = { kind: "reviewer", project, name: "boss", role } as const;
   return { project, admin: await server.token(order) };
 }
@@ -71,7 +71,7 @@ interface Session {
 }
 
 test("[ours.sign-in.invitation] who uses an invitation is the reviewer that it says, and signed in", async () => {
-  const { project, admin } = await newHouse();
+  const { project, admin } = await newTestProject();
   const made = await invited(admin, { name: "li", role: "reviewer", groups: ["dba", "app"] });
   assert.ok(made.url.startsWith(`${server.url}/invitation#`), made.url);
   const { json: seen } = await showInvitation(made.token);
@@ -111,7 +111,7 @@ test("[ours.sign-in.invitation] who uses an invitation is the reviewer that it s
 });
 
 test("[ours.sign-in.invitation] it works once, and not after it expired or was revoked; its secret is in no list and no row", async () => {
-  const { admin } = await newHouse();
+  const { admin } = await newTestProject();
   const [used, old, revoked] = [
     await invited(admin, { name: "one" }),
     await invited(admin, { name: "two", lasts: "1h" }),
@@ -146,7 +146,7 @@ test("[ours.sign-in.invitation] it works once, and not after it expired or was r
 });
 
 test("[ours.sign-in.invitation.power] inviting requires the power people, and assigns no power that the inviter lacks", async () => {
-  const { project, admin } = await newHouse();
+  const { project, admin } = await newTestProject();
   for (const role of ["viewer", "reviewer", "editor", "auditor"] as const) {
     const token = await server.token({ kind: "reviewer", project, name: role, role });
     assertRefused(await invite(token, { name: "x" }), 403, "forbidden");
@@ -157,12 +157,12 @@ test("[ours.sign-in.invitation.power] inviting requires the power people, and as
   for (const role of ["viewer", "reviewer", "editor", "auditor", "admin"]) {
     await invited(admin, { name: `new ${role}`, role });
   }
-  const { admin: operator } = await newHouse("operator");
+  const { admin: operator } = await newTestProject("operator");
   await invited(operator, { name: "x", role: "operator" });
 });
 
 test("[ours.sign-in.invitation.power] an invitation ends with the power of who made it: removed, lowered or disabled", async () => {
-  const { project, admin: boss } = await newHouse();
+  const { project, admin: boss } = await newTestProject();
   const admins = [];
   for (const name of ["removed", "lowered", "disabled"]) {
     admins.push(await newPerson(server, { login: `${name}-${project}`, role: "admin", project }));
@@ -186,7 +186,7 @@ test("[ours.sign-in.invitation.power] an invitation ends with the power of who m
 });
 
 test("[ours.sign-in.invitation] a reviewer with tokens only becomes a person with the same role; other names cannot be taken", async () => {
-  const { project, admin } = await newHouse();
+  const { project, admin } = await newTestProject();
   const order = { kind: "reviewer", project, name: "ana", role: "editor" } as const;
   const token = await server.token({ ...order, groups: ["dba"] });
   const refused = await invite(admin, { name: "ana", role: "viewer" });
@@ -210,7 +210,7 @@ test("[ours.sign-in.invitation] a reviewer with tokens only becomes a person wit
 });
 
 test("[ours.sign-in.invitation] a reviewer who was promoted since, or a taken name, is rejected, and the link stays valid", async () => {
-  const { project, admin } = await newHouse();
+  const { project, admin } = await newTestProject();
   const early = await invited(admin, { name: "eve" });
   await server.token({ kind: "reviewer", project, name: "eve", role: "operator" });
   const login = "eve-who-is-not";
@@ -227,7 +227,7 @@ test("[ours.sign-in.invitation] a reviewer who was promoted since, or a taken na
 });
 
 test("[ours.sign-in.invitation] a signed-in user joins another project, selects it, and needs no second account", async () => {
-  const { project, admin } = await newHouse();
+  const { project, admin } = await newTestProject();
   const ana = await newPerson(server, { login: `ana-${project}` });
   const { token } = await invited(admin, { name: "ana", role: "viewer" });
   const body = { token };
@@ -247,7 +247,7 @@ test("[ours.sign-in.invitation] a signed-in user joins another project, selects 
 });
 
 test("[ours.sign-in.invitation] who was removed from a project is let in again by another invitation, as another reviewer", async () => {
-  const { project, admin } = await newHouse();
+  const { project, admin } = await newTestProject();
   const ana = await newPerson(server, { login: `back-${project}`, project });
   await store.transact((tx) =>
     tx.run("update reviewer set removed_at = 1 where person_id = $1", [ana.id]),

@@ -257,15 +257,18 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
   const lines: string[] = [];
   const report = new Report("info", { write: (line) => void lines.push(line) });
   const scene = await startWebhookScene(t, { report });
-  const [ailing, well] = [await provisionWithReceiver(scene), await provisionWithReceiver(scene)];
+  const [failingProvider, well] = [
+    await provisionWithReceiver(scene),
+    await provisionWithReceiver(scene),
+  ];
   const { store } = scene.server.provider.context;
   const sql = "select encrypted_secret from receiver where instance_id = $1";
-  const sealed = String((await store.get(sql, [ailing.id]))?.encrypted_secret);
+  const sealed = String((await store.get(sql, [failingProvider.id]))?.encrypted_secret);
   const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
   const put = "update receiver set encrypted_secret = $1 where instance_id = $2";
-  await tamper(scene, put, elsewhere, ailing.id);
+  await tamper(scene, put, elsewhere, failingProvider.id);
 
-  const waiting = await denied(scene, ailing.token);
+  const waiting = await denied(scene, failingProvider.token);
   assert.equal((await untilAttempted(scene, await denied(scene, well.token), 1)).attempts, 1);
   await pass(scene, 10 * MINUTE, 500);
   const { attempts, ended_at, claimed_until } = await notificationOf(scene, waiting);
@@ -281,7 +284,7 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
     false,
   );
 
-  await tamper(scene, put, sealed, ailing.id);
+  await tamper(scene, put, sealed, failingProvider.id);
   await pass(scene, 16_000);
   assert.equal((await untilAttempted(scene, waiting, 1)).ended_by, "acknowledged");
 });

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startUnavailable } from "./support/ailing-providers.ts";
+import { startUnavailable } from "./support/failing-providers.ts";
 
 test("[ours.operations.metrics-outage] a store that fails leaves its gauges out, and everything else is answered", async (t) => {
   const { server } = await startUnavailable(t);

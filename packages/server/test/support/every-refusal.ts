@@ -8,8 +8,8 @@ import {
   type ProblemCode,
   type WebhookVerification,
 } from "@countersign/protocol";
-import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
 import { provokeExtensionRefusals } from "./extension-refusals.ts";
+import { startBroken, startExhausted, startUnavailable } from "./failing-providers.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
 import { asPage, newPerson } from "./people.ts";
 import { policySaying, publish } from "./publishing.ts";
@@ -173,12 +173,12 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
   }
   const superseded = await provokeSupersededUpdate(t);
   refusals.set("update_superseded", { answer: superseded, param: undefined, secrets: [] });
-  const ailing = {
+  const failingProvider = {
     rate_limited: startExhausted,
     internal: startBroken,
     unavailable: startUnavailable,
   };
-  for (const [code, start] of Object.entries(ailing)) {
+  for (const [code, start] of Object.entries(failingProvider)) {
     const { server: sick, stage } = await start(t);
     const answer = await callOperation(sick, "createApprovalRequest", stage);
     refusals.set(code, { answer, param: undefined, secrets: secretsOf(sick, stage) });

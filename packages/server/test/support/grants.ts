@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { ErrorResponse } from "@countersign/protocol";
-import type { House } from "./houses.ts";
+import type { TestProject } from "./test-projects.ts";
 import type { Answer, ReviewedRequest, TestProvider } from "./test-provider.ts";
 
 export interface ReviewedGrant {
@@ -48,7 +48,7 @@ export async function makeGrant(
 /** A grant of calls of the tool `edit`, to the first instance of a house. */
 export function grantEdits(
   server: TestProvider,
-  { reviewer, instance }: House,
+  { reviewer, instance }: TestProject,
   body: object = {},
 ): Promise<ReviewedGrant> {
   return makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit", ...body });

@@ -5,21 +5,21 @@
 import type { ReviewerRole } from "../../src/core/roles.ts";
 import type { TestProvider } from "./test-provider.ts";
 
-export interface House {
+export interface TestProject {
   readonly project: string;
   readonly reviewer: string;
   readonly instance: { readonly id: string; readonly token: string };
   readonly other: { readonly id: string; readonly token: string };
 }
 
-let houses = 0;
+let testProjects = 0;
 
 /** A project of its own with two instances and the reviewer `ana`. */
-export async function newHouse(
+export async function newTestProject(
   server: TestProvider,
   role: ReviewerRole = "reviewer",
-): Promise<House> {
-  const project = `house${++houses}`;
+): Promise<TestProject> {
+  const project = `house${++testProjects}`;
   return {
     project,
     reviewer: await server.token({ kind: "reviewer", project, name: "ana", role }),
