@@ -9,8 +9,8 @@ export interface Clock {
   now(): number;
 
   /**
-   * Milliseconds since some moment. Nobody sets it, and it goes on while this process is stopped;
-   * it may stand still while its machine is.
+   * Milliseconds since some moment. It is never set, and continues while this process is stopped;
+   * it may pause while the machine sleeps.
    */
   monotonic(): number;
 

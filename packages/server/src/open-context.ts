@@ -83,7 +83,7 @@ type Role =
   | "rotation"
   /** A server may be running. */
   | "beside"
-  /** As beside it, where somebody has made the database before. */
+  /** As above, for a database that already exists. */
   | "visitor";
 
 /**

@@ -37,7 +37,7 @@ export function toAddedPasskeys(details: readonly string[]): AddedPasskeys {
 }
 
 /**
- * Whose a signature is, its own entry cannot prove: anybody can make a key and sign with it.
+ * An entry alone cannot prove the owner of its signature: anyone can create a key and sign with it.
  *
  * @returns what is wrong, for people; undefined when nothing is, or nothing was signed
  */

@@ -1,5 +1,5 @@
 /**
- * A sealed log as lines of JSON, which somebody can check who has no database: see
+ * A sealed log as lines of JSON, which can be verified without the database: see
  * docs/reference/audit-log.md.
  *
  * Called by: the reviewer surface and the command `countersign audit export`.

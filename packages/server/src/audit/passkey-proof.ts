@@ -1,7 +1,7 @@
 /**
- * Whether a passkey signed exactly this verdict, told from an entry of the audit log alone: no
- * database, no clock, no library besides Node's own. It is meant to be read by whoever does not
- * want to trust us, and shares no code with what checked the signature when it was given.
+ * Checks that a passkey signed exactly this verdict, from an entry of the audit log alone: no
+ * database, no clock, no library besides Node's own. Auditors who do not trust this server can read
+ * it; it shares no code with the check of the signature at the verdict.
  *
  * It proves who signed what: not what their screen showed, and not whose passkey it is. The
  * entry `passkey.added` of the same credential id says who added the key.

@@ -1,6 +1,6 @@
 /**
- * Entries with the proof that a checkpoint covers them, each a line that somebody can check who has
- * nothing else but the public key.
+ * Entries with the proof that a checkpoint covers them, each a line that can be verified with the
+ * public key alone.
  *
  * Called by: the reviewer surface and the command `countersign audit prove`.
  */

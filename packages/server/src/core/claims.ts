@@ -65,7 +65,7 @@ export interface Membership {
 /** In UTF-16 code units; OpenID Connect Core, section 2, allows 255 ASCII characters. */
 const SUBJECT_CHARS_MAX = 255;
 
-/** Entra lists 200 at most; more than this is no list of somebody's groups. */
+/** Entra lists 200 at most; a longer list is not a list of one user's groups. */
 const VALUES_MAX = 2_000;
 
 /**

@@ -36,9 +36,9 @@ export type Consuming =
     };
 
 /**
- * Consumes an approval, or says why not. At `expires_at` and after it nothing is consumed; also
- * what was consumed in time is not said again then, because whoever asks has not begun yet and may
- * not begin any more.
+ * Consumes an approval, or says why not. At `expires_at` and after it nothing is consumed; a replay
+ * of an earlier consumption is refused then, too, because its call has not started and must not
+ * start any more.
  *
  * @param existing how it was consumed before
  * @param now epoch ms, read after the request was locked

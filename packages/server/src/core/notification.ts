@@ -25,7 +25,7 @@ export interface StoredNotification {
   readonly createdAt: number;
   /** Null exactly when delivery has ended. */
   readonly nextAt: number | null;
-  /** What the receiver asked for; nobody, not even an operator, has it tried earlier. */
+  /** From `Retry-After` of the receiver; a retry by an operator does not come earlier either. */
   readonly notBefore: number | null;
   /** End of the lease of the outstanding attempt. */
   readonly claimedUntil: number | null;

@@ -1,7 +1,7 @@
 /**
- * The hours in which a person is not to be woken, by the clock on their wall.
+ * Quiet hours of a person, in their time zone.
  *
- * Called by: the operations that push, and whoever reads preferences.
+ * Called by: the operations that push, and those that read preferences.
  */
 
 export interface QuietHours {

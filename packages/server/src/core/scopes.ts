@@ -2,7 +2,7 @@
  * What a token may do of all that its holder may: its scopes. They only narrow; null is a token
  * without any, which may do all of it.
  *
- * Called by: whoever asks what a caller may, and the operations that issue tokens.
+ * Called by: the checks of powers, and the operations that issue tokens.
  */
 
 import { GROUP_NAME } from "./groups.ts";

@@ -13,7 +13,7 @@ export class Deadline {
   readonly #clock: Clock;
   /** Epoch ms. */
   readonly #endsAt: number;
-  /** The same moment, or one before it, by the clock that nobody sets. */
+  /** The same moment, or an earlier one, by the monotonic clock. */
   readonly #endsBy: number;
   readonly #disarm: () => void;
   #reason: UnreachableReason = "timeout";

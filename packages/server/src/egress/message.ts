@@ -57,7 +57,7 @@ export type Reply =
 
 /**
  * - `dns`: no address, or an answer missing
- * - `connect`: nobody there, at one or two addresses
+ * - `connect`: refused or unreachable, at one or two addresses
  * - `tls`: no TLS, or no valid certificate for the host
  * - `timeout`: the message's time was over
  * - `reset`: the connection ended early, also by closing the client

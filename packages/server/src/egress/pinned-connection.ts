@@ -26,8 +26,8 @@ const { request: requestHttp } = process.getBuiltinModule("node:http");
 const { request: requestHttps } = process.getBuiltinModule("node:https");
 
 /**
- * Why there is no connection: nobody there (or not in time), no TLS with a valid certificate for
- * the host, or an address that may not be reached.
+ * Why there is no connection: refused or timed out, no TLS with a valid certificate for the host,
+ * or an address that may not be reached.
  */
 export type DialFailure = "connect" | "tls" | "refused";
 

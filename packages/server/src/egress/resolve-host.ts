@@ -38,7 +38,7 @@ const NOTHING_THERE = ["ENODATA", "ENOTFOUND"];
 
 /** Names that mean this machine wherever they are asked for. @see RFC 6761 section 6.3 */
 const LOOPBACK_NAME = /^(?:.+\.)?localhost\.?$/i;
-/** One address: whoever allows 127.0.0.0/8 for development need not think of ::1. */
+/** One address, so that 127.0.0.0/8 suffices for development without ::1. */
 const LOOPBACK = ["127.0.0.1"];
 
 export function createResolver(options: ResolverOptions = {}): Resolver {

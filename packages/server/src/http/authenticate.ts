@@ -23,9 +23,9 @@ type Hook = (request: FastifyRequest) => Promise<void>;
 export interface Gate {
   /**
    * Lets through callers of this kind; runs before the body is read. Reviewers may come with the
-   * cookie of a session in place of a token; nobody else's cookies are looked at. Of reviewers it
-   * asks for every GET whether they may look, so that no route can forget it; what else they may
-   * is asked by the operations.
+   * cookie of a session instead of a token; for other callers cookies are ignored. Every GET of a
+   * reviewer requires the power to read, so that no route can forget it; the operations check other
+   * powers.
    */
   admit(kind: CredentialKind): Hook;
 
@@ -36,9 +36,9 @@ export interface Gate {
   readonly admitAnonymous: Hook;
 
   /**
-   * Charges the caller for a large body; runs when it was read. Where the body was still on its way
-   * when the caller was looked up, it looks again: nobody can keep exchanges begun for the time
-   * after their token is revoked or their session has ended.
+   * Charges the caller for a large body; runs when it was read. If the body was incomplete at the
+   * authentication, it authenticates again: an open exchange cannot be kept for use after its token
+   * is revoked or its session has ended.
    */
   charge(request: FastifyRequest): Promise<void>;
 

@@ -57,8 +57,8 @@ declare module "fastify" {
 export const JSON_TYPE = "application/json";
 
 /**
- * On every answer that says nothing else: it may hold a credential or a call, so nobody keeps it,
- * and it is data, so no browser runs it, shows it in a frame or takes it for a script.
+ * On every answer that says nothing else: it may hold a credential or a call, so caches do not
+ * store it, and it is data, so no browser runs it, shows it in a frame or takes it for a script.
  */
 export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",

@@ -32,8 +32,8 @@ export function assertSameOrigin(
 const ELSEWHERE: readonly unknown[] = ["cross-site", "same-site"];
 
 /**
- * For a look that is written down in somebody's name: no link on another site begins it. Who typed
- * the address, or is a program, is let through.
+ * For a GET with an audit entry: no link on another site may start it. A typed address and a
+ * program without the header pass.
  *
  * @throws Problem `cross_origin`
  */

@@ -93,7 +93,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
   *turns(now: number): Generator<Turn<WaitingInstance>> {
     if (this.#isFull(UNUSED_KEY)) return;
     const fullAccounts = new Set<string>();
-    // Whoever had a turn goes to the end of its line, where it is met again and passed over.
+    // A member that had a turn moves to the end of the queue, where it is skipped.
     for (const [origin, members] of this.#byOrigin) {
       if (this.#room(this.#origins, origin, now) <= 0) continue;
       const served = yield* this.#turnsOf(members, fullAccounts, now);

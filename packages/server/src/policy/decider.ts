@@ -26,8 +26,8 @@ export interface Owned {
 }
 
 /**
- * Why this reviewer may not approve, as a sentence for them; undefined when they may. An owner
- * who is excluded and not known excludes everybody: nobody could be told from them.
+ * Why this reviewer may not approve, as a sentence for them; undefined when they may. An unknown
+ * excluded owner excludes all reviewers, because any of them could be the owner.
  */
 export function approvalRefusal(
   requirement: Requirement,

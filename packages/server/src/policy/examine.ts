@@ -21,8 +21,8 @@ export interface Examined {
 const TESTS_MS_MAX = 5_000;
 
 /**
- * It could be active when it loads, what it names is known and its tests are green. Takes seconds
- * where a policy is made for that, and holds whoever calls it.
+ * It could be active when it loads, what it names is known and its tests are green. A malicious
+ * policy takes seconds, during which it blocks the thread.
  *
  * @param clock milliseconds; undefined: the tests may take as long as they take; null: they are
  *   not run

@@ -19,8 +19,8 @@ import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 const COUNT_MAX = 1_000_000_000;
 
 /**
- * @param asked by the rules of the policy: about what is not given there were no calls, and about
- *   what nobody asks nothing is to be given
+ * @param queries of the rules of the policy: a query without a count counts as 0, and a count
+ *   without a query is a fault
  */
 export function readGivenHistory(
   document: PolicyDocument,

@@ -165,8 +165,8 @@ class RuleReader {
 }
 
 /**
- * Tools of different servers may have one name: what is approved by that name alone is not meant
- * for those of a server that nobody thought of.
+ * Tools of different servers may have the same name, and an approval by name alone does not cover a
+ * tool of an unexpected server.
  */
 function withoutServer(match: Match): Match {
   return match.servers === undefined ? { ...match, servers: [] } : match;

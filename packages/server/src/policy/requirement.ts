@@ -30,7 +30,7 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
   return {
     ...requirements.reduce(stricter, NO_REQUIREMENT),
     from: sets.map(({ members }) => members),
-    // Asked by nobody, people answer.
+    // Without a rule that asks, people decide.
     bots: requirements.length > 0 && requirements.every(({ bots }) => bots),
     // Of one set all approvers are, and the highest quorum counts them.
     ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),

@@ -2,7 +2,7 @@
  * The nouns of policy: what a policy file says once it is read, what policy is asked, and what
  * it answers. Types only, besides the requirement that asks for nothing special.
  *
- * Called by: everything in policy/, and whoever loads, evaluates or stores policies.
+ * Called by: everything in policy/, and the operations that load, evaluate or store policies.
  * Promises: every value here is immutable; `Requirement` and `Evaluation` are plain JSON.
  */
 

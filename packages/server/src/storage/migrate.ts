@@ -24,8 +24,8 @@ import type { Store, Transaction } from "./store.ts";
 const NOTICE_MS = 5_000;
 
 /**
- * Before a migration that breaks older programs, these are notified and given the time to
- * stop: from then on until the migration is applied, nobody but migrating programs starts.
+ * Before a migration that breaks older programs, these are notified and given the time to stop:
+ * from then on until the migration is applied, only migrating programs start.
  *
  * @returns what the database has now, which may be newer than what this program knows
  * @throws Failure when this program cannot use the database

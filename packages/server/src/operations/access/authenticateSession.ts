@@ -11,9 +11,9 @@ import { readMembership, readPerson } from "../../storage/sql/people/people.ts";
 import { readSessionByHash, touchSession } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Turns what a cookie holds into somebody who is signed in. Unknown, expired and ended sessions,
- * and those of disabled people, are one and the same answer. What they may do in the project is
- * read anew each time: who is removed there is nobody there from then on.
+ * Authenticates a session by the value of its cookie. Unknown, expired and ended sessions, and
+ * those of disabled people, are one and the same answer. What they may do in the project is read
+ * again each time, so a removed reviewer has no power from then on.
  *
  * @param isUse whether a user acted: requests that a page sends by itself do not extend a session
  * @throws Problem `invalid_credential`

@@ -27,10 +27,9 @@ export async function endSession(
 }
 
 /**
- * Ends the session that a browser had when somebody signed in there anew. What is no session (any
- * more) is left.
+ * Ends the earlier session of a browser after a new sign-in. Other values are ignored.
  *
- * @param cookie of before
+ * @param cookie of the earlier session
  */
 export async function replaceSession(context: Context, cookie: string | undefined): Promise<void> {
   if (cookie === undefined || !isOpaque(cookie)) return;

@@ -22,8 +22,8 @@ export interface ChannelChange extends TargetOrder {
 
 /**
  * Changes a channel, for requests that are opened from now on; where it leads, and what it shows,
- * also for what waits. Disabling it ends what waits. With another URL no token and no secret of the
- * one before is kept: it is not for whoever is there.
+ * also for what waits. Disabling it ends what waits. Another URL clears the token and the secret,
+ * which belong to the earlier receiver.
  *
  * @throws Problem `forbidden`; `not_found`; `invalid_request` naming the field
  */

@@ -66,7 +66,7 @@ export async function createGrant(
     if (known !== undefined) return { grant: known, isNew: false };
     const { instanceId, terms } = await completed(tx, projectId, order);
     assertTerms(terms, context.settings);
-    // Against everybody: nobody makes another one while they are counted.
+    // Excludes all other transactions, so that none creates a grant during the count.
     const instance = await lockInstance(tx, "update", { projectId, instanceId });
     if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
     const now = await tx.now();

@@ -26,8 +26,8 @@ const NOTHING_REENCRYPTED: Reencryption = { reencrypted: 0, undecryptable: 0 };
 /**
  * Makes sure that the secret key fits the database, ties a new database to it, and hands over the
  * keys of the database: that of fingerprints to the keyring, that of rows to the store. With a
- * wrong key every provisioning replay would fail, silently until somebody needs one. When the
- * database still names a previous key, the rotation is finished here.
+ * wrong key every provisioning replay would fail, unnoticed until the first one. When the database
+ * still names a previous key, the rotation is finished here.
  *
  * @param mayReencrypt false beside a running server, which may not know the new key
  * @throws Failure when the key that encrypted the database is missing, or the database names a

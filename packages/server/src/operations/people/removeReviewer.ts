@@ -23,8 +23,8 @@ import type { Transaction } from "../../storage/store.ts";
 
 /**
  * Removes a reviewer from the caller's project: every token ends, votes and grants do not count any
- * more, a session there has no power left. The name stays theirs, so that no rule that names it
- * names somebody else. Removing who was removed is done already.
+ * more, a session there has no power left. The name stays theirs, so that rules never name another
+ * reviewer by it. Removing a removed reviewer changes nothing.
  *
  * @throws Problem `forbidden` for a role above the caller's and for the last who may say who may do
  *   what; `not_found`

@@ -51,8 +51,7 @@ export interface Release {
 }
 
 /**
- * The same without any other person, for operators beside the server: where nobody else is left who
- * could publish.
+ * The same without another person, for operators on the server: when no other person can publish.
  *
  * @throws Problem as {@link publishProposal}; `not_found` also when there is no such project
  */

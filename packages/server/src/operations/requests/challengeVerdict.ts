@@ -29,8 +29,8 @@ export interface VerdictChallenge {
  * arguments, note or validity needs another challenge.
  *
  * @param verdict as it will be sent, but for the signature
- * @throws Problem `forbidden` when the caller is nobody who signs, `not_found` outside their
- *   project, `already_terminal`, `arguments_mismatch`, `invalid_request` for a denial
+ * @throws Problem `forbidden` when the caller cannot sign, `not_found` outside their project,
+ *   `already_terminal`, `arguments_mismatch`, `invalid_request` for a denial
  */
 export async function challengeVerdict(
   context: Context,

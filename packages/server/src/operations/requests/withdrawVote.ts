@@ -19,7 +19,8 @@ interface Outcome {
 /**
  * Takes back the caller's approval of a request that is still pending; together with the verdict
  * that decides, one of them is first. Where there is none it is done already, so that it can be
- * sent again. Whoever lost the role can do it as well: it would count again with the role.
+ * sent again. A reviewer without the role can do it as well, because the vote would count again
+ * with the role.
  *
  * @returns whether there was one
  * @throws Problem `forbidden` when the scopes of the token do not reach the vote, `not_found`,

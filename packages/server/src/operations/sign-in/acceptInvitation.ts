@@ -1,4 +1,4 @@
-/** Accepts an invitation, as a new person or as somebody who is signed in. */
+/** Accepts an invitation, as a new person or as a signed-in user. */
 
 import type { Context } from "../../context.ts";
 import { parseLogin, parsePersonName } from "../../core/login.ts";

@@ -33,8 +33,7 @@ export async function beginPasskey(
 }
 
 /**
- * As {@link beginPasskey}, for somebody who comes with a link and has no account yet, or cannot
- * sign in to theirs.
+ * As {@link beginPasskey}, for the user of a link, who has no account yet or cannot sign in.
  *
  * @param token of the link
  * @param login of a new person, as it will be sent with the passkey; ignored for others

@@ -17,8 +17,8 @@ export interface PasswordChange {
 }
 
 /**
- * Gives somebody who is signed in another password, or a first one. All their other sessions end,
- * and links with which they could come back.
+ * Changes or sets the password of the signed-in user. Ends all other sessions, and revokes links to
+ * return.
  *
  * @throws Problem `forbidden` when the current password is wrong; `invalid_request` for a new one
  *   that may be none; `invalid_credential` when the session has ended meanwhile

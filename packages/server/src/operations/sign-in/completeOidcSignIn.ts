@@ -18,8 +18,8 @@ export interface OidcAnswer {
 }
 
 /**
- * Signs somebody in who comes back from the identity provider. What was begun is over with this,
- * whatever the provider says then.
+ * Completes a sign-in at the identity provider. The ceremony ends with this call, also after an
+ * error.
  *
  * @returns what the session's cookie holds, and where the person goes on
  * @throws Problem `not_found` when there is no provider; `sign_in_refused`; Failure when the

@@ -18,7 +18,7 @@ export async function needsSetup({ store }: Pick<Context, "store">): Promise<boo
  *
  * @param project made if new
  * @returns what stands in it
- * @throws Problem `forbidden` when there is a person: nobody becomes operator past those
+ * @throws Problem `forbidden` when an account exists: setup cannot bypass existing accounts
  */
 export async function makeSetupLink(
   { store, random }: Pick<Context, "store" | "random">,

@@ -3,8 +3,8 @@ import type { Context } from "../../context.ts";
 import { readPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 
 /**
- * Writes down that somebody failed to sign in with a passkey that is known; of others nothing is
- * kept. To be called when the refusal was answered, and not too often.
+ * Records a failed sign-in with a known passkey; others are not recorded. To be called after the
+ * answer, and not too often.
  */
 export async function recordRefusedPasskey(
   { store, random }: Pick<Context, "store" | "random">,

@@ -5,9 +5,8 @@ import { readPersonByLogin } from "../../storage/sql/people/people.ts";
 import type { SignInMethod } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Writes down that somebody failed to sign in as a person who is known; of others nothing is kept.
- * To be called after the refusal was answered, which would tell by its time who is known, and for
- * one person not too often.
+ * Records a failed sign-in to a known account; others are not recorded. To be called after the
+ * answer, whose timing would reveal known logins, and not too often for one account.
  */
 export async function recordRefusedSignIn(
   { store, random }: Pick<Context, "store" | "random">,

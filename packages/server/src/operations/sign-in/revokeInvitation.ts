@@ -9,7 +9,7 @@ import {
 } from "../../storage/sql/sign-in/invitations.ts";
 
 /**
- * Takes back a link that nobody has used. Who became a reviewer with it stays one.
+ * Revokes an unused link. A reviewer who used one is not affected.
  *
  * @throws Problem `forbidden`; `not_found` also when it was used
  */

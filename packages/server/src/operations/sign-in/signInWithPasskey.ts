@@ -20,8 +20,7 @@ import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/si
 const SIGN_IN_CEREMONY = "passkey.sign-in";
 
 /**
- * What a browser needs to find a passkey for this server by itself: nobody says who they are
- * before.
+ * Options with which a browser finds a passkey of this server, without a login.
  *
  * @returns options for `navigator.credentials.get`, as JSON text
  */

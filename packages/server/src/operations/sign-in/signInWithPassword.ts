@@ -12,8 +12,8 @@ export interface PasswordSignIn {
 }
 
 /**
- * Signs somebody in with login and password. An unknown login, a person without a password or
- * disabled, and a wrong password take the same work and are one and the same answer.
+ * Signs in with login and password. An unknown login, a person without a password or disabled, and
+ * a wrong password take the same work and are one and the same answer.
  *
  * @returns what the cookie holds
  * @throws Problem `invalid_credential`; `forbidden` where people sign in at an identity provider

@@ -29,9 +29,9 @@ export interface OwnTokenOrder {
 }
 
 /**
- * Issues a token over HTTP: to the caller, or to a bot of the caller's project. Nobody issues more
- * than they may themselves, nor for longer than the token they come with, and nobody another
- * person's token: with it, one person would be two.
+ * Issues a token over HTTP: to the caller, or to a bot of the caller's project. A token has no more
+ * powers than its issuer and does not outlive the issuer's token. No caller issues a token of
+ * another person: with it, one person would count as two.
  *
  * @throws Problem `forbidden`; `invalid_request` naming the field
  */

@@ -77,8 +77,8 @@ export async function beginSession(
 }
 
 /**
- * Whom the identity provider knows, signs in there: with a key of this server they would go on when
- * the provider has shut them out. Asked behind the proof, so that nobody else learns of it.
+ * An account of the identity provider signs in there only: a key of this server would outlive a
+ * removal at the provider. Checked after the proof, so that only the owner sees the reason.
  *
  * @throws Problem `forbidden`
  */
@@ -93,8 +93,8 @@ function assertTheirWay(
 }
 
 /**
- * With `oidc_only`, one person may sign in here: for when the provider is down. Asked again for
- * each session; asked before a proof is looked at, nobody learns whether it was right.
+ * With `oidc_only`, one login may still sign in here, for when the provider is down. Checked for
+ * each session, and before the proof, so that the answer does not reveal a correct one.
  *
  * @throws Problem `forbidden`
  */

@@ -11,9 +11,8 @@ export interface CurrentCaller extends ReviewerCaller {
 }
 
 /**
- * The caller as this transaction finds them, locked together with their token: who was lowered,
- * removed, disabled or whose token was revoked since the exchange began gives nothing to anybody
- * any more, and who lowers or removes them now waits for what they give.
+ * Rereads and locks the caller and the token, so that a concurrent demotion, removal, disabling or
+ * revocation is honoured: an earlier one is seen, and a later one waits for this transaction.
  *
  * @throws Problem `invalid_credential`
  */

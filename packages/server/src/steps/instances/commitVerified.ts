@@ -1,9 +1,9 @@
 /**
  * Provisioning and update with a receiver: reserve, verify outside of any transaction, commit.
  *
- * Attempts with one key are one attempt: who comes second waits for the first, here and on other
- * replicas, and is answered as it is. The holder has a lease and a fence; when it dies somebody
- * who waits takes over, and when it was only slow it finds its fence passed and joins.
+ * Attempts with one key are one attempt: a second exchange waits for the first, here and on other
+ * replicas, and gets its answer. The holder has a lease and a fence; when it dies, a waiting
+ * exchange takes over, and a slow holder finds its fence passed and joins.
  *
  * Called by: provisionInstance, updateInstance.
  *

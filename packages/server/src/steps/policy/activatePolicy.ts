@@ -51,12 +51,12 @@ export interface PublishOutcome extends PublishedPolicy {
 export type Admission = (reader: Reader) => Promise<void>;
 
 /**
- * Activates a policy for the calls that come from now on; what is pending stays as it was
- * judged. Two editors cannot overwrite each other unseen: whoever began from a version that is
- * no longer active is refused.
+ * Activates a policy for the calls that come from now on; what is pending stays as it was judged.
+ * Two editors cannot overwrite each other unseen: a draft of a version that is no longer active is
+ * rejected.
  *
  * @throws Problem what `admit` throws; `policy_invalid` with every finding when it does not load,
- *   names groups that nobody is in, or has tests that fail; `policy_conflict` when another version
+ *   names groups without members, or has tests that fail; `policy_conflict` when another version
  *   than the expected one is active, or the proposal was closed
  */
 export async function activatePolicy(
@@ -146,7 +146,7 @@ async function writeVersion(
     isIntact: true,
   };
   if (!(await insertPolicyVersion(tx, version))) {
-    // Somebody else's commit came in between; now it can be read.
+    // Another transaction committed in between; now its row can be read.
     const winner = await readCurrent(tx, projectId);
     if (isText(winner, source)) return { outcome: "in_force", version: winner };
     throw await conflict(tx, by, winner, draft);

@@ -8,11 +8,11 @@ import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /**
- * Why somebody may not publish a proposal, though they may publish policy: where it takes two
- * people, its author and whoever publishes it are two, with whatever tokens and sessions. A bot is
- * neither: who makes one holds its token.
+ * Why the caller may not publish a proposal despite the power to publish: where two people are
+ * required, its author and its publisher must differ, across all tokens and sessions. A bot counts
+ * as neither, because its creator has its token.
  *
- * @returns a sentence for them; undefined when they may
+ * @returns a sentence for the caller; undefined when the caller may
  */
 export async function refusalToPublish(
   reader: Reader,
@@ -48,7 +48,7 @@ export async function assertOtherPerson(
 }
 
 /**
- * Whether somebody can be the author of what takes two people.
+ * Checks that the caller can be the author of a change that requires two people.
  *
  * @throws Problem `forbidden` for a bot
  */

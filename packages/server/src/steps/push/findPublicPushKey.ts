@@ -12,8 +12,8 @@ import {
 import type { Reader } from "../../storage/store.ts";
 
 /**
- * The public key that browsers subscribe for; the pair is made when somebody asks for the first
- * time, and stays: with another one every browser would have to subscribe anew.
+ * The public key that browsers subscribe for; the pair is created at the first use, and stays: with
+ * another one every browser would have to subscribe again.
  *
  * @returns base64url
  */

@@ -20,10 +20,10 @@ export interface Tally {
 }
 
 /**
- * Keeps an approval that may not be enough by itself, and counts: a vote of somebody who has lost
- * their token, their role or what the rule named them by does not count any more, and counts
- * again when they have it back. The same vote again writes nothing; another note or validity
- * takes the place of the earlier one.
+ * Keeps an approval that may not be enough by itself, and counts: a vote does not count while its
+ * reviewer has no valid token, lacks the role or is no longer named by the rule, and counts again
+ * afterwards. The same vote again writes nothing; another note or validity takes the place of the
+ * earlier one.
  *
  * @param request locked by this transaction, and pending
  * @param vote of a reviewer who was found to be allowed

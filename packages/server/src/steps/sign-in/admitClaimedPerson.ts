@@ -40,8 +40,8 @@ interface Admitting {
 }
 
 /**
- * @throws Problem `sign_in_refused` when the login, or the name of a reviewer, is somebody else's;
- *   then nothing is to be committed
+ * @throws Problem `sign_in_refused` when the login or the name of a reviewer is taken; then the
+ *   transaction must not commit
  */
 export async function admitClaimedPerson(
   tx: Transaction,

@@ -44,7 +44,8 @@ export async function beginCeremony(
  * Ends the ceremony in which a browser answered this challenge.
  *
  * @param now epoch ms, behind the locks
- * @throws Problem `passkey_refused` when it was answered before, is too old, or somebody else's
+ * @throws Problem `passkey_refused` when it was already answered, has expired, or belongs to
+ *   another person
  */
 export async function endCeremony(
   tx: Transaction,

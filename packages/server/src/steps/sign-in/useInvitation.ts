@@ -1,7 +1,7 @@
 /**
- * The one way in which a link makes somebody a reviewer, or lets somebody back in. Whatever they
- * will sign in with, a password, a passkey or an account at an identity provider, is bound in the
- * same transaction: there is no person without a key, and no link is used up for nothing.
+ * The only function that uses a link, for a new reviewer or a returning person. The key, a
+ * password, a passkey or an account at an identity provider, is bound in the same transaction: no
+ * person is left without a key, and no link is used without effect.
  */
 
 import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
@@ -48,15 +48,14 @@ export interface UsedInvitation {
 }
 
 /**
- * Gives the person what they will sign in with, in the transaction that uses the link. The row of
- * the person is stored and locked. Not called for somebody who is signed in already.
+ * Stores the key of the person in the transaction that uses the link. The row of the person is
+ * stored and locked. Not called for a signed-in user.
  */
 export type BindKey = (tx: Transaction, person: StoredPerson, now: number) => Promise<void>;
 
 /**
- * Uses a link: makes the person and the reviewer, makes a reviewer of somebody signed in, or gives
- * somebody who comes back a new key and ends their sessions. It begins no session: see
- * beginSession.
+ * Uses a link: creates the person and the reviewer, adds a reviewer to a signed-in user, or gives a
+ * returning person a new key and ends their sessions. It starts no session: see beginSession.
  *
  * @throws Problem `not_found` when the link cannot be used (any more); `invalid_request` naming
  *   the field, also for a login or a name that is taken; and what `bind` throws. Then the link
@@ -194,10 +193,10 @@ async function takeInstances(
 }
 
 /**
- * A reviewer who had tokens only becomes the person, as they are: nobody gains or loses a role by
- * it that the invitation does not give.
+ * Links the person to a reviewer who had tokens only. Role and groups of the reviewer do not
+ * change.
  *
- * @throws Problem `invalid_request` when the reviewer is somebody else, or something else
+ * @throws Problem `invalid_request` when the reviewer belongs to another person, or differs
  */
 async function assertFree(
   tx: Transaction,

@@ -1,10 +1,9 @@
 /**
- * Works of many exchanges in few transactions. What a small transaction costs PostgreSQL and us is
- * its beginning, its commit and the messages; works that stand in nobody's way can have those
- * together, as they have on SQLite.
+ * Works of many exchanges in few transactions. The cost of a small transaction is its begin, its
+ * commit and the messages; works that do not block others share these, as on SQLite.
  *
- * Whoever waits goes with the next transaction, and a few of them are under way at a time: the more
- * there is to do, the more goes together, and who comes alone waits for nobody.
+ * A waiting work joins the next transaction, and a few transactions run at a time: under load more
+ * works share one, and a single work does not wait.
  *
  * Called by: postgres-store.ts.
  */

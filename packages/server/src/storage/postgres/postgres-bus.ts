@@ -4,7 +4,7 @@
  * the engine knows no LISTEN, it says so once and tries again now and then.
  *
  * A NOTIFY is a transaction of its own: at its commit it takes a lock that all NOTIFY of the server
- * take, which nobody's decision shall wait for.
+ * take, and no decision may wait for it.
  *
  * Called by: provider.ts.
  */

@@ -28,7 +28,7 @@ export class ImportSource {
   readonly #file: string;
 
   /**
-   * Nobody may write to it meanwhile: the caller holds the lock of its folder, if it has one.
+   * No process may write to it meanwhile: the caller holds the lock of its folder, if it has one.
    *
    * @throws Failure when the file is no database or is damaged; it is checked from end to end
    */

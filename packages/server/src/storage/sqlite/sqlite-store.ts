@@ -1,13 +1,13 @@
 /**
  * The embedded engine: one file, one writer, durable before it answers.
  *
- * Two connections. The writer runs transactions one after another; those that wait at the same
- * time share one commit, because the sync to disk is what costs. In the rare case that one of
- * them fails after it has written, all are undone and each commits alone: a savepoint for every
- * transaction would cost the common case a third of its time.
- * The sync is not SQLite's, which would hold the event loop: the log is synced by another thread,
- * and meanwhile the next exchanges are read. Nobody is answered before it, and reads wait for it:
- * an older state would be without what another process has committed and told meanwhile.
+ * Two connections. The writer runs transactions one after another; those that wait at the same time
+ * share one commit, because the sync to disk is what costs. In the rare case that one of them fails
+ * after it has written, all are undone and each commits alone: a savepoint for every transaction
+ * would cost the common case a third of its time. The sync is not SQLite's, which would hold the
+ * event loop: the log is synced by another thread, and meanwhile the next exchanges are read. No
+ * exchange is answered before the sync, and reads wait for it: an older state would lack what
+ * another process has committed and announced meanwhile.
  */
 
 import { dirname } from "node:path";
@@ -145,8 +145,8 @@ export class SqliteStore implements Store {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, TRANSACTIONS_PER_COMMIT_MAX);
       await this.#commitTogether(batch);
-      // Who writes again and again, as the deletion of very many rows does, comes back in this
-      // same turn of the loop, and would let nobody else have one until it is done.
+      // A caller with many writes, such as a deletion of very many rows, returns in this same
+      // iteration of the event loop, and would starve all others until it is done.
       if (this.#waiting.length > 0) await new Promise((resolve) => setImmediate(resolve));
     }
     this.#draining = undefined;
@@ -191,8 +191,8 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * Whoever needs no sync gets none, unless somebody beside it does. The log of later commits comes
-   * behind that of earlier ones, so a sync covers what was committed without one before it.
+   * A batch without a need for a sync gets none. The log of later commits follows that of earlier
+   * ones, so a sync covers what was committed without one before it.
    */
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const isSynced = batch.some(({ durability }) => durability === "power");
@@ -210,9 +210,9 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * A sync that fails leaves nobody the wiser: the engine holds for written what the disk may not
-   * have, and the next sync may succeed without it. So that is the end, until a start reads what
-   * is really there.
+   * After a failed fsync the page cache may claim that data is durable when it is not, and the next
+   * fsync may succeed without it. So the store refuses all further work until a restart reads the
+   * disk.
    */
   async #sync(): Promise<void> {
     try {

@@ -51,11 +51,11 @@ export class WriteAheadLog {
   }
 
   /**
-   * To be called between transactions, while nobody holds a snapshot: a log that somebody reads
-   * is carried over in part only, and goes on growing.
+   * To be called between transactions, while no reader holds a snapshot: with a reader, the
+   * checkpoint is partial and the log keeps growing.
    *
-   * One that fails, as on a full disk, is tried again later and is nobody's failure: what was
-   * committed is in the log, and stays there.
+   * A failed checkpoint, as on a full disk, is retried later and fails no transaction: committed
+   * data stays in the log.
    */
   checkpointWhenLong(): void {
     const { size } = fstatSync(this.#descriptor);

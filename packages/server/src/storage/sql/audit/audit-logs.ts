@@ -1,6 +1,6 @@
 /**
  * Rows of the table `audit_log`: how far the log of each project, and that of the server, is
- * sealed. Whoever seals holds the row.
+ * sealed. A sealing transaction locks the row.
  */
 
 import type { Hash } from "../../../core/merkle.ts";

@@ -153,7 +153,7 @@ export type AfterSending = Pick<StoredChannel, "failures" | "retryAt" | "last" |
 /**
  * Ends a claim.
  *
- * @returns false when it has passed to somebody else, or the channel is gone: nothing is written
+ * @returns false when another replica has claimed it, or the channel is gone: nothing is written
  */
 export async function updateSending(
   tx: Transaction,

@@ -29,8 +29,8 @@ export async function insertFreeze(tx: Transaction, freeze: StoredFreeze): Promi
 }
 
 /**
- * The freeze that covers an instance: of the server before that of the project, and of the
- * project before that of the instance itself. Whoever holds the instance since before it asked
+ * The freeze that covers an instance: of the server before that of the project, and of the project
+ * before that of the instance itself. A transaction that locked the instance before
  * (`lockInstance`) can rely on the answer until it commits: see freezeCalls.
  */
 export async function findFreeze(

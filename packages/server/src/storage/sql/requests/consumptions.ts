@@ -1,6 +1,6 @@
 /**
- * Rows of the table `consumption`: approvals that were used. Whoever changes one has locked the
- * request, with which it is erased.
+ * Rows of the table `consumption`: approvals that were used. A transaction that changes one has
+ * locked the request, with which it is purged.
  */
 
 import type { OutcomeStatus } from "@countersign/protocol";

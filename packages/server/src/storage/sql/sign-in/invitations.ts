@@ -1,6 +1,6 @@
 /**
- * Rows of the table `invitation`: links with which somebody becomes a reviewer, once; the link of
- * the first start among them, and those with which a person comes back who cannot sign in.
+ * Rows of the table `invitation`: single-use links to become a reviewer, including the setup link,
+ * and links for a person who cannot sign in any more.
  */
 
 import type { Actor } from "../../../core/actor.ts";
