@@ -1,4 +1,4 @@
-/** Milliseconds of a clock that all processes of a machine share and nobody can set. */
+/** Milliseconds of the monotonic clock that all processes of a machine share. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,6 +1,6 @@
 /**
- * Round trips of a human decision, whoever makes them: a call is submitted, a verdict is cast, and
- * who waits for it is answered.
+ * Round trips of a human decision, of any engine: a call is submitted, a verdict is cast, and
+ * the waiting caller is answered.
  */
 
 import { cpuSeconds } from "./children.ts";

@@ -1,6 +1,6 @@
 /**
  * From the spawn of `countersign serve` to its first successful answer to /readyz, and its
- * memory when nobody calls.
+ * memory when idle.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -95,7 +95,7 @@ async function isReady(port: number): Promise<boolean> {
     connection.close();
     return status === 200;
   } catch {
-    // Nobody listens yet.
+    // The server does not listen yet.
     return false;
   }
 }

@@ -2,7 +2,7 @@
  * What waits for a person, written for Restate in the two ways that its documentation shows. A
  * child process of the benchmark; the Restate server calls it.
  *
- * - `call/approve` waits for an awakeable, whose id it hands to whoever asks the side door for it,
+ * - `call/approve` waits for an awakeable, whose id it returns to callers of the side port,
  *   as it would be sent to a person;
  * - `approval/run` is a workflow that waits for its promise `verdict`, which the handler of that
  *   name resolves.
@@ -11,7 +11,7 @@
 import { createServer } from "node:http";
 import { serve, service, workflow } from "@restatedev/restate-sdk";
 
-/** Both in the clear: ids that were told and nobody has fetched, and those who wait for one. */
+/** Published ids that were not fetched, and callers that wait for one. */
 const publishedIds = new Map();
 const asking = new Map();
 

@@ -135,7 +135,7 @@ async function untilServed(admin: number, hasEnded: () => boolean): Promise<void
     try {
       if ((await fetch(`http://127.0.0.1:${admin}/health`)).ok) return;
     } catch {
-      // Nobody listens yet.
+      // The peer does not listen yet.
     }
     if (hasEnded()) throw new Error("restate-server ended before it was ready");
     if (monotonicMs() > endsAtMs) throw new Error("restate-server does not become ready");

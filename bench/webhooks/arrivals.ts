@@ -8,7 +8,7 @@ import type { ReceiverGroup } from "./receiver-group.ts";
 export interface Arrivals {
   /** The notification of a request, once it has come. */
   of(requestId: string): Promise<Arrival>;
-  /** How many have come that nobody asked for yet. */
+  /** Number of arrivals that were not claimed yet. */
   readonly unclaimed: number;
 }
 

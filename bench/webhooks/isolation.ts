@@ -75,7 +75,7 @@ export async function isolate({ queued }: Options): Promise<Isolation> {
   }
 }
 
-/** With the limits that a server has when nobody sets them. */
+/** With the default limits of a server. */
 async function decideBeside(
   receivers: ReceiverGroup,
   folder: string,

@@ -13,7 +13,7 @@ export type Behaviour =
 /** To the receivers. */
 export type Order =
   | { readonly kind: "behave"; readonly host: string; readonly as: Behaviour }
-  /** Tell of every notification when it has come. */
+  /** Report every notification when it arrives. */
   | { readonly kind: "watch" }
   /** Time different notifications, from the end of the `skipped`th to that of the `until`th. */
   | { readonly kind: "count"; readonly skipped: number; readonly until: number };

@@ -16,7 +16,7 @@ export interface ReceiverGroup {
   readonly environment: NodeJS.ProcessEnv;
   url(i: number): string;
   behave(i: number, as: Behaviour): void;
-  /** From now on every notification is told of. */
+  /** From now on every notification is reported. */
   watch(onArrival: (arrival: Arrival) => void): void;
   /**
    * Counts notifications from now on, the first `skipped` to warm up.

@@ -1,5 +1,5 @@
 /**
- * An agent of the Vercel AI SDK that gives money back when somebody approved it.
+ * An agent of the Vercel AI SDK that refunds money after an approval.
  *
  *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/ai-sdk.ts
  */
@@ -29,7 +29,7 @@ const prompt = "Give 500 back for A-1.";
 const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(5) });
 console.log(text);
 
-/** Calls the tool, then says what it was told. */
+/** Calls the tool, then repeats its result. */
 function scriptedModel(): MockLanguageModelV4 {
   const input = JSON.stringify({ order: "A-1", cents: 500 });
   const call = { type: "tool-call", toolCallId: "call_1", toolName: "refund", input } as const;

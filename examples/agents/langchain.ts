@@ -1,5 +1,5 @@
 /**
- * An agent of LangChain that gives money back when somebody approved it.
+ * An agent of LangChain that refunds money after an approval.
  *
  *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/langchain.ts
  */
@@ -30,7 +30,7 @@ const agent = createAgent({ model, tools });
 const { messages } = await agent.invoke({ messages: [{ role: "user", content: "500 for A-1." }] });
 console.log(messages.at(-1)?.text);
 
-/** Calls the tool, then says what it was told. */
+/** Calls the tool, then repeats its result. */
 function scriptedModel(): FakeBuiltModel {
   const call = { id: "call_1", name: "refund", args: { order: "A-1", cents: 500 } };
   return fakeModel()

@@ -1,5 +1,5 @@
 /**
- * An agent of Mastra that gives money back when somebody approved it.
+ * An agent of Mastra that refunds money after an approval.
  *
  *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/mastra.ts
  */
@@ -32,7 +32,7 @@ const agent = new Agent({ id: "refunds", name: "Refunds", instructions, model, t
 const { text } = await agent.generate("Give 500 back for A-1.");
 console.log(text);
 
-/** Calls the tool, then says what it was told. */
+/** Calls the tool, then repeats its result. */
 function scriptedModel(): ConstructorParameters<typeof Agent>[0]["model"] {
   const input = JSON.stringify({ order: "A-1", cents: 500 });
   const call = { type: "tool-call", toolCallId: "call_1", toolName: "refund", input } as const;

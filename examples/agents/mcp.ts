@@ -1,5 +1,5 @@
 /**
- * An MCP server whose tool gives money back when somebody approved it, and a client that calls it.
+ * An MCP server whose tool refunds money after an approval, and a client that calls it.
  *
  *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/mcp.ts
  */

@@ -1,5 +1,5 @@
 /**
- * An agent of the OpenAI Agents SDK that gives money back when somebody approved it.
+ * An agent of the OpenAI Agents SDK that refunds money after an approval.
  *
  *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... \
  *     node examples/agents/openai-agents.ts
@@ -37,7 +37,7 @@ const agent = new Agent({ name: "refunds", model, tools: [refund] });
 const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, "500 for A-1.");
 console.log(finalOutput);
 
-/** Calls the tool, then says what it was told. */
+/** Calls the tool, then repeats its result. */
 function scriptedModel(): ScriptedModel {
   const call = functionCall("refund", { order: "A-1", cents: 500 }, { callId: "call_1" });
   const toolResult = modelResponder(({ request: { input } }) => {

@@ -25,6 +25,6 @@ async function receive(request, response) {
   if (type === "request.resolved") appendFileSync("events.jsonl", `${body}\n`, { flush: true });
   response.end(JSON.stringify({ challenge }));
 }
-// Whoever hangs up in the middle must not end the process, nor what cannot be kept be answered.
+// A broken connection must not end the process; an event that was not stored is not acknowledged.
 const answer = (request, response) => receive(request, response).catch(() => response.destroy());
 createServer(tls, answer).listen(Number(PORT));

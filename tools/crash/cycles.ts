@@ -51,7 +51,7 @@ const WORKERS = 10;
 export const ACTS_MAX = 150;
 /** And then it lives so long at most, so that it is not always right after an answer. */
 const LIFE_MS_MAX = 30;
-/** On any machine; a server that answers nobody for so long is stuck. */
+/** On any machine; a server that answers no call for so long is stuck. */
 const STUCK_MS = 240_000;
 /** About as long as a start takes. */
 const START_MS_MAX = 500;
@@ -82,7 +82,7 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
     while (!isOver) {
       await worker.act();
       acts++;
-      // Also when no server is up: a loop of refused connections would starve everybody.
+      // Also when no server is up: a loop of refused connections would starve all processes.
       await sleep(PAUSE_MS);
     }
   });
@@ -137,7 +137,7 @@ async function killOnce(
   if (isCutShort) await place.killInStart(first, chance() * START_MS_MAX);
   for (const index of doomed) {
     const started = place.start(index);
-    // Whoever needs the replica next awaits it, and hears of a failure.
+    // The next user of the replica awaits it, and gets its failure.
     started.catch(() => {});
     starts.set(index, started);
   }

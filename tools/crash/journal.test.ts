@@ -87,7 +87,7 @@ test("a decision that changes, or is taken back, is seen", () => {
   assert.deepEqual(broken(other), ["I1"]);
 });
 
-test("what was asked before the decision may come late and tell of none", () => {
+test("a read that started before the decision may return late without it", () => {
   const journal = new Journal();
   const askedAt = performance.now();
   const one = begin(journal);
@@ -98,7 +98,7 @@ test("what was asked before the decision may come late and tell of none", () => 
   assert.equal(one.known?.status, "denied");
 });
 
-test("a decision that nobody asked for is seen, and an expiry that comes early", () => {
+test("a decision without a verdict is a violation, and so is an early expiry", () => {
   for (const status of ["approved", "denied", "cancelled", "expired"] as const) {
     const journal = new Journal();
     see(journal, begin(journal), decided(status));
@@ -147,7 +147,7 @@ test("two attempts at one time, a second event and changed bytes are seen", () =
   assert.deepEqual(broken(journal), ["I4", "I3", "I9"]);
 });
 
-test("an event that tells another time than the decision is seen, whichever comes first", () => {
+test("an event with another time than the decision is a violation, in either order", () => {
   const journal = new Journal();
   const one = begin(journal);
   one.intents.add("deny");

@@ -7,7 +7,7 @@
 
 import type { ApprovalRequest } from "@countersign/sdk";
 
-/** What somebody tried to make of a request; nothing else may have become of it. */
+/** The attempted verdict of a request; no other outcome is allowed. */
 export type Intent = "approve" | "deny" | "cancel";
 
 export interface KnownInstance {
@@ -114,7 +114,7 @@ export class Journal {
     submission.known = request;
   }
 
-  /** Of a decision that is seen for the first time: did somebody want it? */
+  /** Checks a decision that is seen for the first time against the attempts. */
   #judge({ intents, instance }: Submission, request: ApprovalRequest): void {
     const { id, decision, deadlineAt } = request;
     if (decision === undefined) return;
@@ -125,7 +125,7 @@ export class Journal {
       cancelled: intents.has("cancel") || instance.isDeleting,
       expired: decidedAt >= deadlineAt,
     }[status];
-    if (!isWanted) this.violate("I12", `${id} is ${status}, and nobody asked for that`);
+    if (!isWanted) this.violate("I12", `${id} is ${status} without a matching verdict`);
     if (status === "approved" && decidedAt >= deadlineAt) {
       this.violate("I6", `${id} was approved ${decidedAt - deadlineAt} ms after its deadline`);
     }
@@ -157,7 +157,7 @@ export class Journal {
     this.violate("I7", `event ${id} came ${at - deletedAt} ms after its instance was deleted`);
   }
 
-  /** The event of a request tells when it was decided. */
+  /** The event of a request contains the time of its decision. */
   #compare(requestId: string, decidedAt: number): void {
     const event = this.events.get(this.#eventByRequest.get(requestId) ?? "");
     if (event === undefined || event.decidedAt === decidedAt) return;

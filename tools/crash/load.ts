@@ -1,7 +1,7 @@
 /**
  * The callers: agents that submit, wait and cancel, reviewers who decide against each other, and a
  * provisioner that makes instances and deletes them, all of them through the SDK where it has a
- * word for it. They go on while servers die; what they are told goes to the journal.
+ * word for it. They go on while servers die; their answers go to the journal.
  *
  * Called by: cycles.ts.
  */
@@ -124,7 +124,7 @@ export class Worker {
     const repeated = settle(made.create(input), ["webhook_verification_failed"]);
     const again = await repeated.catch((error: unknown) => {
       const isGone = error instanceof SdkError && error.providerCode === "instance_deleted";
-      // Somebody else may have deleted it meanwhile.
+      // Another caller may have deleted it meanwhile.
       if (isGone && known.isDeleting) return undefined;
       throw error;
     });
@@ -223,7 +223,7 @@ export class Worker {
     const known = submission.known?.decision;
     const reported = Date.parse(decision?.decided_at ?? "");
     if (known === undefined || (known.status === status && known.decidedAt === reported)) return;
-    this.#callers.journal.violate("I1", `${id} was ${known.status}, a reviewer is told ${text}`);
+    this.#callers.journal.violate("I1", `${id} was ${known.status}, a reviewer got ${text}`);
   }
 
   #options(withinMs: number): ClientOptions {

@@ -33,7 +33,7 @@ export interface Lifetime {
 
 export type Store = Awaited<ReturnType<typeof openContext>>["context"]["store"];
 
-/** Nobody listens there: {@link Place.fetch} knows where to go. */
+/** No server listens there: {@link Place.fetch} replaces it. */
 export const ANYWHERE = "http://127.0.0.1:9";
 
 export interface Place {

@@ -1,5 +1,5 @@
 /**
- * When the killing is over: everything that was promised is asked for again, what nobody was told
+ * When the killing is over: everything that was promised is requested again, what was not notified
  * of is sent again, and the database is counted from outside.
  *
  * Called by: cycles.ts.
@@ -53,7 +53,7 @@ async function faultOfLog({ verifyLog }: Place, settleMs: number): Promise<strin
 
 const OVERDUE = "select count(*) as n from request where status = 'pending' and deadline_at < $1";
 const OWED = "select count(*) as n from notification where ended_at is null";
-/** Those that a worker could take now: a lease of somebody who was killed ends by time. */
+/** Those that a worker could take now: a lease of a killed worker ends by time. */
 const DUE = `${OWED} and next_at < $1 and (not_before is null or not_before < $1)
   and (claimed_until is null or claimed_until < $1)`;
 
@@ -76,7 +76,7 @@ async function untilNone(
   if (left > 0) journal.violate("stranded", `${left} ${what}`);
 }
 
-/** A deletion that nobody heard of is asked for again; a deleted one stays so. */
+/** An unanswered deletion is repeated; a deleted instance stays deleted. */
 async function deleteAgain(callers: Callers, instance: KnownInstance): Promise<void> {
   if (!instance.isDeleting) return;
   const { journal, provisioner, fetch } = callers;
@@ -174,7 +174,7 @@ function withoutEntry(kind: string, condition: string): string {
     from audit_entry where kind = '${kind}' and subject = 'request:' || request.id)`;
 }
 
-/** Each decision of an instance with a receiver was told, and none of those without. */
+/** Each decision of an instance with a receiver was notified, and none of those without. */
 async function judgeEvents(journal: Journal, store: Store): Promise<void> {
   for (const { instance, known } of journal.submissions) {
     if (known?.decision === undefined) continue;
@@ -184,7 +184,7 @@ async function judgeEvents(journal: Journal, store: Store): Promise<void> {
     }
     const mustBeNotified = instance.receiver !== undefined && instance.deletedAt === undefined;
     if (mustBeNotified && event === undefined) {
-      journal.violate("I5", `${known.id} was ${known.status} and nobody was told`);
+      journal.violate("I5", `${known.id} was ${known.status} and was not notified`);
     }
   }
   const ended = `select count(*) as n from notification

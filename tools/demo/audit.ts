@@ -1,6 +1,6 @@
 /**
  * The last act, about proof: the log of all that happened is verified with nothing but the
- * database, and tells by name what somebody changes in it afterwards.
+ * database, and names an entry that is changed in it afterwards.
  */
 
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export async function showTampering({ say, data, requestId }: Recorded): Promise
     .run(`request:${requestId}`);
   database.close();
   say();
-  say("Somebody changes one letter of the denial in the database.");
+  say("An attacker changes one letter of the denial in the database.");
   say();
   say("$ countersign audit verify");
   const failure = await countersign(["audit", "verify", "--data", data]).then(
@@ -50,7 +50,7 @@ export async function showTampering({ say, data, requestId }: Recorded): Promise
 
 const PATIENCE_MS = 30_000;
 
-/** What was not sealed yet could still be changed by somebody who then seals it. */
+/** An entry that is not sealed yet could still be changed before its seal. */
 async function untilSealed(data: string): Promise<string> {
   for (const end = Date.now() + PATIENCE_MS; ; await wait(250)) {
     const verified = await countersign(["audit", "verify", "--data", data]);

@@ -82,7 +82,7 @@ export async function startServer(
   for await (const line of createInterface({ input: child.stdout })) {
     const { event, address } = JSON.parse(line) as { event: string; address: string };
     if (event !== "server.started") continue;
-    // Nobody reads the log of a demonstration; it must not fill the pipe either.
+    // The log of a demonstration is not read; it must not fill the pipe either.
     child.stdout.resume();
     const stop = async () => {
       child.kill("SIGTERM");

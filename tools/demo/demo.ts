@@ -1,7 +1,7 @@
 /**
  * The whole story without a person. One agent polls: it asks before three tool calls, a reviewer
- * decides two of them from the terminal, nobody answers the third. Another one is notified: its
- * receiver is told over TLS that there is a decision, and the adapter reads it. The calls of a
+ * decides two of them from the terminal, the third gets no decision. Another one is notified: its
+ * receiver is notified over TLS of the decision, and the adapter reads it. The calls of a
  * third one meet a policy, which asks two people about money. At the end the log of all that is
  * verified. Uses only what users use: the command, HTTP and the receiver in examples/.
  */
@@ -151,7 +151,7 @@ async function showPolling(stage: Stage): Promise<void> {
   const note = "Never without WHERE. Archive instead.";
   await review(stage, "requests", "deny", erase?.id ?? "", "--note", note);
   say();
-  say("Nobody answers the third within its two seconds. What the adapter saw:");
+  say("The third gets no decision within its two seconds. What the adapter saw:");
   say();
   for (const poll of polls) showOutcome(await poll);
   const outcomes = (await Promise.all(polls)).map(({ status }) => status).join(" ");
@@ -223,7 +223,7 @@ try {
     const requestId = await showRules(stage);
     record = { say, data, requestId };
     say();
-    say("All of it is in a log that is sealed, and that anybody can verify.");
+    say("All of it is in a sealed log, which anyone can verify.");
     await showLog(record);
   } finally {
     await server.stop();

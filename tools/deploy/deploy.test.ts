@@ -74,7 +74,7 @@ function assignments(text: string): Record<string, string> {
   return Object.fromEntries(lines.map(([, name = "", value = ""]) => [name, value]));
 }
 
-/** As compose fills in what nobody has set. */
+/** As compose fills in unset variables. */
 function substituted(environment: Record<string, string>): Record<string, string> {
   const entries = Object.entries(environment).map(([name, value]) => [
     name,
@@ -93,7 +93,7 @@ for (const name of FILES.filter((file) => file.endsWith(".yaml"))) {
 
 test("[ours.deploy.agrees] every setting that deploy/ and its guide name exists", () => {
   const known = new Set(ALL_OPTIONS.map(({ name }) => environmentName(name)));
-  // What compose itself is told; see compose/.env.example.
+  // Variables of compose itself; see compose/.env.example.
   known.add("COUNTERSIGN_IMAGE");
   const named = [...FILES.map((name) => join(DEPLOY, name)), join(ROOT, "docs/guides/scale.md")];
   for (const file of named) {
@@ -139,7 +139,7 @@ test("[ours.deploy.agrees] secrets are files with settings that exist, and never
   }
 });
 
-test("[ours.deploy.agrees] everybody means the port that the server listens on", () => {
+test("[ours.deploy.agrees] all recipes use the port that the server listens on", () => {
   const port = String(SETTINGS.port);
   const dockerfile = read("container/Dockerfile");
   assert.equal(find(dockerfile, /^EXPOSE (\d+)/m, "EXPOSE"), port);
@@ -203,7 +203,7 @@ test("[ours.deploy.agrees] a proxy lets the largest body through, and one that t
   assert.ok(caddyKb * 1000 > SETTINGS.bodyBytesMax);
 });
 
-test("[ours.deploy.agrees] whoever stops a server waits longer than its open exchanges may take", () => {
+test("[ours.deploy.agrees] every recipe waits for a server's stop longer than its open exchanges may take", () => {
   for (const [file, environment] of Object.entries(ENVIRONMENTS)) {
     const graceS = seconds(environment.COUNTERSIGN_SHUTDOWN_GRACE ?? "");
     assert.ok(graceS > 0, file);

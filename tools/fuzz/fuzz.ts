@@ -3,9 +3,9 @@
  *
  *   npm run fuzz -- --target json --inputs 1000000 --seed 1
  *
- * Without --target all of them. What breaks is printed with the input and the command that does it
- * again; put the input into corpus/ when it is mended. An input that took more than 100 ms of this
- * process is tried again, and told when it always does. The exit code is 1 when anything was found.
+ * Without --target, all of them. A failure is printed with its input and the command that repeats
+ * it; put the input into corpus/ when it is fixed. An input that took more than 100 ms of this
+ * process is repeated, and reported when it always does. A finding sets the exit code to 1.
  */
 
 import { parseArgs } from "node:util";

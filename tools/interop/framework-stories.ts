@@ -1,5 +1,5 @@
 /**
- * What is told with integrations of the Python package: an agent of a framework, with a scripted
+ * Stories of the integrations of the Python package: an agent of a framework, with a scripted
  * model, calls its tool through the package's gate. See frameworks.py.
  *
  * Called by: interop.ts.
@@ -12,7 +12,7 @@ import type { Story } from "./story.ts";
 interface Played {
   /** What the tool was run with, each time. */
   readonly ran: readonly number[];
-  /** What the model was told of its calls, in their order. */
+  /** The tool results of the model, in the order of its calls. */
   readonly answers: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export const FRAMEWORK_STORIES: readonly Story<PythonScene>[] = Object.entries(F
   ],
 );
 
-/** An agent that ends before anybody decided has failed: waiting on would only hide it. */
+/** An agent that ends before a decision has failed: waiting on would only hide it. */
 async function early(playing: Promise<Played>): Promise<never> {
   throw new Error(`the agent did not wait: ${JSON.stringify(await playing)}`);
 }

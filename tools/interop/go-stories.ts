@@ -1,5 +1,5 @@
 /**
- * What is told with the Go command `aap`, which stands in the settings of a coding agent. The hook
+ * Stories of the Go command `aap`, which is in the settings of a coding agent. The hook
  * is run as the agent runs it: the line in its settings, with the call on stdin. The first story
  * installs it for the others. Written by the source of the command.
  *
@@ -37,7 +37,7 @@ interface Settings {
   };
 }
 
-/** Somebody's own, which an installation has to leave alone. */
+/** Settings of the user, which an installation must not change. */
 const OWN_SETTINGS = { permissions: { allow: ["Bash(git status)"] } };
 
 export const GO_STORIES: readonly Story<GoScene>[] = [
@@ -215,7 +215,7 @@ function refusalIn(stdout: string): string {
   return hookSpecificOutput.permissionDecisionReason;
 }
 
-/** A hook that answers before anybody decided has failed: waiting on would only hide it. */
+/** A hook that answers before a decision has failed: waiting on would only hide it. */
 async function early(hook: Promise<Ended>): Promise<never> {
   throw new Error(`the hook did not wait: ${JSON.stringify(await hook)}`);
 }

@@ -65,7 +65,7 @@ test("each story is a line, with the reason below where it did not pass", () => 
   );
 });
 
-test("a story that is skipped says what was tried and the last word of whoever refused", () => {
+test("a skipped story shows the command and the last line of its output", () => {
   const long = "go install ended with 1:\ngo: reading the module:\n\t403 Forbidden";
   assert.equal(shortReason(long), "go install ended with 1: 403 Forbidden");
   assert.equal(shortReason("python3 is 3.9"), "python3 is 3.9");
@@ -78,7 +78,7 @@ test("a wheel that is not the pinned one is a fault, whatever else may be absent
   assert.equal(judgeInstall({ code: 1, output: mismatch }, "go install").kind, "wrong");
 });
 
-test("what cannot be had is told with the last words of whoever refused", () => {
+test("a missing program is reported with the last lines of its installation", () => {
   const output = "one\ntwo\n\nthree\nfour\n403 Forbidden\n";
   const reason = "go install ended with 1:\ntwo\nthree\nfour\n403 Forbidden";
   assert.deepEqual(judgeInstall({ code: 1, output }, "go install"), { kind: "absent", reason });

@@ -135,7 +135,7 @@ async function onStage(
   }
 }
 
-/** @returns the program; tells what becomes of all stories where there is none */
+/** @returns the program; records the outcome of all stories where there is none */
 function programOf<Scene>(
   client: ClientName,
   obtained: Obtained,

@@ -1,7 +1,7 @@
 /**
  * Clients that others wrote, as their registries hand them out: the Python package into an
- * environment of its own, the Go command into a folder of its own. What cannot be had is said, with
- * the words of whoever refused; a wheel that is not the pinned one is a fault and no absence.
+ * environment of its own, the Go command into a folder of its own. A missing one is reported with
+ * the message of the command that failed; a wheel other than the pinned one is a failure.
  *
  * Called by: interop.ts; tools/schemathesis for the Python alone.
  */

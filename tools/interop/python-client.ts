@@ -87,7 +87,7 @@ async function endOf(
   child: ChildProcess,
   waiting: Map<number, PromiseWithResolvers<unknown>>,
 ): Promise<void> {
-  // Writing to a process that has ended is told by its end already.
+  // The end of the process reports a failed write already.
   child.stdin?.on("error", () => {});
   await once(child, "close");
   for (const promise of waiting.values()) promise.reject(gone());

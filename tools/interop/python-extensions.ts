@@ -1,5 +1,5 @@
 /**
- * What is told with the Python package where the operator admits what it sends beyond the contract:
+ * Stories of the Python package where the operator admits what it sends beyond the contract:
  * its gates run approved calls, once.
  *
  * Called by: interop.ts.
@@ -90,7 +90,7 @@ const CLIENT: readonly Story<PythonScene>[] = [
     },
   },
   {
-    title: "what became of a call is told once, with the agent's words",
+    title: "the outcome of a call is reported once, with the agent's words",
     async play({ client, token }) {
       const { id: request_id } = await client.act<Shown>("create", {
         token,

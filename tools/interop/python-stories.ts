@@ -1,5 +1,5 @@
 /**
- * What is told with the Python package. Each story has tools of its own, so that none finds the
+ * Stories of the Python package. Each story has tools of its own, so that none finds the
  * requests of another.
  *
  * Called by: interop.ts.
@@ -30,7 +30,7 @@ export interface Shown {
   readonly server: string | null;
   /** Whether the approval was used, as the provider says. */
   readonly consumed: boolean;
-  /** Status and note, as the provider tells back what was reported. */
+  /** Status and note, as the provider returns what was reported. */
   readonly outcome: readonly [string, string | null] | null;
 }
 
@@ -80,7 +80,7 @@ const POLLING: readonly Story<PythonScene>[] = [
     },
   },
   {
-    title: "nobody answers: the gate learns that the window has passed",
+    title: "without a decision the gate learns that the window has passed",
     async play({ client, token }) {
       const call = { token, key: "expired", tool: "interop.expire", timeout: "1s" };
       const { status, ran, request_id } = await client.act<Guarded>("guard", call);
@@ -144,7 +144,7 @@ const POLLING: readonly Story<PythonScene>[] = [
     },
   },
   {
-    title: "a credential that is none lets nothing run, and the package tells it apart",
+    title: "with an invalid credential nothing runs, and the package reports that",
     async play({ client }) {
       const call = { token: "csi_none", key: "refused", tool: "Read" };
       const { status, ran, reason } = await client.act<Guarded>("guard", call);
@@ -163,7 +163,7 @@ const NOTIFIED: readonly Story<PythonScene>[] = [
       const { certificate, certificateKey: key, provisionerToken: provisioner } = stage;
       const { port } = await client.act<{ readonly port: number }>("listen", { certificate, key });
       receiverUrl = `https://localhost:${port}/aap/events`;
-      // Nobody listens at that port of the other address.
+      // No server listens at that port of the other address.
       const url = receiverUrl.replace("localhost", "127.0.0.2");
       const refused = faultOf("WebhookVerificationFailed", "webhook_verification_failed");
       // The default key is that of the registration, and a key stays bound to the URL that failed.
@@ -219,7 +219,7 @@ function get(client: PythonClient, token: string, request_id: string | null): Pr
   return client.act<Shown>("get", { token, request_id });
 }
 
-/** A gate that answers before anybody decided has failed: waiting on would only hide it. */
+/** A gate that answers before a decision has failed: waiting on would only hide it. */
 export async function early(guarded: Promise<Guarded>): Promise<never> {
   throw new Error(`the gate did not wait: ${JSON.stringify(await guarded)}`);
 }

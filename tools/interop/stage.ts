@@ -31,7 +31,7 @@ const POLL_INTERVAL_MS = 50;
 /** Long enough for others to cancel first, sometimes. */
 const ANSWER_EVERY_MS = 500;
 
-/** What the reviewer API tells; only what is used here. */
+/** Responses of the reviewer API; only the members used here. */
 export interface Reviewed {
   readonly id: string;
   readonly tool: string;
@@ -56,7 +56,7 @@ export interface Stage {
   /** Waits until the request has ended. */
   ended(requestId: string): Promise<Reviewed>;
   decide(requestId: string, verdict: "approve" | "deny", note?: string): Promise<void>;
-  /** Approves and denies in turn whatever waits, as somebody does who is always there. */
+  /** Approves and denies pending requests in turn, as a reviewer who is always there. */
   decideAll(until: AbortSignal): Promise<void>;
   /** Resolves when the server has ended. */
   stop(): Promise<void>;
@@ -120,7 +120,7 @@ export async function setStage(
           const page = ask<{ readonly requests: readonly Reviewed[] }>(PENDING);
           for (const { id } of (await page.catch(() => undefined))?.requests ?? []) {
             if (until.aborted) return;
-            // It may have ended meanwhile; whoever misses an answer says so.
+            // It may have ended meanwhile; a story that misses an answer fails.
             await decide(id, count++ % 2 === 0 ? "approve" : "deny").catch(() => {});
           }
         }

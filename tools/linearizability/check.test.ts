@@ -114,7 +114,7 @@ function permutations<T>(all: readonly T[]): T[][] {
   );
 }
 
-/** An answer with a request that is as told. */
+/** An answer with a request of this status. */
 function answer(status: number, as: "pending" | TerminalStatus, decidedAt = "1"): Answered {
   const decision = as === "pending" ? {} : { decision: { status: as, decided_at: decidedAt } };
   return { status, request: { status: as, ...decision } as ApprovalRequest };
@@ -160,7 +160,7 @@ const IMPOSSIBLE: readonly (readonly [
     [2, 3, CANCEL, answer(200, "cancelled")],
     [4, 5, READ, answer(200, "pending")],
   ],
-  ["an approval that nobody gave", [2, 3, READ, answer(200, "approved")]],
+  ["an approval without a verdict", [2, 3, READ, answer(200, "approved")]],
   ["an approval of a denier", [2, 3, DENY, answer(200, "approved")]],
   [
     "a decision of another time",

@@ -47,7 +47,7 @@ export function linearize<State, Input, Output>(
     const left = history.flatMap((operation, index) =>
       done.has(index) ? [] : [{ operation, index }],
     );
-    // What nobody was answered need not have happened.
+    // An unanswered operation need not have happened.
     if (left.every(({ operation }) => operation.output === undefined)) return true;
     const key = `${[...done].sort((a, b) => a - b).join()}|${model.keyOf(state)}`;
     if (failed.has(key)) return false;

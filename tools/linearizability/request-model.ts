@@ -13,7 +13,7 @@ import type { Model } from "./check.ts";
 export type RequestCall =
   | { readonly kind: "create" | "read" | "cancel" }
   | { readonly kind: "verdict"; readonly verdict: "approve" | "deny" }
-  /** Its instance is deleted: first it is cancelled, which who waits for it may still be told. */
+  /** Its instance is deleted: it is cancelled first, and a long poll may still return that. */
   | { readonly kind: "delete-begins" | "delete" };
 
 export interface Answered {
@@ -43,7 +43,7 @@ export const REQUEST_MODEL: Model<RequestState, RequestCall, Answered> = {
   initial: { phase: "absent" },
   keyOf: (state) => JSON.stringify(state),
   step(state, requestCall, answered) {
-    // The deadline may pass at any moment before; only its expiry is nobody's operation.
+    // The deadline may pass at any moment before; only its expiry is not an operation.
     const befores = state.phase === "pending" ? [state, decidedAs("expired", undefined)] : [state];
     return befores.flatMap((before) => stepFrom(before, requestCall, answered));
   },
@@ -116,7 +116,7 @@ function verdict(
   return answered.status === 200 ? holds(after, answered) : NEVER;
 }
 
-/** A pending request is cancelled with it, and nobody may read any of them again. */
+/** A pending request is cancelled with it, and none of them can be read again. */
 function remove(answered: Answered | undefined): Step {
   return answered === undefined || answered.status === 204 ? [{ phase: "deleted" }] : NEVER;
 }
@@ -125,7 +125,7 @@ function refusedAs(state: RequestState, answered: Answered | undefined, status: 
   return answered === undefined || answered.status === status ? [state] : NEVER;
 }
 
-/** The answer tells of this state; a decision that was not seen before is known from now on. */
+/** The answer shows this state; a decision that was not seen before is known from now on. */
 function holds(state: RequestState, { request }: Answered): Step {
   if (state.phase === "pending") return request?.status === "pending" ? [state] : NEVER;
   if (state.phase !== "decided" || request?.status !== state.status) return NEVER;

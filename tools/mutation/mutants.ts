@@ -1,7 +1,7 @@
 /**
  * Small faults that could have been made when a file was written: each is the file with one piece
  * of its text replaced. Types, imports and comments are left alone, and so are the words of errors
- * that nobody is promised.
+ * that no contract promises.
  *
  * Called by: mutation.ts.
  */

@@ -40,7 +40,7 @@ class Worker {
   #child: ChildProcess | undefined;
   #rounds = 0;
 
-  /** @param timeoutMs after which the mutant counts as noticed: whoever runs it would wait */
+  /** @param timeoutMs after which the mutant counts as noticed: its user would wait */
   async judge(order: Order, timeoutMs: number): Promise<Outcome> {
     this.#child ??= fork(join(import.meta.dirname, "worker.ts"), { stdio: "ignore" });
     const child = this.#child;
@@ -90,7 +90,7 @@ export async function measureFile(
   const tests = testsOf(file);
   if (tests.length === 0) throw new Error(`no test is said to hold ${file}: see targets.ts`);
   const [first] = workers;
-  if (first === undefined) throw new Error("nobody is there to measure");
+  if (first === undefined) throw new Error("no worker is available");
   const whole = { file: join(ROOT, file), tests, text: undefined, late: [] };
   const { slow } = await pass(first, whole);
   const order = { ...whole, late: slow };

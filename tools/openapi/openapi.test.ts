@@ -315,7 +315,7 @@ describe("the schemas", () => {
     });
   }
   for (const [schema, { good, bad }] of Object.entries(SCALARS)) {
-    test(`${schema} tells good spellings from bad ones`, () => {
+    test(`${schema} accepts valid spellings and rejects invalid ones`, () => {
       const refused = good.filter((text) => violations(schema, text).length > 0);
       const accepted = bad.filter((text) => violations(schema, text).length === 0);
       assert.deepEqual({ refused, accepted }, { refused: [], accepted: [] });

@@ -1,5 +1,5 @@
 /**
- * Everybody who uses the provider: provisioners, agents and reviewers, each minding its own
+ * The users of the provider: provisioners, agents and reviewers, each minding its own
  * business beside the others, and asking again when an answer is lost.
  *
  * Called by: run-seed.ts.
@@ -93,7 +93,7 @@ export class Clients {
     this.begin(draw.among(["remove", "update"] as const), instanceId);
   }
 
-  /** What everybody does in one turn. */
+  /** The actions of one turn. */
   takeTurn(): void {
     const { draw } = this.#parts.world;
     if (draw.happens(0.08)) this.begin();
@@ -123,7 +123,7 @@ export class Clients {
   }
 
   /**
-   * Sends somebody on an errand, unless too many are under way.
+   * Starts an action, unless too many are running.
    *
    * @param wanted which
    * @param about the id of the request or instance; an update of the instance removes its receiver

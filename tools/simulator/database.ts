@@ -83,9 +83,9 @@ export class Database {
   #waiting: Waiting[] = [];
   /** How many commits changed something. */
   commits = 0;
-  /** Told of every commit that wrote. */
+  /** Called for every commit that wrote. */
   onCommit: (committed: Committed) => void = () => {};
-  /** Told of every statement outside and inside of transactions, when it is run. */
+  /** Called for every statement outside and inside of transactions, when it is run. */
   onStatement: (actor: Actor, sql: string, values: readonly SqlValue[]) => void = () => {};
 
   constructor(world: World, template: Template) {
@@ -107,7 +107,7 @@ export class Database {
     return this.#session === undefined;
   }
 
-  /** What is committed; looking at it this way is no turn of anybody. */
+  /** What is committed; reading it this way takes no turn. */
   look(sql: string, values: readonly SqlValue[] = []): Row[] {
     return this.#reading.all(sql, values);
   }

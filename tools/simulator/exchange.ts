@@ -77,7 +77,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** What is told of an error that nobody expected. */
+/** The response to an unexpected error. */
 export type OnBug = (error: unknown) => void;
 
 /** Plays one exchange; whatever happens in it is an answer. */
@@ -137,7 +137,7 @@ async function performForInstance(
   }
   if (call.kind === "get") {
     const { id, waitMs } = call;
-    // Whoever asks goes away only with the whole exchange.
+    // The caller disconnects only with the whole exchange.
     const waiting = waitMs === 0 ? undefined : { waitMs, onGone: () => {} };
     return [200, writeApprovalRequest(await getApprovalRequest(context, caller, id, waiting))];
   }

@@ -1,8 +1,8 @@
 /**
- * What really happened, as somebody knows it who sees everything: what was asked and answered, what
+ * What really happened, seen from outside of all parts: what was asked and answered, what
  * receivers did, what is committed. The promises are judged by it.
  *
- * Called by: run-seed.ts, which tells it; the promises.
+ * Called by: run-seed.ts, which reports to it; the promises.
  */
 
 import type { Database } from "./database.ts";
@@ -69,7 +69,7 @@ export class Facts {
   readonly claimedIn = new Map<string, number>();
   /** {@link Database.commits} of the one that ended deliveries, by instance. */
   readonly receiverRemoved = new Map<string, number>();
-  /** {@link World.turns} when somebody was last told of a request, and the decision. */
+  /** The decision that was answered for a request, by its id. */
   readonly reported = new Map<string, string>();
   /** Ids that were given to a scope and key. */
   readonly firstObjects = new Map<

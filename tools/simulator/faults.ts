@@ -2,7 +2,7 @@
  * What goes wrong, and how often. Every seed has a selection of its own: with all of it at once
  * nothing would ever get far.
  *
- * Called by: run-seed.ts, which draws them; whoever makes one happen.
+ * Called by: run-seed.ts, which draws them; the parts in which they happen.
  */
 
 import type { Draw } from "./draw.ts";
@@ -27,9 +27,9 @@ export interface Faults {
   readonly outrun: number;
   /** For each statement: its connection breaks. */
   readonly statement: number;
-  /** For each commit: it does not come about, and that is told. */
+  /** For each commit: it is not made, and the store reports that. */
   readonly commitLost: number;
-  /** For each commit: it comes about, and a failure is told. */
+  /** For each commit: it is made, and the store reports a failure. */
   readonly commitUnknown: number;
   /** For each commit: the engine undoes it and has the work run again. */
   readonly rerun: number;

@@ -27,7 +27,7 @@ export interface Arrival {
 /** What was done with it. */
 export type Handling = "saved" | "refused" | "dropped";
 
-/** Told of everything that receivers see. */
+/** Receives everything that receivers see. */
 export interface ReceiverWatch {
   /** It is there as a whole. @returns what is wrong with it, for a 401 */
   arrived(arrival: Arrival, connection: object): void;
@@ -102,7 +102,7 @@ export class Receivers {
         return new Line(this.#parts, this.#wire, this.secrets, replica) as unknown as TLSSocket;
       }
       if (world.draw.happens(0.5)) {
-        // Nobody there, and nobody says so.
+        // No receiver answers, and no error comes back.
         await new Promise<void>((give) => {
           signal.addEventListener("abort", () => give(), { once: true });
           world.after(replica, timeoutMs, "gives up dialling", give);
@@ -197,7 +197,7 @@ class Line extends Duplex {
       const body = JSON.stringify(members);
       return `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     };
-    // Most are honest once, or there would be nobody to notify.
+    // Most are honest once, or there would be no receiver to notify.
     if (!world.draw.happens(faults().receiver / 5)) {
       watch.proved(registrationId);
       this.#answer(proof({ challenge }));

@@ -141,7 +141,7 @@ export class Replica implements Actor {
     this.isAlive = false;
     this.#replicaParts.world.dropDead();
     this.#replicaParts.database.tidyUp();
-    // Its machine closes what it had open; this reaches nobody who is dead.
+    // Its machine closes its connections; this reaches no dead process.
     this.context.delivery.close();
     for (const notice of this.onEnd) notice();
     this.onEnd.clear();
@@ -278,7 +278,7 @@ export class Replica implements Actor {
   }
 }
 
-/** What is no failure of a dependency is a bug, whoever caught it. */
+/** An error that is not a failure of a dependency is a bug. */
 class SimulatedReport extends Report {
   readonly #world: World;
 

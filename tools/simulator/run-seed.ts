@@ -1,5 +1,5 @@
 /**
- * One seed from its beginning to its end: replicas start, everybody uses them while things go
+ * One seed from its beginning to its end: replicas start, clients use them while things go
  * wrong, then nothing fails any more and everything has to end.
  *
  * Called by: simulate.ts, the tests.
@@ -29,7 +29,7 @@ export interface SeedOptions {
   readonly replicas: number;
   /** Turns in which things go wrong. */
   readonly steps: number;
-  /** Whether what happened is told turn by turn. */
+  /** Whether every turn is recorded. */
   readonly isTraced: boolean;
 }
 
@@ -306,7 +306,7 @@ class Run {
     if (ms <= UNDER_WAY_MS_MAX) this.#world.leap(ms);
   }
 
-  /** Whoever has claimed an event comes to send it when its receiver or instance is gone. */
+  /** A worker that has claimed an event sends it after its receiver or instance is gone. */
   #outrun({ actor, changes }: Commit): void {
     const replica = this.#replicas.find((each) => each === actor);
     const claim = changes.find(({ table, before, after }) => {
@@ -354,7 +354,7 @@ class Run {
     this.#world.after(OPERATOR, delayMs, "comes back", work);
   }
 
-  /** Everybody sleeps: mostly until right before something falls due. */
+  /** All actors sleep: mostly until right before something falls due. */
   #leap(): void {
     const { draw } = this.#world;
     this.#count("leaps");

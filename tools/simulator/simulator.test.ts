@@ -34,7 +34,7 @@ test("[ours.simulation.replayed] the same seed is the same schedule, turn by tur
   assert.notEqual(first.digest, other.digest);
 });
 
-test("[ours.simulation.finds] a defect that is planted is found, and told with the command that plays it again", () => {
+test("[ours.simulation.finds] a planted defect is found, and reported with the command that replays it", () => {
   const found = simulate("--mutation", "event-left-out", "--seeds", "10");
   assert.equal(found.status, 0, found.stdout + found.stderr);
   const [, broken = "", digest = "", options = ""] =

@@ -8,7 +8,7 @@
 
 import type { Draw } from "./draw.ts";
 
-/** Whoever takes turns: one process of a replica from its start to its end, a client, a wire. */
+/** Takes turns: one process of a replica from its start to its end, a client, a wire. */
 export interface Actor {
   readonly name: string;
   /** False for good: it takes no turn any more. */
@@ -59,7 +59,7 @@ const TIMER_TURN_SHARE = 0.1;
 
 export class World {
   readonly draw: Draw;
-  /** Milliseconds since the beginning, by a clock that nobody sets. */
+  /** Milliseconds since the beginning, by a monotonic clock. */
   elapsedMs = 0;
   /** How far the clock of the database was set ahead. */
   aheadMs = 0;
@@ -104,7 +104,7 @@ export class World {
     return (this.#digest >>> 0).toString(16).padStart(8, "0");
   }
 
-  /** Whether somebody could take a turn without time passing. */
+  /** Whether an actor could take a turn without time passing. */
   get isBusy(): boolean {
     return this.#ready.some(isAble);
   }
@@ -151,7 +151,7 @@ export class World {
     if (this.#isTraced) this.trace.push(line);
   }
 
-  /** Ends the run: the first promise that is broken is the one that is told. */
+  /** Ends the run: the first broken promise is reported. */
   fail(promise: string, message: string): void {
     this.broken ??= new Broken(promise, message);
     this.note(BROKEN, this.broken.message);
@@ -161,7 +161,7 @@ export class World {
     if (!holds) this.fail(promise, message());
   }
 
-  /** All time at once: to everybody, as long a sleep of the whole machine. */
+  /** All time at once, as a long sleep of the whole machine. */
   leap(ms: number): void {
     this.note(TIME, `leaps ${ms} ms`);
     this.elapsedMs += ms;
@@ -179,7 +179,7 @@ export class World {
     this.#ring();
     let able = this.#ready.filter(isAble);
     if (able.length === 0) {
-      // Whoever gathers what arrives in one turn begins in the next.
+      // An actor that gathers the arrivals of one turn starts in the next.
       await new Promise((resolve) => setImmediate(resolve));
       able = this.#ready.filter(isAble);
     }
@@ -199,7 +199,7 @@ export class World {
     return true;
   }
 
-  /** Forgets what the dead were waiting for. */
+  /** Removes the turns and timers of dead actors. */
   dropDead(): void {
     const living = this.#ready.filter(({ actor }) => actor.isAlive);
     this.#ready.splice(0, Number.POSITIVE_INFINITY, ...living);
@@ -214,7 +214,7 @@ export class World {
     this.elapsedMs += paceMs * 4 * part ** 4;
   }
 
-  /** Timers that are due take their turn like others: nobody is called on time. */
+  /** Timers that are due take their turn like others: no callback is on time. */
   #ring(): void {
     for (let place = this.#timers.length - 1; place >= 0; place--) {
       const timer = this.#timers[place] as Timer;
@@ -230,8 +230,8 @@ export class World {
   }
 
   /**
-   * A process calls back all of its timers that are due before it hears anybody, as Node does, and
-   * what follows from each of them by itself before the next.
+   * A process calls back all of its timers that are due before it receives messages, as Node does,
+   * and what follows from each of them by itself before the next.
    */
   #give(able: readonly Turn[], drawn: Turn): void {
     const timers = able.filter(({ actor, at }) => actor === drawn.actor && at !== undefined);

@@ -32,7 +32,7 @@ test("what the rules are against is named", () => {
   assert.match(lockfileFaults({ packages }, {}).join(), /from 2 places/);
 });
 
-test("an audit that could not be made is told from one that found nothing", () => {
+test("a failed audit is distinguished from one without findings", () => {
   assert.equal(readAudit('{"metadata":{"vulnerabilities":{"high":1,"critical":2,"low":9}}}'), 3);
   assert.equal(readAudit('{"metadata":{"vulnerabilities":{"high":0,"critical":0}}}'), 0);
   for (const none of ["", "{}", '{"error":{"summary":"405"}}', "<html>"]) {

@@ -5,7 +5,7 @@
  *   npm run supply-chain
  *
  * The exit code is 1 when something is wrong. A registry that cannot be asked about vulnerabilities
- * is told loudly, and is no failure: not every network has one.
+ * is reported clearly, and is not a failure: not every network has one.
  */
 
 import { spawnSync } from "node:child_process";

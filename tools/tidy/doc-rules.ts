@@ -1,6 +1,6 @@
 /**
  * The reference says what the code says: every error code and every option has its line, and no
- * error code is documented that nobody sends.
+ * error code is documented that the server does not send.
  */
 
 import type { Violation } from "./source.ts";

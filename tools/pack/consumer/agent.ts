@@ -1,5 +1,5 @@
 /**
- * An agent as somebody else writes it, in a project that has installed the SDK: two calls that must
+ * An agent of a user, in a project that has installed the SDK: two calls that must
  * be decided, the first of them proposed again.
  *
  * Called by: pack.test.ts, which compiles it there and runs it. Prints one line for each outcome.

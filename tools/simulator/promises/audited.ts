@@ -28,7 +28,7 @@ function isEntry({ kind, subject }: Row, [expected, ...subjects]: Expected): boo
   return kind === expected && subjects.includes(String(subject));
 }
 
-/** What a change must be told as; undefined when it is told with another one, or is none. */
+/** The audit kind of a change; undefined when another entry covers it, or it is none. */
 function entryOf({ table, key, before, after }: Change): Expected | undefined {
   if (after === undefined) return undefined;
   if (table === "request") {

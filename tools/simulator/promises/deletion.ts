@@ -33,7 +33,7 @@ export const DELETION: Promised = {
     const instanceId = String(snapshot.get("notification", id)?.instance_id);
     const removedIn = receiverRemoved.get(instanceId);
     if (removedIn === undefined || snapshot.get("receiver", instanceId) !== undefined) return;
-    // Whoever sends has asked the database since it claimed, and was told before the removal.
+    // A sender has read the database since it claimed, and was answered before the removal.
     const seenIn = claimsSeen.get(id) ?? -1;
     const isBegun = seenIn < removedIn && seenIn >= (claimedIn.get(id) ?? -1);
     world.assert(isBegun, "I7", () => `${id} was tried after the end of its receiver`);

@@ -4,7 +4,7 @@ import type { Promised } from "../facts.ts";
 
 export const EVERYTHING_ENDS: Promised = {
   id: "liveness",
-  says: "Once nothing fails any more, everything that is pending ends, and everybody is answered.",
+  says: "Once nothing fails any more, everything that is pending ends, and every call is answered.",
 
   atEnd({ world, snapshot, database }) {
     for (const { id, status } of snapshot.all("request")) {

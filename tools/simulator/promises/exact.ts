@@ -32,6 +32,6 @@ export const EXACT: Promised = {
     const stored = snapshot.get("request", request.id);
     if (stored === undefined) return;
     const isExact = text.includes(`"arguments":${stored.arguments},"timeout"`);
-    world.assert(isExact, "I10", () => `${request.id} was told as ${text}`);
+    world.assert(isExact, "I10", () => `${request.id} was answered as ${text}`);
   },
 };

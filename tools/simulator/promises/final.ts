@@ -20,7 +20,7 @@ export const FINAL: Promised = {
     if (request?.decision === undefined) return;
     const decision = JSON.stringify(request.decision);
     const before = reported.get(request.id) ?? decision;
-    world.assert(before === decision, "I1", () => `${before} was told, and now ${decision}`);
+    world.assert(before === decision, "I1", () => `${before} was answered, and now ${decision}`);
     reported.set(request.id, decision);
   },
 };

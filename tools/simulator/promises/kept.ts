@@ -16,19 +16,23 @@ export const KEPT: Promised = {
     const request = requestIn(status, text);
     if (request !== undefined) {
       const stored = snapshot.get("request", request.id);
-      world.assert(stored !== undefined, "I11", () => `${request.id} was told and is not there`);
+      world.assert(
+        stored !== undefined,
+        "I11",
+        () => `${request.id} was acknowledged and is not stored`,
+      );
       const isSame = request.status === "pending" || stored?.status === request.status;
-      world.assert(isSame, "I11", () => `${request.id} was told as ${request.status}`);
+      world.assert(isSame, "I11", () => `${request.id} was answered as ${request.status}`);
     }
     if (call.kind === "delete" && status === 204) {
       const deleted = snapshot.get("instance", call.id);
       const isDeleted = deleted === undefined || deleted.deleted_at !== null;
-      world.assert(isDeleted, "I11", () => `${call.id} was told to be deleted`);
+      world.assert(isDeleted, "I11", () => `${call.id} was acknowledged as deleted`);
     }
     if (call.kind === "provision" && (status === 201 || status === 200)) {
       const { instance } = JSON.parse(text) as { instance: { id: string } };
       const isThere = snapshot.get("instance", instance.id) !== undefined;
-      world.assert(isThere, "I11", () => `${instance.id} was told and is not there`);
+      world.assert(isThere, "I11", () => `${instance.id} was acknowledged and is not stored`);
     }
   },
 

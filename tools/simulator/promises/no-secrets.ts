@@ -4,7 +4,7 @@ import type { Promised } from "../facts.ts";
 
 const SECRET = /cs_(?:inst|prov|rev)_[A-Za-z0-9]{40,}|whsec_[A-Za-z0-9+/=]{40,}/;
 
-/** Part of every call's arguments, which are nobody's business but the reviewers'. */
+/** Part of every call's arguments, which only reviewers may see. */
 export const PRIVATE = "the-private-part-of-arguments";
 
 export const NO_SECRETS: Promised = {
