@@ -17,7 +17,7 @@ import {
   untilEnded,
   untilNotified,
 } from "./support/channel-scene.ts";
-import { HeldMessages } from "./support/notifications.ts";
+import { ManualMessages } from "./support/notifications.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { cancel, submitBody } from "./support/scene.ts";
 import { SUBMISSION } from "./support/test-provider.ts";
@@ -146,19 +146,19 @@ test("[ours.notify.retried] a failed channel is retried, without requests that w
 });
 
 test("[ours.notify.retried] a request that is resolved during the connection is not announced", async (t) => {
-  const held: (() => void)[] = [];
+  const lookups: (() => void)[] = [];
   const resolver = {
     async resolve() {
-      await new Promise<void>((resolve) => held.push(resolve));
+      await new Promise<void>((resolve) => lookups.push(resolve));
       return ["127.0.0.1"];
     },
   };
   const scene = await startChannelScene(t, { resolver });
   await newChannel(scene, "all");
   const { id } = await scene.server.submit(scene.instance.token);
-  await untilNotified(scene, () => held.length === 1, "the name is looked up");
+  await untilNotified(scene, () => lookups.length === 1, "the name is looked up");
   await cancel(scene.server, scene.instance.token, id);
-  held[0]?.();
+  lookups[0]?.();
   await passTime(scene, 3_000);
   const [row] = await untilEnded(scene);
   assert.equal(row?.ended_by, "resolved");
@@ -166,10 +166,10 @@ test("[ours.notify.retried] a request that is resolved during the connection is 
 });
 
 test("[ours.notify.independent] a channel without an answer delays no other, and announces in the order of deadlines", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const scene = await startChannelScene(t, {
     answer: (received, response) => {
-      if (received.path === "/slow") held.hold(received, response);
+      if (received.path === "/slow") manual.receive(received, response);
       else response.writeHead(200).end();
     },
   });
@@ -177,7 +177,7 @@ test("[ours.notify.independent] a channel without an answer delays no other, and
   await newChannel(scene, "slow");
   await newChannel(scene, "quick");
   await server.submit(instance.token, { tool: "first", timeout: "3h" });
-  await untilNotified(scene, () => held.arrived === 1, "the slow channel has its message");
+  await untilNotified(scene, () => manual.arrived === 1, "the slow channel has its message");
   for (const [tool, timeout] of [
     ["second", "2h"],
     ["third", "1h"],
@@ -186,11 +186,11 @@ test("[ours.notify.independent] a channel without an answer delays no other, and
     await untilNotified(scene, () => textsAt("/quick").includes(tool), `${tool} is told`);
   }
   assert.equal(scene.at("/slow").length, 1);
-  held.answer(0, 200);
-  await untilNotified(scene, () => held.arrived === 2, "the next message");
-  held.answer(1, 200);
-  await untilNotified(scene, () => held.arrived === 3, "the last message");
-  held.answer(2, 200);
+  manual.answer(0, 200);
+  await untilNotified(scene, () => manual.arrived === 2, "the next message");
+  manual.answer(1, 200);
+  await untilNotified(scene, () => manual.arrived === 3, "the last message");
+  manual.answer(2, 200);
   await untilEnded(scene);
   assert.deepEqual(textsAt("/slow"), ["first", "third", "second"]);
 
@@ -200,20 +200,20 @@ test("[ours.notify.independent] a channel without an answer delays no other, and
 });
 
 test("[ours.notify.digest] a flood is one message about all of it, and the minute after it is quiet", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startChannelScene(t, { answer: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startChannelScene(t, { answer: manual.receive });
   const { server, instance } = scene;
   await newChannel(scene, "all");
   await server.submit(instance.token);
-  await untilNotified(scene, () => held.arrived === 1, "the first message");
+  await untilNotified(scene, () => manual.arrived === 1, "the first message");
   const deadlines: string[] = [];
   for (let count = 0; count < 23; count++) {
     const { deadline_at } = await server.submit(instance.token, { timeout: `${count + 3}m` });
     deadlines.push(deadline_at);
   }
-  held.answer(0, 200);
-  await untilNotified(scene, () => held.arrived === 2, "the digest");
-  held.answer(1, 200);
+  manual.answer(0, 200);
+  await untilNotified(scene, () => manual.arrived === 2, "the digest");
+  manual.answer(1, 200);
   await untilEnded(scene);
   const text = textOf(scene.at("/all")[1] as never);
   assert.equal(
@@ -223,11 +223,11 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
   await server.submit(instance.token, { tool: "later" });
   await server.submit(instance.token, { tool: "latest", timeout: "2h" });
   await passTime(scene, 50_000);
-  assert.equal(held.arrived, 2);
+  assert.equal(manual.arrived, 2);
   await passTime(scene, 12_000);
-  await untilNotified(scene, () => held.arrived === 3, "the next message");
+  await untilNotified(scene, () => manual.arrived === 3, "the next message");
   assert.match(textOf(scene.at("/all")[2] as never), /^`later` of/);
-  held.answer(2, 200);
+  manual.answer(2, 200);
 });
 
 test("[ours.notify.digest] an announcement that would be late is sent in the quiet minute", async (t) => {
@@ -339,11 +339,11 @@ test("[ours.notify.digest] one digest covers more than a thousand calls, with th
 });
 
 test("[ours.notify.independent] as many channels as other projects may have, all slow, delay none of a project", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const scene = await startChannelScene(t, {
     answer: (received, response) => {
       if (received.path === "/quick") response.writeHead(200).end();
-      else held.hold(received, response);
+      else manual.receive(received, response);
     },
   });
   const { server, instance } = scene;
@@ -355,16 +355,20 @@ test("[ours.notify.independent] as many channels as other projects may have, all
     }
     await server.submit(token);
   }
-  await untilNotified(scene, () => held.arrived >= 2 * SERVED_OF_PROJECT_MAX, "the slow are busy");
+  await untilNotified(
+    scene,
+    () => manual.arrived >= 2 * SERVED_OF_PROJECT_MAX,
+    "the slow are busy",
+  );
   await newChannel(scene, "quick");
   await server.submit(instance.token);
   await untilNotified(scene, () => scene.at("/quick").length === 1, "the quick channel is told");
   // Who had no room comes when somebody has left.
-  const busy = held.arrived;
-  for (let index = 0; index < busy; index++) held.answer(index, 200);
+  const busy = manual.arrived;
+  for (let index = 0; index < busy; index++) manual.answer(index, 200);
   const isLeft = ({ ended_by }: { readonly ended_by: string | null }) => ended_by === "sent";
   const left = async () => (await announcements(scene)).filter(isLeft).length === busy + 1;
   await untilNotified(scene, left, "the answers are recorded");
   await passTime(scene, 3_000);
-  await untilNotified(scene, () => held.arrived === 2 * busy, "the next have room");
+  await untilNotified(scene, () => manual.arrived === 2 * busy, "the next have room");
 });

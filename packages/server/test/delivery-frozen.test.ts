@@ -134,23 +134,23 @@ test("[ours.delivery.frozen] a process that was stopped between claim and attemp
 });
 
 /** A name server whose next answer comes when the test says so. */
-class HeldResolver implements Resolver {
+class PausableResolver implements Resolver {
   queried = 0;
-  #held: PromiseWithResolvers<void> | undefined;
+  #pause: PromiseWithResolvers<void> | undefined;
 
   async resolve(): Promise<readonly string[]> {
     this.queried++;
-    await this.#held?.promise;
+    await this.#pause?.promise;
     return ["127.0.0.1"];
   }
 
-  hold(): void {
-    this.#held = Promise.withResolvers();
+  pause(): void {
+    this.#pause = Promise.withResolvers();
   }
 
-  release(): void {
-    this.#held?.resolve();
-    this.#held = undefined;
+  resume(): void {
+    this.#pause?.resolve();
+    this.#pause = undefined;
   }
 }
 
@@ -159,17 +159,17 @@ for (const [how, setBackMs] of [
   ["also if its clock was set back meanwhile", 2 * FROZEN_MS],
 ] as const) {
   test(`[ours.delivery.frozen] a process that was stopped on the way to the receiver sends nothing when it goes on, ${how}`, async (t) => {
-    const resolver = new HeldResolver();
+    const resolver = new PausableResolver();
     const scene = await startFrozenScene(t, { resolver });
     const { clock, notifications } = scene;
-    resolver.hold();
+    resolver.pause();
     await scene.decide();
     await untilDelivered(scene, () => resolver.queried === 2, "the attempt asks for the address");
 
     clock.stop(FROZEN_MS);
     clock.set(clock.now() - setBackMs);
     // The answer is dealt with before any timer is.
-    resolver.release();
+    resolver.resume();
     await until(async () => (await onlyRow(scene)).attempts === 1, "the attempt is over");
 
     assert.equal((await onlyRow(scene)).last_outcome, "unreachable:timeout");

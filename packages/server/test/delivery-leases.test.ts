@@ -19,7 +19,7 @@ import {
 import { releaseLeases } from "../src/operations/deliveries/releaseLeases.ts";
 import { testOnly } from "./support/engine.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
-import { HeldVerifications, verificationRows } from "./support/verifications.ts";
+import { ManualVerifications, verificationRows } from "./support/verifications.ts";
 import {
   outbox,
   provisionWithReceiver,
@@ -81,29 +81,29 @@ test("[ours.delivery.crash] a notification that a dead server was attempting is 
 });
 
 test("[ours.verification.takeover] a key whose receiver a dead server was verifying is free when the next one starts", async (t) => {
-  const held = new HeldVerifications();
-  const scene = await startWebhookScene(t, { onVerification: held.hold });
+  const manual = new ManualVerifications();
+  const scene = await startWebhookScene(t, { onVerification: manual.receive });
   const key = scene.server.freshKey();
   const first = tryProvision(scene, scene.delivery(), key);
-  await held.arrived(1);
+  await manual.arrived(1);
   const next = await startAfterCrash(t, scene);
 
   const { provisioner } = scene;
   const again = tryProvision({ server: next, provisioner }, scene.delivery(), key);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await again).status, 201);
   // The dead one is none: its receiver may still answer.
-  (await held.arrived(1)).refuse();
+  (await manual.arrived(1)).refuse();
   assert.equal((await first).status, 422);
 });
 
 test("[event.retry.one-outstanding] a command beside a server leaves the server's leases alone", async (t) => {
   const scene = await attempting(t);
   const { server, clock } = scene;
-  const held = new HeldVerifications();
-  const other = await startWebhookScene(t, { onVerification: held.hold });
+  const manual = new ManualVerifications();
+  const other = await startWebhookScene(t, { onVerification: manual.receive });
   const verifying = tryProvision(other, other.delivery());
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   const before = [await outbox({ server }), await verificationRows(other.server)];
 
   for (const { data } of [server, other.server]) {

@@ -4,7 +4,7 @@ import { Report } from "../src/index.ts";
 import {
   attemptNext,
   denied,
-  HeldMessages,
+  ManualMessages,
   notificationOf,
   pass,
   untilAttempted,
@@ -111,12 +111,12 @@ test("[ours.delivery.log] neither path, query, secret, body, signature nor what 
 });
 
 test("[ours.delivery.log] [ours.operations.metrics] attempts are counted by how they ended, and labels stay few", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const resolver = new TableResolver();
   const answers: AnswerMessage[] = [inTurn(500), inTurn(204)];
   const scene = await startLogged(t, {
     resolver,
-    onNotification: (received, response) => (answers.shift() ?? held.hold)(received, response),
+    onNotification: (received, response) => (answers.shift() ?? manual.receive)(received, response),
   });
   const { token } = scene.instance;
   for (const outcome of ["rejected", "acknowledged"]) {
@@ -124,7 +124,7 @@ test("[ours.delivery.log] [ours.operations.metrics] attempts are counted by how 
     await untilDelivered(scene, async () => (await countOf(scene, outcome)) === 1, outcome);
   }
   await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "one hangs");
+  await untilDelivered(scene, () => manual.arrived === 1, "one hangs");
   await pass(scene, 9_000);
   const timeout = async () => (await countOf(scene, "unreachable:timeout")) === 1;
   await untilDelivered(scene, timeout, "it is counted");
@@ -136,13 +136,13 @@ test("[ours.delivery.log] [ours.operations.metrics] attempts are counted by how 
 });
 
 test("[ours.delivery.log] what was not sent for a reason of ours is no attempt and has no line", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const settings = { webhook_address_in_flight_max: "1" };
-  const scene = await startLogged(t, { onNotification: held.hold, settings });
+  const scene = await startLogged(t, { onNotification: manual.receive, settings });
   const first = await denied(scene, scene.instance.token);
   const second = await denied(scene, scene.instance.token);
   const isWaiting = async () => (await notificationOf(scene, second)).claimed_until !== null;
-  await untilDelivered(scene, async () => held.arrived === 1 && (await isWaiting()), "one waits");
+  await untilDelivered(scene, async () => manual.arrived === 1 && (await isWaiting()), "one waits");
   await pass(scene, 3_000);
   await untilDelivered(scene, async () => !(await isWaiting()), "it gives up");
   const { attempts, last_outcome, next_at } = await notificationOf(scene, second);
@@ -153,7 +153,7 @@ test("[ours.delivery.log] what was not sent for a reason of ours is no attempt a
     scene.attempts().map(({ subject_id, outcome }) => [subject_id, outcome]),
     [[first.id, "unreachable:timeout"]],
   );
-  await untilDelivered(scene, () => held.arrived === 2, "it is sent");
-  held.answer(1, 204);
+  await untilDelivered(scene, () => manual.arrived === 2, "it is sent");
+  manual.answer(1, 204);
   assert.equal((await untilAttempted(scene, second, 1)).ended_by, "acknowledged");
 });

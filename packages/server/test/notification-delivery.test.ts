@@ -6,7 +6,7 @@ import { assertRefused } from "./support/envelope.ts";
 import {
   attemptNext,
   denied,
-  HeldMessages,
+  ManualMessages,
   notificationOf,
   pass,
   reach,
@@ -167,12 +167,12 @@ test("[delivery.url.every-connection] a name that becomes private after the firs
 });
 
 test("[ours.delivery.drain] a server that stops waits for the outstanding attempt, records it and begins no other", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const settings = { webhook_host_in_flight_max: "1" };
-  const scene = await startWebhookScene(t, { onNotification: held.hold, settings });
+  const scene = await startWebhookScene(t, { onNotification: manual.receive, settings });
   const { token } = await provisionWithReceiver(scene);
   const first = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "an attempt is outstanding");
+  await untilDelivered(scene, () => manual.arrived === 1, "an attempt is outstanding");
   const second = await denied(scene, token);
   let isStopped = false;
   const stopped = scene.server.stop().then(() => {
@@ -180,16 +180,16 @@ test("[ours.delivery.drain] a server that stops waits for the outstanding attemp
   });
   await turns(200);
   assert.equal(isStopped, false);
-  held.answer(0, 204);
+  manual.answer(0, 204);
   await stopped;
-  assert.equal(held.arrived, 1);
+  assert.equal(manual.arrived, 1);
 
   const again = await restartWebhooks(t, scene);
   assert.equal((await notificationOf(again, first)).ended_by, "acknowledged");
   const { attempts, ended_by } = await notificationOf(again, second);
   assert.deepEqual([attempts, ended_by], [0, null]);
-  await untilDelivered(again, () => held.arrived === 2, "what waited is sent");
-  held.answer(1, 204);
+  await untilDelivered(again, () => manual.arrived === 2, "what waited is sent");
+  manual.answer(1, 204);
   await untilAttempted(again, second, 1);
   await pass(again, 60_000, 1_000);
   assert.deepEqual(
@@ -199,12 +199,12 @@ test("[ours.delivery.drain] a server that stops waits for the outstanding attemp
 });
 
 test("[ours.delivery.drain] what does not end within the grace is cut off, recorded and sent again later", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const settings = { shutdown_grace: "3s" };
-  const scene = await startWebhookScene(t, { onNotification: held.hold, settings });
+  const scene = await startWebhookScene(t, { onNotification: manual.receive, settings });
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "an attempt is outstanding");
+  await untilDelivered(scene, () => manual.arrived === 1, "an attempt is outstanding");
   const stopped = scene.server.stop();
   await turns(50);
   scene.clock.advance(3_000);
@@ -214,8 +214,8 @@ test("[ours.delivery.drain] what does not end within the grace is cut off, recor
   const cut = await notificationOf(again, request);
   assert.deepEqual([cut.attempts, cut.last_outcome], [1, "unreachable:reset"]);
   await reach(again, cut.next_at ?? 0);
-  await untilDelivered(again, () => held.arrived === 2, "it is sent again");
-  held.answer(1, 204);
+  await untilDelivered(again, () => manual.arrived === 2, "it is sent again");
+  manual.answer(1, 204);
   assert.equal((await untilAttempted(again, request, 2)).ended_by, "acknowledged");
 });
 
@@ -234,36 +234,36 @@ test("[ours.delivery.drain] what was only claimed when the server was told to st
 });
 
 test("[event.retry.one-outstanding] a store that is away for a moment when an attempt ends costs no second one", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startWebhookScene(t, { onNotification: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
+  await untilDelivered(scene, () => manual.arrived === 1, "the message arrives");
   const show = await hideTables(scene.server, "notification");
-  held.answer(0, 204);
+  manual.answer(0, 204);
   await pass(scene, 1_750);
   await show();
   await pass(scene, 60_000, 500);
   const { attempts, ended_by } = await notificationOf(scene, request);
   assert.deepEqual([attempts, ended_by], [1, "acknowledged"]);
-  assert.equal(held.arrived, 1);
+  assert.equal(manual.arrived, 1);
 });
 
 test("[event.retry.one-outstanding] an attempt whose end cannot be recorded is made again when its lease is over", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startWebhookScene(t, { onNotification: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
+  await untilDelivered(scene, () => manual.arrived === 1, "the message arrives");
   const show = await hideTables(scene.server, "notification");
-  held.answer(0, 204);
+  manual.answer(0, 204);
   await pass(scene, 10_000);
   await show();
   await pass(scene, 19_750);
-  assert.equal(held.arrived, 1);
+  assert.equal(manual.arrived, 1);
   await pass(scene, 1_500);
-  await untilDelivered(scene, () => held.arrived === 2, "it is attempted again");
-  held.answer(1, 204);
+  await untilDelivered(scene, () => manual.arrived === 2, "it is attempted again");
+  manual.answer(1, 204);
   assert.equal((await untilAttempted(scene, request, 1)).ended_by, "acknowledged");
 });
 
@@ -326,16 +326,16 @@ test("[ours.webhooks.off] a receiver can still be removed, and then nothing is d
 });
 
 test("[ours.operations.metrics] the gauge counts notifications that are not delivered yet", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startWebhookScene(t, { onNotification: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
   assert.equal(await waitingGauge(scene), 0);
   for (let waiting = 1; waiting <= 3; waiting++) {
     await denied(scene, token);
     assert.equal(await waitingGauge(scene), waiting);
   }
-  await untilDelivered(scene, () => held.arrived === 3, "all have arrived");
-  held.answer(0, 204);
-  held.answer(1, 500);
+  await untilDelivered(scene, () => manual.arrived === 3, "all have arrived");
+  manual.answer(0, 204);
+  manual.answer(1, 500);
   await until(async () => (await waitingGauge(scene)) === 2, "one is delivered");
 });

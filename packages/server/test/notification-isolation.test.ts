@@ -8,7 +8,7 @@ import { copyDeliveries } from "./support/deliveries.ts";
 import {
   copyInstances,
   denied,
-  HeldMessages,
+  ManualMessages,
   notificationOf,
   pass,
   tamper,
@@ -38,7 +38,7 @@ interface TwoHosts extends WebhookScene {
   /** Of two instances whose receivers are two hosts, at one address. */
   readonly slow: string;
   readonly fast: string;
-  readonly held: HeldMessages;
+  readonly manual: ManualMessages;
   /** How many notifications came to the fast one. */
   fastArrived(): number;
 }
@@ -48,9 +48,9 @@ async function startTwoHosts(
   t: Parameters<typeof startWebhookScene>[0],
   settings: WebhookSceneOptions["settings"] = {},
 ): Promise<TwoHosts> {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const onNotification: AnswerMessage = (received, response) => {
-    if (received.path === "/slow") held.hold(received, response);
+    if (received.path === "/slow") manual.receive(received, response);
     else response.writeHead(204).end();
   };
   const scene = await startWebhookScene(t, { onNotification, settings });
@@ -58,23 +58,23 @@ async function startTwoHosts(
   const slow = await provisionWithReceiver(scene, { url: `https://localhost:${port}/slow` });
   const fast = await provisionWithReceiver(scene, { url: `https://127.0.0.1:${port}/fast` });
   const fastArrived = () => scene.notifications.filter(({ path }) => path === "/fast").length;
-  return { ...scene, slow: slow.token, fast: fast.token, held, fastArrived };
+  return { ...scene, slow: slow.token, fast: fast.token, manual, fastArrived };
 }
 
 test("[ours.delivery.isolation] a receiver that hangs with 2,000 notifications holds up no other", async (t) => {
   const scene = await startTwoHosts(t);
-  const { held, fastArrived } = scene;
+  const { manual, fastArrived } = scene;
   const original = await notificationOf(scene, await denied(scene, scene.slow));
   await copyDeliveries(
     scene.server,
     original,
     Array.from({ length: 2_000 }, () => ({})),
   );
-  await untilDelivered(scene, () => held.open === 4, "the slow host has all its places taken");
+  await untilDelivered(scene, () => manual.open === 4, "the slow host has all its places taken");
   for (let round = 1; round <= 5; round++) {
     const { ended_by } = await untilAttempted(scene, await denied(scene, scene.fast), 1);
     assert.equal(ended_by, "acknowledged");
-    assert.deepEqual([fastArrived(), held.arrived], [round, 4]);
+    assert.deepEqual([fastArrived(), manual.arrived], [round, 4]);
   }
 });
 
@@ -205,27 +205,27 @@ test("[event.rate-limited] so many are in flight at one host, for one provisione
   const max = { host: 2, account: 3, address: 1, process: 2 } as const;
   for (const name of ["host", "account", "address", "process"] as const) {
     const scene = await startTwoHosts(t, limits[name]);
-    const { held } = scene;
+    const { manual } = scene;
     const original = await notificationOf(scene, await denied(scene, scene.slow));
     await copyDeliveries(
       scene.server,
       original,
       Array.from({ length: 10 }, () => ({})),
     );
-    await untilDelivered(scene, () => held.arrived === max[name], `${name}: the first arrive`);
+    await untilDelivered(scene, () => manual.arrived === max[name], `${name}: the first arrive`);
     await pass(scene, 2_000);
-    assert.deepEqual([held.arrived, held.openMax], [max[name], max[name]], name);
+    assert.deepEqual([manual.arrived, manual.openMax], [max[name], max[name]], name);
     const request = await denied(scene, scene.fast);
     await pass(scene, 2_000);
     const isHeldUp = name !== "host";
     assert.equal(scene.fastArrived(), isHeldUp ? 0 : 1, name);
     for (let index = 0; index < 11; index++) {
-      await untilDelivered(scene, () => held.arrived > index, `${name}: number ${index} arrives`);
-      held.answer(index, 204);
+      await untilDelivered(scene, () => manual.arrived > index, `${name}: number ${index} arrives`);
+      manual.answer(index, 204);
       await pass(scene, 1_250);
     }
     await untilAttempted(scene, request, 1);
-    assert.equal(held.openMax, max[name], name);
+    assert.equal(manual.openMax, max[name], name);
   }
 });
 

@@ -7,7 +7,7 @@ import { ManualClock } from "./support/manual-clock.ts";
 import {
   attemptNext,
   denied,
-  HeldMessages,
+  ManualMessages,
   notificationOf,
   pass,
   untilAttempted,
@@ -60,30 +60,30 @@ const ENDS = [
 ] as const;
 
 test("[delivery.update.queued-follow] what is queued goes to the new URL under the new secret, what is in flight stays where it is", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const scene = await startWebhookScene(t, {
     // The other implementation compares with the time of the machine.
     clock: new ManualClock(systemClock.now()),
     onNotification: (received, response) => {
       if (received.path === "/new") response.writeHead(202).end();
-      else held.hold(received, response);
+      else manual.receive(received, response);
     },
     settings: { webhook_host_in_flight_max: "2" },
   });
   const instance = await provisionWithReceiver(scene);
   const requests = [await denied(scene, instance.token)];
-  await untilDelivered(scene, () => held.arrived === 1, "one is in flight");
-  held.answer(0, 500);
+  await untilDelivered(scene, () => manual.arrived === 1, "one is in flight");
+  manual.answer(0, 500);
   await untilAttempted(scene, { id: requests[0]?.id ?? "" }, 1);
   for (let i = 0; i < 12; i++) requests.push(await denied(scene, instance.token));
-  await untilDelivered(scene, () => held.arrived === 3, "two are in flight");
+  await untilDelivered(scene, () => manual.arrived === 3, "two are in flight");
   const before = await outbox(scene);
   const inFlight = scene.notifications.slice(1).map((received) => eventOf(received).request_id);
   // A place for the verification.
-  held.answer(1, 503);
+  manual.answer(1, 503);
 
   await replace(scene, instance.id, { signing_secret: OTHER_SECRET });
-  held.answer(2, 204);
+  manual.answer(2, 204);
   for (const request of requests) {
     let row = await notificationOf(scene, request);
     while (row.ended_at === null) row = await attemptNext(scene, request);
@@ -94,7 +94,7 @@ test("[delivery.update.queued-follow] what is queued goes to the new URL under t
   assert.deepEqual(after.map(same), before.map(same));
   const atNew = scene.notifications.filter(({ path }) => path === "/new");
   assert.equal(atNew.length, requests.length - 1);
-  assert.equal(held.arrived, 3);
+  assert.equal(manual.arrived, 3);
   for (const received of atNew) {
     const { id, request_id } = eventOf(received);
     assert.notEqual(request_id, inFlight[1]);
@@ -124,20 +124,20 @@ for (const { by, lose } of ENDS) {
 
   test(`[event.retry.ended] a ${by} during an attempt lets it arrive, and whatever comes of it there is no other`, async (t) => {
     for (const status of [204, 500, undefined]) {
-      const held = new HeldMessages();
-      const scene = await startWebhookScene(t, { onNotification: held.hold });
+      const manual = new ManualMessages();
+      const scene = await startWebhookScene(t, { onNotification: manual.receive });
       const instance = await provisionWithReceiver(scene);
       const request = await denied(scene, instance.token);
-      await untilDelivered(scene, () => held.arrived === 1, "an attempt is in flight");
+      await untilDelivered(scene, () => manual.arrived === 1, "an attempt is in flight");
       await lose(scene, instance.id);
       await pass(scene, 3_000);
       if (status === undefined) await pass(scene, 6_000);
-      else held.answer(0, status);
+      else manual.answer(0, status);
       const row = await untilAttempted(scene, request, 1);
       assert.deepEqual([row.ended_by, row.next_at], [by, null]);
       assert.equal(row.ended_at, scene.clock.now(), "it ended with the attempt");
       await pass(scene, HOUR, HOUR / 8);
-      assert.equal(held.arrived, 1);
+      assert.equal(manual.arrived, 1);
     }
   });
 
@@ -225,21 +225,21 @@ test("[delivery.update.ended-stay-ended] not even when the end of it was not rec
 });
 
 test("[event.retry.ended] of more than a transaction holds, all ends with the answer to the removal", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startWebhookScene(t, { onNotification: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const instance = await provisionWithReceiver(scene);
   const request = await denied(scene, instance.token);
   const original = await notificationOf(scene, request);
   const copies = Array.from({ length: 1_100 }, () => ({}));
   await copyDeliveries(scene.server, original, copies);
-  await untilDelivered(scene, () => held.arrived === 4, "four are in flight");
+  await untilDelivered(scene, () => manual.arrived === 4, "four are in flight");
   await remove(scene, instance.id);
   const rows = await outbox(scene);
   assert.equal(rows.length, 1_101);
   assert.ok(rows.every(({ ended_by, next_at }) => ended_by === "removal" && next_at === null));
-  for (const index of [0, 1, 2, 3]) held.answer(index, 500);
+  for (const index of [0, 1, 2, 3]) manual.answer(index, 500);
   await pass(scene, 20_000, 500);
-  assert.equal(held.arrived, 4);
+  assert.equal(manual.arrived, 4);
 });
 
 test("[event.retry.ended] [event.retry.one-outstanding] removals, replacements, decisions and attempts at the same time", async (t) => {

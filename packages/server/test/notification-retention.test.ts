@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import {
   attemptNext,
-  HeldMessages,
+  ManualMessages,
   notificationOf,
   pass,
   reach,
@@ -108,22 +108,22 @@ test("[event.retention] [delivery.request.retention] what was never acknowledged
 });
 
 test("[event.retention.in-flight] after a removal during an attempt the 24 hours begin when the attempt ends, and not before", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const wanted = { "retry-after": String(150 * 3_600) };
   let isFirst = true;
   const scene = await startDecided(t, (received, response) => {
     if (isFirst) response.writeHead(503, wanted).end();
-    else held.hold(received, response);
+    else manual.receive(received, response);
     isFirst = false;
   });
   const { next_at } = await untilAttempted(scene, scene.request, 1);
   await reach(scene, next_at ?? 0);
-  await untilDelivered(scene, () => held.arrived === 1, "an attempt is in flight");
+  await untilDelivered(scene, () => manual.arrived === 1, "an attempt is in flight");
   const removedAt = scene.clock.now();
   const update = await tryUpdate(scene, scene.instance.id, { delivery: null });
   assert.equal(update.status, 200);
   await pass(scene, 5_000);
-  held.answer(0, 204);
+  manual.answer(0, 204);
   const { ended_at, ended_by } = await untilAttempted(scene, scene.request, 2);
   assert.equal(ended_by, "removal");
   assert.equal(ended_at, removedAt + 5_000);
@@ -131,9 +131,9 @@ test("[event.retention.in-flight] after a removal during an attempt the 24 hours
 });
 
 test("[event.retention.in-flight] the attempt of a server that died counts until its lease would have ended", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startDecided(t, held.hold);
-  await untilDelivered(scene, () => held.arrived === 1, "an attempt is in flight");
+  const manual = new ManualMessages();
+  const scene = await startDecided(t, manual.receive);
+  await untilDelivered(scene, () => manual.arrived === 1, "an attempt is in flight");
   const { claimed_until } = await notificationOf(scene, scene.request);
   const update = await tryUpdate(scene, scene.instance.id, { delivery: null });
   assert.equal(update.status, 200);

@@ -6,7 +6,7 @@ import { ManualClock } from "./support/manual-clock.ts";
 import {
   attemptNext,
   denied,
-  HeldMessages,
+  ManualMessages,
   notificationOf,
   pass,
   reach,
@@ -155,60 +155,60 @@ test("[event.retry.window] what was not sent for want of a place is not sent aft
 });
 
 test("[event.retry.one-outstanding] [event.retry.ten-seconds] while an attempt hangs nothing else is sent, and it ends before ten seconds", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startWebhookScene(t, { onNotification: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
+  await untilDelivered(scene, () => manual.arrived === 1, "the message arrives");
   const begunAt = scene.clock.now();
   await pass(scene, 8_750);
-  assert.deepEqual([held.arrived, held.open], [1, 1]);
+  assert.deepEqual([manual.arrived, manual.open], [1, 1]);
   await pass(scene, 250);
   const failed = await untilAttempted(scene, request, 1);
   assert.equal(failed.last_outcome, "unreachable:timeout");
   assert.ok(scene.clock.now() - begunAt < 10_000);
-  await untilDelivered(scene, () => held.open === 0, "its connection is closed");
+  await untilDelivered(scene, () => manual.open === 0, "its connection is closed");
 
   // An answer at 9.9 seconds comes too late: it is sent again.
   await pass(scene, 900);
-  held.answer(0, 204);
+  manual.answer(0, 204);
   await pass(scene, 500);
   assert.equal((await notificationOf(scene, request)).ended_at, null);
   await reach(scene, failed.next_at ?? 0);
-  await untilDelivered(scene, () => held.arrived === 2, "it is tried again");
-  held.answer(1, 204);
+  await untilDelivered(scene, () => manual.arrived === 2, "it is tried again");
+  manual.answer(1, 204);
   assert.equal((await untilAttempted(scene, request, 2)).ended_by, "acknowledged");
-  assert.equal(held.openMax, 1);
+  assert.equal(manual.openMax, 1);
 });
 
 test("[event.retry.one-outstanding] an event loop that was frozen for a minute begins no second attempt beside the first", async (t) => {
-  const held = new HeldMessages();
-  const scene = await startWebhookScene(t, { onNotification: held.hold });
+  const manual = new ManualMessages();
+  const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
+  await untilDelivered(scene, () => manual.arrived === 1, "the message arrives");
   // Everything that fell due meanwhile is called back at once, the lease has long passed.
   scene.clock.advance(MINUTE);
   await untilAttempted(scene, request, 1);
   await pass(scene, MINUTE, 500);
   const { attempts } = await notificationOf(scene, request);
-  assert.equal(held.arrived, attempts + held.open);
+  assert.equal(manual.arrived, attempts + manual.open);
   assert.ok(attempts >= 2, `${attempts} attempts`);
-  assert.equal(held.openMax, 1);
+  assert.equal(manual.openMax, 1);
 });
 
 test("[event.retry.one-outstanding] a clock that is set past the lease neither repeats an attempt nor holds others up", async (t) => {
-  const held = new HeldMessages();
+  const manual = new ManualMessages();
   const clock = new SetClock();
-  const scene = await startWebhookScene(t, { clock, onNotification: held.hold });
+  const scene = await startWebhookScene(t, { clock, onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
   const hanging = await denied(scene, token);
-  await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
+  await untilDelivered(scene, () => manual.arrived === 1, "the message arrives");
   clock.setBy = HOUR;
   const others = [await denied(scene, token), await denied(scene, token)];
   await pass(scene, 3_000);
-  assert.equal(held.arrived, 3);
-  for (const index of [0, 1, 2]) held.answer(index, 204);
+  assert.equal(manual.arrived, 3);
+  for (const index of [0, 1, 2]) manual.answer(index, 204);
   for (const request of [hanging, ...others]) {
     const { attempts, ended_by } = await untilAttempted(scene, request, 1);
     assert.deepEqual([attempts, ended_by], [1, "acknowledged"]);
@@ -314,10 +314,10 @@ test("[event.retry.not-ended] [delivery.update.queued-follow] a new receiver doe
 
 test("[event.retry.window] an attempt that starts shortly before the end of the window ends by then, and none starts in the last second", async (t) => {
   for (const leftMs of [4_000, 999]) {
-    const held = new HeldMessages();
+    const manual = new ManualMessages();
     const scene = await startWebhookScene(t, {
       onNotification: (received, response) => {
-        if (scene.notifications.length > 1) held.hold(received, response);
+        if (scene.notifications.length > 1) manual.receive(received, response);
         else response.writeHead(500).end();
       },
     });
@@ -327,10 +327,10 @@ test("[event.retry.window] an attempt that starts shortly before the end of the 
     // As if nothing had run for a week.
     scene.clock.set(created_at + WINDOW - leftMs);
     if (leftMs > 1_000) {
-      await untilDelivered(scene, () => held.arrived === 1, "the last attempt has begun");
+      await untilDelivered(scene, () => manual.arrived === 1, "the last attempt has begun");
     }
     await pass(scene, leftMs);
-    await untilDelivered(scene, () => held.open === 0, "the attempt has ended");
+    await untilDelivered(scene, () => manual.open === 0, "the attempt has ended");
     await pass(scene, 2_000);
     const row = await notificationOf(scene, request);
     assert.equal(row.ended_by, "window");

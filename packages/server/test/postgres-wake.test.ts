@@ -17,7 +17,7 @@ import { startLongPoll } from "./support/start-long-poll.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { turns, until } from "./support/until.ts";
-import { HeldVerifications } from "./support/verifications.ts";
+import { ManualVerifications } from "./support/verifications.ts";
 import { REGISTRATION_ID, SIGNING_SECRET } from "./support/webhook-scene.ts";
 
 interface Pair {
@@ -81,8 +81,8 @@ test("[ours.replicas.woken] a poll at one replica is answered when another appro
 });
 
 test("[ours.replicas.woken] a provisioning that joined another replica's verification is answered when that ends", async (t) => {
-  const held = new HeldVerifications();
-  const receiver = await startTlsReceiver(t, held.hold);
+  const manual = new ManualVerifications();
+  const receiver = await startTlsReceiver(t, manual.receive);
   const clock = new ManualClock();
   const settings = { webhook_allow_cidrs: "127.0.0.0/8" };
   const options = { clock, settings, ca: [receiver.certificate] };
@@ -101,7 +101,7 @@ test("[ours.replicas.woken] a provisioning that joined another replica's verific
     body: { delivery },
   };
   const first = here.call("POST", "/v1/instances", call);
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   const joins = t.mock.method(there.provider.context.wake, "onSignal").mock;
   const second = there.call("POST", "/v1/instances", call);
   await until(() => joins.callCount() === 1, "the second call joins");
@@ -113,7 +113,7 @@ test("[ours.replicas.woken] a provisioning that joined another replica's verific
     [201, 200],
   );
   assert.equal(answers[0]?.text, answers[1]?.text);
-  assert.equal(held.all.length, 1);
+  assert.equal(manual.all.length, 1);
 });
 
 test("[ours.replicas.coalesced] a thousand decisions at once are one notification, at which every poll that is over is answered", async (t) => {

@@ -13,7 +13,7 @@ import { TableResolver } from "./support/test-egress.ts";
 import type { Answer } from "./support/test-provider.ts";
 import type { AnswerMessage } from "./support/tls-receiver.ts";
 import { turns } from "./support/until.ts";
-import { countRows, HeldVerifications, verificationRows } from "./support/verifications.ts";
+import { countRows, ManualVerifications, verificationRows } from "./support/verifications.ts";
 import {
   answerChallenge,
   REGISTRATION_ID,
@@ -245,11 +245,11 @@ test("[delivery.url.addresses] a name is refused with one address that is not pu
 });
 
 test("[delivery.provision.verified-first] [verification.reserved-id] until the receiver has answered there is no instance, no credential and no receiver", async (t) => {
-  const held = new HeldVerifications();
-  const waiting = await startWebhookScene(t, { onVerification: held.hold });
+  const manual = new ManualVerifications();
+  const waiting = await startWebhookScene(t, { onVerification: manual.receive });
   const before = await countRows(waiting.server);
   const provisioning = tryProvision(waiting, waiting.delivery());
-  const { message, accept } = await held.arrived(1);
+  const { message, accept } = await manual.arrived(1);
   assert.deepEqual(await countRows(waiting.server), before);
   for (const method of ["GET", "DELETE"]) {
     const path = `/v1/instances/${message.instance_id}`;

@@ -10,7 +10,7 @@ import { auditOf, cancel } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
 import type { AnswerMessage, Received } from "./support/tls-receiver.ts";
 import { turns } from "./support/until.ts";
-import { countRows, HeldVerifications, verificationRows } from "./support/verifications.ts";
+import { countRows, ManualVerifications, verificationRows } from "./support/verifications.ts";
 import {
   answerChallenge,
   OTHER_SECRET,
@@ -149,14 +149,14 @@ test("[delivery.update.replaces] an update in the audit log names the registrati
 });
 
 test("[delivery.update.together] name and delivery are applied together, after the verification and not before", async (t) => {
-  const held = new HeldVerifications();
-  const waiting = await startWebhookScene(t, { onVerification: held.hold });
+  const manual = new ManualVerifications();
+  const waiting = await startWebhookScene(t, { onVerification: manual.receive });
   const { instance } = await waiting.server.provision(waiting.provisioner, "before");
   const path = `/v1/instances/${instance.id}`;
   const now = () => waiting.server.call<Instance>("GET", path, { token: waiting.provisioner });
   const body = { instance_name: "after", delivery: waiting.delivery() };
   const updating = tryUpdate(waiting, instance.id, body);
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   assert.deepEqual((await now()).json, instance);
   accept();
   const { json } = await updating;

@@ -13,7 +13,7 @@ import { assertRefused } from "./support/envelope.ts";
 import { type Answer, startTestProvider } from "./support/test-provider.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { until } from "./support/until.ts";
-import { countRows, startHeldScene, verificationRows } from "./support/verifications.ts";
+import { countRows, startManualScene, verificationRows } from "./support/verifications.ts";
 import { startWebhookScene, tryProvision, tryUpdate } from "./support/webhook-scene.ts";
 
 /** A refusal that says in how many seconds the next attempt goes through. */
@@ -88,20 +88,20 @@ test("[verification.rate-limited] a key that a rate limit refused works for the 
 
 test("[verification.rate-limited] attempts that are joined are charged once, failed ones are charged and replays are not", async (t) => {
   const settings = { webhook_account_verifications: "3", webhook_host_verifications: "3" };
-  const scene = await startHeldScene(t, { settings });
-  const { server, held } = scene;
+  const scene = await startManualScene(t, { settings });
+  const { server, manual } = scene;
   const key = server.freshKey();
   const attempt = () => tryProvision(scene, scene.delivery(), key);
   for (const end of ["refuse", "accept"] as const) {
     const joined = scene.joined(9);
     const calls = Array.from({ length: 10 }, attempt);
     await joined;
-    (await held.arrived(end === "refuse" ? 1 : 2))[end]();
+    (await manual.arrived(end === "refuse" ? 1 : 2))[end]();
     await Promise.all(calls);
   }
   for (let i = 0; i < 10; i++) assert.equal((await attempt()).status, 200);
   const third = tryProvision(scene, scene.delivery());
-  (await held.arrived(3)).accept();
+  (await manual.arrived(3)).accept();
   assert.equal((await third).status, 201);
   assertLimited(await tryProvision(scene, scene.delivery()), 20);
   assert.equal((await attempt()).status, 200);
@@ -160,11 +160,11 @@ test("[verification.rate-limited] what is refused before a verification is charg
 });
 
 test("[verification.rate-limited] at most so many wait for one host at a time; the next one waits for three seconds and is told to come again", async (t) => {
-  const scene = await startHeldScene(t, { settings: { webhook_host_in_flight_max: "1" } });
-  const { server, clock, receiver, held } = scene;
+  const scene = await startManualScene(t, { settings: { webhook_host_in_flight_max: "1" } });
+  const { server, clock, receiver, manual } = scene;
   const { limits } = server.provider.context.delivery;
   const first = tryProvision(scene, scene.delivery());
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   const impatient = tryProvision(scene, scene.delivery());
   await until(() => limits.queued === 1, "it waits in line");
   clock.advance(3_000);
@@ -177,22 +177,22 @@ test("[verification.rate-limited] at most so many wait for one host at a time; t
   assert.equal(receiver.connections, 1);
   accept();
   assert.equal((await first).status, 201);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await patient).status, 201);
   assert.deepEqual([limits.size, limits.queued], [0, 0]);
 });
 
 test("[ours.verification.fixed-text] a receiver that is not there, proves no name, answers late or is nowhere to be found is refused like one that answers wrongly", async (t) => {
   const outsider = await startTlsReceiver(t);
-  const scene = await startHeldScene(t, {
+  const scene = await startManualScene(t, {
     resolver: { resolve: async (host) => (host === "localhost" ? ["127.0.0.1"] : []) },
   });
-  const { clock, held } = scene;
+  const { clock, manual } = scene;
   const before = await countRows(scene.server);
   const wrong = tryProvision(scene, scene.delivery());
-  (await held.arrived(1)).refuse();
+  (await manual.arrived(1)).refuse();
   const late = tryProvision(scene, scene.delivery());
-  await held.arrived(2);
+  await manual.arrived(2);
   clock.advance(10_000);
   const gone = await startTestProvider(t);
   const { port } = new URL(gone.url);

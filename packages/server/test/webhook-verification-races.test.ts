@@ -7,8 +7,8 @@ import { auditOf } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
 import {
   countRows,
-  type HeldScene,
-  startHeldScene,
+  type ManualScene,
+  startManualScene,
   verificationRows,
 } from "./support/verifications.ts";
 import { startWebhookScene, tryProvision, tryUpdate } from "./support/webhook-scene.ts";
@@ -23,27 +23,27 @@ function refusalOf({ status, headers, json }: Answer<ErrorResponse>): unknown {
   return { status, error, retryAfter: headers.get("retry-after") };
 }
 
-async function instanceOf({ server, provisioner }: HeldScene): Promise<string> {
+async function instanceOf({ server, provisioner }: ManualScene): Promise<string> {
   return (await server.provision(provisioner, "before")).instance.id;
 }
 
-function read({ server, provisioner }: HeldScene, id: string): Promise<Answer<Instance>> {
+function read({ server, provisioner }: ManualScene, id: string): Promise<Answer<Instance>> {
   return server.call("GET", `/v1/instances/${id}`, { token: provisioner });
 }
 
-function remove({ server, provisioner }: HeldScene, id: string): Promise<Answer> {
+function remove({ server, provisioner }: ManualScene, id: string): Promise<Answer> {
   return server.call("DELETE", `/v1/instances/${id}`, { token: provisioner });
 }
 
 test("[delivery.provision.coalesced] [ours.verification.joined] 20 parallel equal provisionings send one verification and make one instance with one credential", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, receiver, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, receiver, manual } = scene;
   const before = await countRows(server);
   const key = server.freshKey();
   const joined = scene.joined(19);
   const provisionings = times(20, () => tryProvision(scene, scene.delivery(), key));
   await joined;
-  (await held.arrived(1)).accept();
+  (await manual.arrived(1)).accept();
   const answers = await Promise.all(provisionings);
   const statuses = answers.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [...new Array(19).fill(200), 201]);
@@ -58,15 +58,15 @@ test("[delivery.provision.coalesced] [ours.verification.joined] 20 parallel equa
 });
 
 test("[delivery.update.coalesced] [ours.verification.joined] 20 parallel equal updates send one verification and are applied once", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, receiver, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, receiver, manual } = scene;
   const id = await instanceOf(scene);
   const key = server.freshKey();
   const body = { instance_name: "after", delivery: scene.delivery() };
   const joined = scene.joined(19);
   const updates = times(20, () => tryUpdate(scene, id, body, key));
   await joined;
-  (await held.arrived(1)).accept();
+  (await manual.arrived(1)).accept();
   const answers = await Promise.all(updates);
   for (const { status, text } of answers) {
     assert.equal(status, 200);
@@ -79,8 +79,8 @@ test("[delivery.update.coalesced] [ours.verification.joined] 20 parallel equal u
 });
 
 test("[ours.verification.joined] when the verification fails, everybody who joined is refused as its holder is", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, receiver, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, receiver, manual } = scene;
   const id = await instanceOf(scene);
   const before = await countRows(server);
   const key = server.freshKey();
@@ -92,7 +92,7 @@ test("[ours.verification.joined] when the verification fails, everybody who join
     const joined = scene.joined(9);
     const calls = times<Answer<ErrorResponse>>(10, attempt);
     await joined;
-    (await held.arrived(i + 1)).refuse();
+    (await manual.arrived(i + 1)).refuse();
     for (const answer of await Promise.all(calls)) {
       assertRefused(answer, 422, "webhook_verification_failed", "delivery");
     }
@@ -104,7 +104,7 @@ test("[ours.verification.joined] when the verification fails, everybody who join
 test("[ours.verification.joined] [delivery.url.addresses] an address that is not public fails all joined exchanges", async (t) => {
   const lookup = Promise.withResolvers<readonly string[]>();
   const resolver: Resolver = { resolve: () => lookup.promise };
-  const scene = await startHeldScene(t, { resolver });
+  const scene = await startManualScene(t, { resolver });
   const key = scene.server.freshKey();
   const delivery = scene.delivery({ url: "https://hooks.example.com/" });
   const joined = scene.joined(4);
@@ -118,10 +118,10 @@ test("[ours.verification.joined] [delivery.url.addresses] an address that is not
 
 test("[ours.verification.joined] [verification.rate-limited] a rate-limited verification returns the same Retry-After to all joined exchanges", async (t) => {
   const settings = { webhook_host_in_flight_max: "1" };
-  const scene = await startHeldScene(t, { settings });
-  const { server, clock, held } = scene;
+  const scene = await startManualScene(t, { settings });
+  const { server, clock, manual } = scene;
   const first = tryProvision(scene, scene.delivery());
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   const key = server.freshKey();
   const joined = scene.joined(4);
   const calls = times(5, () => tryProvision(scene, scene.delivery(), key));
@@ -135,16 +135,16 @@ test("[ours.verification.joined] [verification.rate-limited] a rate-limited veri
   accept();
   assert.equal((await first).status, 201);
   const again = tryProvision(scene, scene.delivery(), key);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await again).status, 201);
 });
 
 test("[delivery.provision.coalesced] other input under the key of a verification that is under way is a 409 at once, and disturbs nothing", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, provisioner, receiver, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, provisioner, receiver, manual } = scene;
   const key = server.freshKey();
   const provisioning = tryProvision(scene, scene.delivery(), key);
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   for (const body of [
     {},
     { instance_name: "polls" },
@@ -160,12 +160,12 @@ test("[delivery.provision.coalesced] other input under the key of a verification
 });
 
 test("[delivery.update.coalesced] other input under the key of an update that is under way is a 409 at once, and disturbs nothing", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, receiver, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, receiver, manual } = scene;
   const id = await instanceOf(scene);
   const key = server.freshKey();
   const updating = tryUpdate(scene, id, { delivery: scene.delivery() }, key);
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   for (const body of [
     { delivery: null },
     { instance_name: "other" },
@@ -181,8 +181,8 @@ test("[delivery.update.coalesced] other input under the key of an update that is
 });
 
 test("[delivery.provision.coalesced] one key of two provisioners, or of two instances, is two verifications", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual } = scene;
   const key = server.freshKey();
   const other = await server.token({ kind: "provisioner", name: "other" });
   const ids = [await instanceOf(scene), await instanceOf(scene)];
@@ -191,21 +191,21 @@ test("[delivery.provision.coalesced] one key of two provisioners, or of two inst
     tryProvision({ server, provisioner: other }, scene.delivery(), key),
     ...ids.map((id) => tryUpdate(scene, id, { delivery: scene.delivery() }, key)),
   ];
-  for (const ordinal of [1, 2, 3, 4]) (await held.arrived(ordinal)).accept();
+  for (const ordinal of [1, 2, 3, 4]) (await manual.arrived(ordinal)).accept();
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
   assert.deepEqual(statuses, [201, 201, 200, 200]);
 });
 
 test("[delivery.update.deletion-wins] an instance that is deleted during the verification is a 404 to everybody who waits, and gets nothing of the update", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual } = scene;
   const id = await instanceOf(scene);
   const key = server.freshKey();
   const body = { instance_name: "after", delivery: scene.delivery() };
   const joined = scene.joined(2);
   const updates = times(3, () => tryUpdate(scene, id, body, key));
   await joined;
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   assert.equal((await remove(scene, id)).status, 204);
   const rows = await countRows(server);
   assertRefused(await tryUpdate(scene, id, { instance_name: "other" }, key), 404, "not_found");
@@ -221,13 +221,13 @@ test("[delivery.update.deletion-wins] an instance that is deleted during the ver
 });
 
 test("[delivery.update.deletion-wins] a deletion takes away the receiver that was to be replaced", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual } = scene;
   const provisioning = tryProvision(scene, scene.delivery());
-  (await held.arrived(1)).accept();
+  (await manual.arrived(1)).accept();
   const { id } = (await provisioning).json.instance;
   const updating = tryUpdate(scene, id, { delivery: scene.delivery() });
-  const { accept } = await held.arrived(2);
+  const { accept } = await manual.arrived(2);
   await remove(scene, id);
   accept();
   assertRefused(await updating, 404, "not_found");
@@ -235,10 +235,10 @@ test("[delivery.update.deletion-wins] a deletion takes away the receiver that wa
 });
 
 test("[delivery.update.replaces] an update that changes the receiver alone keeps a name that was given during its verification", async (t) => {
-  const scene = await startHeldScene(t);
+  const scene = await startManualScene(t);
   const id = await instanceOf(scene);
   const updating = tryUpdate(scene, id, { delivery: scene.delivery() });
-  const { accept } = await scene.held.arrived(1);
+  const { accept } = await scene.manual.arrived(1);
   assert.equal((await tryUpdate(scene, id, { instance_name: "meanwhile" })).status, 200);
   accept();
   assert.equal((await updating).json.name, "meanwhile");
@@ -247,16 +247,16 @@ test("[delivery.update.replaces] an update that changes the receiver alone keeps
 
 test("[ours.verification.last-accepted] of two updates with two keys the one that was accepted last stays, whichever receiver answers first", async (t) => {
   for (const isOverwriting of [false, true]) {
-    const scene = await startHeldScene(t);
-    const { receiver, held } = scene;
+    const scene = await startManualScene(t);
+    const { receiver, manual } = scene;
     const id = await instanceOf(scene);
     const to = (path: string) => ({ delivery: scene.delivery({ url: receiver.url(path) }) });
     const key = scene.server.freshKey();
     const earlier = tryUpdate(scene, id, to("/earlier"), key);
-    const first = await held.arrived(1);
+    const first = await manual.arrived(1);
     scene.clock.advance(1);
     const later = tryUpdate(scene, id, to("/later"));
-    const second = await held.arrived(2);
+    const second = await manual.arrived(2);
     if (isOverwriting) {
       first.accept();
       assert.equal((await earlier).json.delivery?.url, receiver.url("/earlier"));
@@ -278,14 +278,14 @@ test("[ours.verification.last-accepted] of two updates with two keys the one tha
 test("[ours.verification.last-accepted] a removal or a rename during a verification is not undone when the verification ends", async (t) => {
   for (const later of [{ delivery: null }, { instance_name: "newer" }]) {
     for (const end of ["accept", "refuse"] as const) {
-      const scene = await startHeldScene(t);
-      const { held } = scene;
+      const scene = await startManualScene(t);
+      const { manual } = scene;
       const id = await instanceOf(scene);
       const key = scene.server.freshKey();
       const body = { instance_name: "older", delivery: scene.delivery() };
       const joined = scene.joined(1);
       const calls = [1, 2].map(() => tryUpdate(scene, id, body, key));
-      const verification = await held.arrived(1);
+      const verification = await manual.arrived(1);
       await joined;
       const applied = await tryUpdate(scene, id, later);
       assert.equal(applied.status, 200);
@@ -302,15 +302,15 @@ test("[ours.verification.last-accepted] a removal or a rename during a verificat
 });
 
 test("[ours.verification.last-accepted] a later update that fails its verification supersedes nothing", async (t) => {
-  const scene = await startHeldScene(t);
-  const { receiver, held } = scene;
+  const scene = await startManualScene(t);
+  const { receiver, manual } = scene;
   const id = await instanceOf(scene);
   const to = (path: string) => ({ delivery: scene.delivery({ url: receiver.url(path) }) });
   const earlier = tryUpdate(scene, id, to("/earlier"));
-  const first = await held.arrived(1);
+  const first = await manual.arrived(1);
   scene.clock.advance(1);
   const later = tryUpdate(scene, id, to("/later"));
-  (await held.arrived(2)).refuse();
+  (await manual.arrived(2)).refuse();
   assert.equal((await later).status, 422);
   first.accept();
   assert.equal((await earlier).json.delivery?.url, receiver.url("/earlier"));

@@ -8,9 +8,9 @@ import { turns } from "./support/until.ts";
 import {
   countRows,
   forgetHolder,
-  type HeldScene,
   lockDatabase,
-  startHeldScene,
+  type ManualScene,
+  startManualScene,
   verificationRows,
 } from "./support/verifications.ts";
 import { tryProvision, tryUpdate } from "./support/webhook-scene.ts";
@@ -21,32 +21,32 @@ const LEASE_MS = 15_000;
 type Provisioning = Promise<Answer<ProvisionInstanceResponse & ErrorResponse>>;
 
 interface Abandoned {
-  readonly scene: HeldScene;
+  readonly scene: ManualScene;
   readonly key: string;
   readonly provision: () => Provisioning;
 }
 
 /** A scene in which the holder of a verification has just died; its receiver was told once. */
 async function abandon(t: TestContext): Promise<Abandoned> {
-  const scene = await startHeldScene(t);
-  const { server, clock, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, clock, manual } = scene;
   const key = server.freshKey();
   const provision = () => tryProvision(scene, scene.delivery(), key);
   const refused = provision();
-  (await held.arrived(1)).refuse();
+  (await manual.arrived(1)).refuse();
   assert.equal((await refused).status, 422);
   await forgetHolder(server, clock.now() + LEASE_MS);
   return { scene, key, provision };
 }
 
 /** Moves the time as it passes for a process that was stopped: no timer of it has fired. */
-function freeze({ clock }: HeldScene, ms: number): void {
+function freeze({ clock }: ManualScene, ms: number): void {
   clock.set(clock.now() + ms);
 }
 
 test("[ours.verification.takeover] of 20 who wait for a holder that died one takes over when its lease ends, and not before", async (t) => {
   const { scene, provision } = await abandon(t);
-  const { server, clock, receiver, held } = scene;
+  const { server, clock, receiver, manual } = scene;
   const before = await countRows(server);
   const joined = scene.joined(20);
   const calls = Array.from({ length: 20 }, provision);
@@ -58,7 +58,7 @@ test("[ours.verification.takeover] of 20 who wait for a holder that died one tak
   assert.equal(receiver.connections, 1);
   const joinedAgain = scene.joined(19);
   clock.advance(200);
-  const { message, accept } = await held.arrived(2);
+  const { message, accept } = await manual.arrived(2);
   await joinedAgain;
   accept();
   const answers = await Promise.all(calls);
@@ -72,7 +72,7 @@ test("[ours.verification.takeover] of 20 who wait for a holder that died one tak
 
 test("[delivery.provision.conflict-after-failure] [ours.verification.takeover] other input is a 409 before and after the lease of a holder that died, and the same input takes over", async (t) => {
   const { scene, key, provision } = await abandon(t);
-  const { server, clock, held, provisioner } = scene;
+  const { server, clock, manual, provisioner } = scene;
   const delivery = scene.delivery({ url: scene.receiver.url("/other") });
   clock.advance(LEASE_MS - 1);
   for (const passedMs of [0, 1]) {
@@ -83,14 +83,14 @@ test("[delivery.provision.conflict-after-failure] [ours.verification.takeover] o
     }
   }
   const created = provision();
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await created).status, 201);
 });
 
 test("[ours.verification.takeover] a slow holder commits when no other took over", async (t) => {
-  const scene = await startHeldScene(t);
+  const scene = await startManualScene(t);
   const provisioning = tryProvision(scene, scene.delivery());
-  const { message, accept } = await scene.held.arrived(1);
+  const { message, accept } = await scene.manual.arrived(1);
   freeze(scene, LEASE_MS * 10);
   accept();
   const { status, json } = await provisioning;
@@ -99,11 +99,11 @@ test("[ours.verification.takeover] a slow holder commits when no other took over
 });
 
 test("[ours.verification.takeover] other input after the lease of a holder that was only slow is a 409, and the holder commits", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held, provisioner } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual, provisioner } = scene;
   const key = server.freshKey();
   const slow = tryProvision(scene, scene.delivery(), key);
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   freeze(scene, LEASE_MS);
   const call = { token: provisioner, key, body: { instance_name: "polls" } };
   assertRefused(await server.call("POST", "/v1/instances", call), 409, "idempotency_conflict");
@@ -113,31 +113,31 @@ test("[ours.verification.takeover] other input after the lease of a holder that 
   assert.deepEqual([rows.instance, rows.receiver], [1, 1]);
 });
 
-interface Overtaken extends HeldScene {
+interface Overtaken extends ManualScene {
   readonly slow: Provisioning;
   readonly next: Provisioning;
 }
 
 /** Two calls with one key: the first was stopped for long, and the second took over. */
 async function overtake(t: TestContext): Promise<Overtaken> {
-  const scene = await startHeldScene(t);
+  const scene = await startManualScene(t);
   const key = scene.server.freshKey();
   const slow = tryProvision(scene, scene.delivery(), key);
-  await scene.held.arrived(1);
+  await scene.manual.arrived(1);
   freeze(scene, LEASE_MS);
   const next = tryProvision(scene, scene.delivery(), key);
-  await scene.held.arrived(2);
+  await scene.manual.arrived(2);
   return { ...scene, slow, next };
 }
 
 test("[ours.verification.takeover] a holder whose receiver accepts after it was taken over commits nothing, and is answered as the next one", async (t) => {
   const scene = await overtake(t);
-  const { server, receiver, held, slow, next } = scene;
+  const { server, receiver, manual, slow, next } = scene;
   const joined = scene.joined(1);
-  (await held.arrived(1)).accept();
+  (await manual.arrived(1)).accept();
   await joined;
   assert.equal((await countRows(server)).instance, 0);
-  const second = await held.arrived(2);
+  const second = await manual.arrived(2);
   second.accept();
   const answers = await Promise.all([slow, next]);
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 201]);
@@ -149,11 +149,11 @@ test("[ours.verification.takeover] a holder whose receiver accepts after it was 
 
 test("[ours.verification.takeover] [ours.verification.joined] a holder whose receiver refuses after it was taken over is answered as the next one", async (t) => {
   const scene = await overtake(t);
-  const { server, held, slow, next } = scene;
+  const { server, manual, slow, next } = scene;
   const joined = scene.joined(1);
-  (await held.arrived(1)).refuse();
+  (await manual.arrived(1)).refuse();
   await joined;
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   const answers = await Promise.all([slow, next]);
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 201]);
   assert.equal(answers[0]?.text, answers[1]?.text);
@@ -162,10 +162,10 @@ test("[ours.verification.takeover] [ours.verification.joined] a holder whose rec
 
 test("[ours.verification.takeover] [ours.verification.joined] [verification.once] a holder that comes after the one that took over has failed is refused as it was, and does not begin again", async (t) => {
   for (const slowEnd of ["accept", "refuse"] as const) {
-    const { server, receiver, held, slow, next } = await overtake(t);
-    (await held.arrived(2)).refuse();
+    const { server, receiver, manual, slow, next } = await overtake(t);
+    (await manual.arrived(2)).refuse();
     assertRefused(await next, 422, "webhook_verification_failed", "delivery");
-    (await held.arrived(1))[slowEnd]();
+    (await manual.arrived(1))[slowEnd]();
     assertRefused(await slow, 422, "webhook_verification_failed", "delivery");
     assert.equal(receiver.connections, 2);
     assert.equal((await countRows(server)).instance, 0);
@@ -174,11 +174,11 @@ test("[ours.verification.takeover] [ours.verification.joined] [verification.once
 
 test("[ours.verification.takeover] a holder that comes after the one that took over has committed is a replay, whatever its receiver says", async (t) => {
   for (const slowEnd of ["accept", "refuse"] as const) {
-    const { server, receiver, held, slow, next } = await overtake(t);
-    (await held.arrived(2)).accept();
+    const { server, receiver, manual, slow, next } = await overtake(t);
+    (await manual.arrived(2)).accept();
     const created = await next;
     assert.equal(created.status, 201);
-    (await held.arrived(1))[slowEnd]();
+    (await manual.arrived(1))[slowEnd]();
     const replayed = await slow;
     assert.equal(replayed.status, 200);
     assert.equal(replayed.text, created.text);
@@ -188,17 +188,17 @@ test("[ours.verification.takeover] a holder that comes after the one that took o
 });
 
 test("[ours.verification.takeover] [delivery.update.coalesced] an update that was taken over is applied once", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual } = scene;
   const { instance } = await server.provision(scene.provisioner, "before");
   const key = server.freshKey();
   const body = { instance_name: "after", delivery: scene.delivery() };
   const before = await countRows(server);
   const slow = tryUpdate(scene, instance.id, body, key);
-  const first = await held.arrived(1);
+  const first = await manual.arrived(1);
   freeze(scene, LEASE_MS);
   const next = tryUpdate(scene, instance.id, body, key);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await next).status, 200);
   const between = await tryUpdate(scene, instance.id, { delivery: null });
   assert.equal(between.status, 200);
@@ -210,10 +210,10 @@ test("[ours.verification.takeover] [delivery.update.coalesced] an update that wa
 });
 
 test("[delivery.provision.coalesced] [ours.verification.takeover] a verification that waits in line for its host is not taken over while it is in its time", async (t) => {
-  const scene = await startHeldScene(t, { settings: { webhook_host_in_flight_max: "1" } });
-  const { server, clock, receiver, held } = scene;
+  const scene = await startManualScene(t, { settings: { webhook_host_in_flight_max: "1" } });
+  const { server, clock, receiver, manual } = scene;
   const ahead = tryProvision(scene, scene.delivery());
-  const first = await held.arrived(1);
+  const first = await manual.arrived(1);
   const key = server.freshKey();
   const joined = scene.joined(1);
   const calls = [1, 2].map(() => tryProvision(scene, scene.delivery(), key));
@@ -221,7 +221,7 @@ test("[delivery.provision.coalesced] [ours.verification.takeover] a verification
   clock.advance(2_999);
   first.accept();
   assert.equal((await ahead).status, 201);
-  const second = await held.arrived(2);
+  const second = await manual.arrived(2);
   const rejoined = scene.joined(1);
   clock.advance(9_999);
   await rejoined;
@@ -265,15 +265,15 @@ test("[ours.verification.joined] an exchange that joined endless attempts gets R
 });
 
 test("[delivery.provision.verified-first] [ours.verification.joined] when the commit after a verification breaks it is a 500 for everybody, and the key works again", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual } = scene;
   const key = server.freshKey();
   const before = await countRows(server);
   const joined = scene.joined(2);
   const calls = [1, 2, 3].map(() => tryProvision(scene, scene.delivery(), key));
   await joined;
   const show = await hideTables(server, "credential");
-  (await held.arrived(1)).accept();
+  (await manual.arrived(1)).accept();
   // The gate reads credentials too, so nobody may call before they are back.
   const answers = await Promise.all(calls);
   await show();
@@ -282,17 +282,17 @@ test("[delivery.provision.verified-first] [ours.verification.joined] when the co
   for (const answer of answers) assertRefused(answer, 500, "internal");
   assert.deepEqual(await countRows(server), before);
   const again = tryProvision(scene, scene.delivery(), key);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await again).status, 201);
 });
 
 test("[delivery.provision.verified-first] [ours.verification.takeover] when the database cannot be written after a verification it is a 503, nothing is created, and the key works again", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, clock, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, clock, manual } = scene;
   const key = server.freshKey();
   const before = await countRows(server);
   const provisioning = tryProvision(scene, scene.delivery(), key);
-  const { accept } = await held.arrived(1);
+  const { accept } = await manual.arrived(1);
   const unlock = await lockDatabase(server);
   accept();
   const answer = await provisioning;
@@ -304,33 +304,33 @@ test("[delivery.provision.verified-first] [ours.verification.takeover] when the 
   const again = tryProvision(scene, scene.delivery(), key);
   await joined;
   clock.advance(LEASE_MS);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await again).status, 201);
 });
 
 test("[delivery.provision.coalesced] [ours.operations.drain] a provider that closes answers those who wait for a verification as it ends", async (t) => {
-  const scene = await startHeldScene(t);
-  const { server, held } = scene;
+  const scene = await startManualScene(t);
+  const { server, manual } = scene;
   const key = server.freshKey();
   const joined = scene.joined(1);
   const calls = [1, 2].map(() => tryProvision(scene, scene.delivery(), key));
   await joined;
   const closed = server.stop();
-  (await held.arrived(1)).accept();
+  (await manual.arrived(1)).accept();
   const answers = await Promise.all(calls);
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 201]);
   await closed;
 });
 
 test("[ours.verification.takeover] a provider that closes before the receiver answers creates nothing, and after a restart the key works", async (t) => {
-  const scene = await startHeldScene(t, { settings: { shutdown_grace: "2s" } });
-  const { server, clock, held, receiver, provisioner } = scene;
+  const scene = await startManualScene(t, { settings: { shutdown_grace: "2s" } });
+  const { server, clock, manual, receiver, provisioner } = scene;
   const key = server.freshKey();
   const joined = scene.joined(1);
   const calls = [1, 2].map(() => tryProvision(scene, scene.delivery(), key));
   const cut = Promise.allSettled(calls);
   await joined;
-  await held.arrived(1);
+  await manual.arrived(1);
   const closed = server.stop();
   await turns();
   clock.advance(2_000);
@@ -342,6 +342,6 @@ test("[ours.verification.takeover] a provider that closes before the receiver an
   const [row] = await verificationRows(next);
   assert.deepEqual([row?.lease_until, (await countRows(next)).instance], [0, 0]);
   const again = tryProvision({ server: next, provisioner }, scene.delivery(), key);
-  (await held.arrived(2)).accept();
+  (await manual.arrived(2)).accept();
   assert.equal((await again).status, 201);
 });

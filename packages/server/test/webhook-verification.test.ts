@@ -9,7 +9,7 @@ import { assertRefused, UUID } from "./support/envelope.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import type { AnswerMessage, Received } from "./support/tls-receiver.ts";
 import { turns } from "./support/until.ts";
-import { challengeOf, countRows, HeldVerifications } from "./support/verifications.ts";
+import { challengeOf, countRows, ManualVerifications } from "./support/verifications.ts";
 import {
   answerChallenge,
   provisionWithReceiver,
@@ -231,11 +231,11 @@ test("[verification.success] an answer in the last millisecond of the ten second
     [9_999, 201],
     [10_000, 422],
   ] as const) {
-    const held = new HeldVerifications();
-    const slow = await startWebhookScene(t, { onVerification: held.hold });
+    const manual = new ManualVerifications();
+    const slow = await startWebhookScene(t, { onVerification: manual.receive });
     const rows = await countRows(slow.server);
     const provisioning = tryProvision(slow, slow.delivery());
-    const verification = await held.arrived(1);
+    const verification = await manual.arrived(1);
     slow.clock.advance(afterMs);
     verification.accept();
     const { status } = await provisioning;

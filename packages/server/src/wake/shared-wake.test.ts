@@ -14,7 +14,7 @@ import type { Signal } from "./wake.ts";
 
 const PROJECT = "0f9a8f1f1c114b9e";
 
-class HeldBus implements ReplicaBus {
+class ManualBus implements ReplicaBus {
   readonly messageBytesMax = 7_900;
   readonly messages: string[] = [];
   listener: ReplicaBusListener | undefined;
@@ -46,13 +46,13 @@ class HeldBus implements ReplicaBus {
 
 interface Replica {
   readonly wake: SharedWake;
-  readonly bus: HeldBus;
+  readonly bus: ManualBus;
   /** What it was told to look at. */
   readonly rereads: (readonly string[] | "all")[];
 }
 
 function start(): Replica {
-  const bus = new HeldBus();
+  const bus = new ManualBus();
   const wake = new SharedWake({
     local: new LocalWake(),
     bus,

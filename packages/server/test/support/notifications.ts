@@ -190,14 +190,14 @@ export async function copyInstances(
   return ids;
 }
 
-/** Messages that arrived and wait for their answer. Give `hold` to a scene. */
-export class HeldMessages {
+/** Messages that the test answers itself. Give `receive` to a scene. */
+export class ManualMessages {
   readonly #answers: ((status: number) => void)[] = [];
   /** How many are open now, and were at most at any time. */
   open = 0;
   openMax = 0;
 
-  readonly hold: AnswerMessage = (_, response) => {
+  readonly receive: AnswerMessage = (_, response) => {
     this.open++;
     this.openMax = Math.max(this.openMax, this.open);
     response.once("close", () => {

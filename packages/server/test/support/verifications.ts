@@ -12,7 +12,7 @@ import { PATIENCE_MS, until } from "./until.ts";
 import { startWebhookScene, type WebhookScene, type WebhookSceneOptions } from "./webhook-scene.ts";
 
 /** One that has arrived and waits for its answer. */
-export interface HeldVerification {
+export interface ManualVerification {
   readonly received: Received;
   readonly message: WebhookVerification;
   /** Answers as a receiver that accepts. */
@@ -21,13 +21,13 @@ export interface HeldVerification {
   refuse(): void;
 }
 
-/** Give `hold` to a scene as its `onVerification`. */
-export class HeldVerifications {
-  readonly all: HeldVerification[] = [];
-  readonly hold: AnswerMessage;
+/** Give `receive` to a scene as its `onVerification`. */
+export class ManualVerifications {
+  readonly all: ManualVerification[] = [];
+  readonly receive: AnswerMessage;
 
   constructor() {
-    this.hold = (received, response) => {
+    this.receive = (received, response) => {
       const message = JSON.parse(received.body.toString()) as WebhookVerification;
       // A test that waits for what cannot come any more fails instead of hanging.
       setTimeout(() => response.destroy(), PATIENCE_MS).unref();
@@ -41,11 +41,11 @@ export class HeldVerifications {
   }
 
   /** @param ordinal from 1; also when it is still to come */
-  async arrived(ordinal: number): Promise<HeldVerification> {
+  async arrived(ordinal: number): Promise<ManualVerification> {
     await until(() => this.all.length >= ordinal, `verification ${ordinal} arrives`);
-    const held = this.all[ordinal - 1];
-    if (held === undefined) throw new Error(`there is no verification ${ordinal}`);
-    return held;
+    const verification = this.all[ordinal - 1];
+    if (verification === undefined) throw new Error(`there is no verification ${ordinal}`);
+    return verification;
   }
 }
 
@@ -125,23 +125,23 @@ const LOCK_EVERYTHING =
     : ["begin", "lock table instance, credential, verification, idempotency in exclusive mode"];
 
 /** A scene whose verifications wait for the test, and that knows how many calls have joined one. */
-export interface HeldScene extends WebhookScene {
-  readonly held: HeldVerifications;
+export interface ManualScene extends WebhookScene {
+  readonly manual: ManualVerifications;
   /** Resolves when so many more calls than now wait for an attempt that is not theirs. */
   joined(count: number): Promise<void>;
 }
 
-export async function startHeldScene(
+export async function startManualScene(
   t: TestContext,
   options: Omit<WebhookSceneOptions, "onVerification"> = {},
-): Promise<HeldScene> {
-  const held = new HeldVerifications();
-  const scene = await startWebhookScene(t, { ...options, onVerification: held.hold });
+): Promise<ManualScene> {
+  const manual = new ManualVerifications();
+  const scene = await startWebhookScene(t, { ...options, onVerification: manual.receive });
   // Who joins listens for the end of the attempt; what it hears stays what it is.
   const { mock } = t.mock.method(scene.server.provider.context.wake, "onSignal");
   return {
     ...scene,
-    held,
+    manual,
     joined(count) {
       const target = mock.callCount() + count;
       return until(() => mock.callCount() >= target, `${count} calls join`);
