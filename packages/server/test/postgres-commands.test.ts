@@ -67,7 +67,7 @@ test("[ours.cli.exit-codes] what is about a file is refused with exit code 1, an
   assert.ok(key !== undefined);
   const away = { ...env, COUNTERSIGN_DATABASE_URL: "postgres://me:s3cret@127.0.0.1:1/nothing" };
   const cases = [
-    { args: ["backup", join(data, "copy.db")], env, says: /copy it with pg_dump/ },
+    { args: ["backup", join(data, "copy.db")], env, says: /copy database_url with pg_dump/ },
     { args: ["secret-key", "rotate"], env, says: /COUNTERSIGN_SECRET_KEY_PREVIOUS/ },
     { args: ["serve", "--port", "0"], env: without, says: /make one first: openssl rand/ },
     { args: ["serve", "--port", "0"], env: away, says: /cannot be used: connect ECONNREFUSED/ },
