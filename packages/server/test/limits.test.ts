@@ -105,7 +105,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "Body of an answer to a notification": [kib(DRAIN_BYTES_MAX), seconds(DRAIN_MS_MAX)],
   "Headers of an answer": [kib(HEADER_BYTES_MAX)],
   "Addresses tried in one attempt": [count(ADDRESSES_TRIED_MAX)],
-  "A message waits for its place": [seconds(ADDRESS_QUEUE_MS)],
+  "A message waits for its slot": [seconds(ADDRESS_QUEUE_MS)],
   "Time between attempts": [seconds(STEP_MS_MIN), hours(STEP_MS_MAX)],
   "Attempts end": [hours(RETRY_WINDOW_MS)],
 };
