@@ -101,7 +101,7 @@ for (const { name } of AGENTS) {
   });
 }
 
-test("[ours.adapters.doctor.finds] the environment, a second hook and other people's are told", async (t) => {
+test("[ours.adapters.doctor.finds] the environment, a second hook and other hooks are reported", async (t) => {
   const home = newHome(t);
   await scene.install(t, home, "claude-code", "--wait", "2s");
   const variables = await findings(t, home, "claude-code", { COUNTERSIGN_ADAPTER_URL: "http://x" });
@@ -163,7 +163,7 @@ test("[ours.adapters.doctor.finds] dangerous env and disableAllHooks fail in eac
 
 const REPLACES = "which can replace what they run.";
 
-test("[ours.adapters.doctor.finds] versions that fail open are told, by the agent on the PATH", async (t) => {
+test("[ours.adapters.doctor.finds] versions that fail open are reported, by the agent on the PATH", async (t) => {
   const home = newHome(t);
   await scene.install(t, home, "claude-code", "--wait", "2s");
   const bin = join(home.path, "bin");

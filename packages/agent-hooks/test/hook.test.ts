@@ -208,7 +208,7 @@ test("[ours.adapters.hook.closed] a hook that is called wrongly or not set up ru
   for (const [run, reason] of runs) assertBlocked(await start(t, run).ends(), reason);
 });
 
-test("[ours.adapters.hook.left] the canary of doctor is blocked without a profile and asks nobody", async (t) => {
+test("[ours.adapters.hook.left] the canary of doctor is blocked without a profile and sends no request", async (t) => {
   const count = await scene.countRequests();
   const id = "0a1b2c3d-0000-4000-8000-00000000000a";
   const input = callInput({ tool_input: { command: `countersign_canary ${id}` } });

@@ -96,7 +96,7 @@ test("[ours.adapters.install.reversible] a symbolic link stays one", async (t) =
   assert.equal(readFileSync(real, "utf8"), OWN_SETTINGS);
 });
 
-test("[ours.adapters.install.again] where hooks are turned off, install does not say that anybody asks", async (t) => {
+test("[ours.adapters.install.again] where hooks are disabled, install says so", async (t) => {
   const { stdout } = await scene.install(t, newHome(t, '{ "disableAllHooks": true }'));
   assert.match(stdout, /installed but DISABLED.+\n.+ sets disableAllHooks/);
   const home = newHome(t);

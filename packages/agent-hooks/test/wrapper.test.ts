@@ -223,7 +223,7 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   );
 });
 
-test("[ours.adapters.hook.profile] a profile that others can read or that has a fault asks nobody", async (t) => {
+test("[ours.adapters.hook.profile] an invalid profile, or one that others can read, sends no request", async (t) => {
   const text = readFileSync(profile, "utf8");
   const faults: readonly (readonly [string, RegExp, number?])[] = [
     [text, /cannot use its profile .+ Run: countersign-agent-hooks doctor claude-code/, 0o644],

@@ -141,7 +141,7 @@ test("[ours.cli.requests.decide] a table says whose tool it is, where one of the
   assert.doesNotMatch(renderTable([PENDING], NOW, 200), /SERVER/);
 });
 
-test("[ours.cli.requests.decide] what is left is told in its two largest units and is never negative", () => {
+test("[ours.cli.requests.decide] the time left is shown in its two largest units and is never negative", () => {
   const left = (ms: number) => timeLeft(new Date(NOW + ms).toISOString(), NOW);
   assert.equal(left(-5_000), "0s");
   assert.equal(left(59_999), "59s");

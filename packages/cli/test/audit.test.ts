@@ -88,7 +88,7 @@ test("[ours.audit.verify] a database in which nothing was sealed yet is said to 
   assert.match(stdout, /^There is no log yet/);
 });
 
-test("[ours.audit.export] whoever stops reading an export, like head, gets no error", async (t) => {
+test("[ours.audit.export] an export whose reader stops, like head, ends without an error", async (t) => {
   const child = spawnCountersign(t, ["audit", "export", "--data", data]);
   child.stopReading();
   const { code, stderr } = await child.ends();

@@ -195,7 +195,7 @@ test("[ours.deliveries.cli] with --json every command prints what the server ans
   assert.equal(one.id, id);
 });
 
-test("[ours.deliveries.cli] wrong usage is told in one clear line, exit code 2", async (t) => {
+test("[ours.deliveries.cli] wrong usage prints one line, exit code 2", async (t) => {
   const who = await newProject();
   const cases: Readonly<Record<string, RegExp>> = {
     "": /takes one of list, show, retry-now/,

@@ -215,7 +215,7 @@ test("[ours.cli.exit-codes] a data folder that the file system does not let be m
   assert.ok(outcome.stderr.includes(`${data} cannot be created: ENOENT`), outcome.stderr);
 });
 
-test("[ours.cli.exit-codes] a database that cannot be reached is refused with exit code 1, and the cause is told once", async (t) => {
+test("[ours.cli.exit-codes] an unreachable database is exit code 1, and the cause is printed once", async (t) => {
   const env = { COUNTERSIGN_DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
   const outcome = await countersign(t, ["audit", "verify"], { env });
   assert.equal(outcome.code, 1, outcome.stderr);

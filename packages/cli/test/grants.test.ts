@@ -55,7 +55,7 @@ test("[ours.grant.cli] a grant is made from a request, used, shown, listed and r
   assert.match(await done(t, "list", "--ended"), new RegExp(`^${id} +revoked +1/3`, "m"));
 });
 
-test("[ours.grant.cli] a grant is made from scratch, and told as JSON", async (t) => {
+test("[ours.grant.cli] a grant is created from options, and printed as JSON", async (t) => {
   const terms = ["--instance", instanceId, "--tool", "fs.*", "--note", "go", "--valid-for", "9s"];
   const made = JSON.parse(await done(t, "create", ...terms, "--json"));
   assert.deepEqual(

@@ -126,7 +126,7 @@ test("[ours.people.bots] [ours.cli.reviewers] a bot's token is made with scopes,
   await onData(t, "tokens", "create", "reviewer", "--name", "robot", "--project", "bots");
 });
 
-test("[ours.people.removed] [ours.cli.reviewers] remove ends the tokens, is told in the list, and can be repeated", async (t) => {
+test("[ours.people.removed] [ours.cli.reviewers] remove revokes the tokens, is shown in the list, and can be repeated", async (t) => {
   await onData(t, "tokens", "create", "reviewer", "--name", "leaver", "--project", "p");
   for (const _ of ["once", "again"]) {
     const output = await onData(t, "reviewers", "remove", "leaver", "--project", "p");
@@ -154,7 +154,7 @@ test("[ours.cli.instances] instances are listed and set over the reviewer API", 
   assert.equal(cleared.stdout, `${id} has groups -, owner -.\n`);
 });
 
-test("[ours.cli.instances] a limit is said to be one, and a refusal is told", async (t) => {
+test("[ours.cli.instances] a limit is reported, and so is a refusal", async (t) => {
   const provisioner = await makeToken(server.data, { kind: "provisioner" });
   for (const key of ["one", "two"]) await provision(server, provisioner, key);
   const [id = "", second] = await instanceIds(t);

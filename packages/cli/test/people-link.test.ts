@@ -40,7 +40,7 @@ function link(
   return countersign(t, ["people", "link", ...args, "--data", server.data], { env });
 }
 
-test("[ours.oidc.link] an operator links somebody, in either case of the login, and ends that", async (t) => {
+test("[ours.oidc.link] an operator links a person, in either case of the login, and removes the link", async (t) => {
   const linked = await link(t, ["ANA", "--subject", "248289761001"]);
   assert.deepEqual([linked.code, linked.stderr], [0, ""]);
   assert.match(linked.stdout, /^ANA signs in at the identity provider as 248289761001\.$/m);

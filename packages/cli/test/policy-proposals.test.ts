@@ -69,7 +69,7 @@ function proposedId(outcome: Ran): string {
 writeFileSync(TWO_FILE, TWO);
 writeFileSync(DENY_FILE, DENY);
 
-test("[ours.cli.policy.proposals] one person proposes, another looks and publishes or rejects, and the author is told why not", async () => {
+test("[ours.cli.policy.proposals] one person proposes, another publishes or rejects, and the author gets the reason", async () => {
   assert.match(done(await run(ed, "publish", TWO_FILE, "--yes")), /^Version 1 is active/);
   const alone = await run(ed, "publish", DENY_FILE, "--yes");
   assert.equal(alone.code, 1);

@@ -80,7 +80,7 @@ function done({ code, stdout, stderr }: Outcome): string {
   return stdout;
 }
 
-test("[ours.cli.policy.offline] faults are told as FILE:LINE:COLUMN without any server, and end with 1", async (t) => {
+test("[ours.cli.policy.offline] errors are printed as FILE:LINE:COLUMN without a server, exit code 1", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "bad.yaml"), FAULTY);
   writeFileSync(join(folder, "good.yaml"), policyWithRule("deny", "x"));
@@ -109,7 +109,7 @@ test("[ours.cli.policy.offline] faults are told as FILE:LINE:COLUMN without any 
   assert.equal((await run("check", "approves.yaml", "--floor")).code, 1);
 });
 
-test("[ours.cli.policy.offline] a failed test is told with its place, what it expects and what it got", async (t) => {
+test("[ours.cli.policy.offline] a failed test is printed with its place, the expected and the actual result", async (t) => {
   const folder = temporaryFolder(t);
   const run = (...args: readonly string[]) => countersign(t, ["policy", ...args], { cwd: folder });
   const source = policyWithRule("deny", "x").replace("expect: { then: deny", "expect: { then: ask");
@@ -157,7 +157,7 @@ test("[ours.cli.policy.groups] with a token, check asks the server whether the g
   assert.equal((await desk.run("check", known, "--offline", ...away)).code, 0);
 });
 
-test("[ours.cli.policy.publish] publish tells which rules change and what is active then", async (t) => {
+test("[ours.cli.policy.publish] publish shows which rules change and which version is active", async (t) => {
   const desk = await startDesk(t);
   const first = desk.write(policyWithRule("deny", "x"), "a.yaml");
   const published = await desk.run("publish", first, "--expect", "0", "--note", "The first.");
@@ -187,7 +187,7 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is act
   assert.equal((await desk.run("rollback", "9", "--yes")).code, 1);
 });
 
-test("[ours.cli.policy.publish] nothing is published without consent, or with faults, which are told with their places", async (t) => {
+test("[ours.cli.policy.publish] nothing is published without confirmation, or with errors, which are printed with their places", async (t) => {
   const desk = await startDesk(t);
   const good = desk.write(policyWithRule("deny", "x"));
   const silent = await desk.run("publish", good);

@@ -66,7 +66,7 @@ async function approveAsPerson(
   }
 }
 
-test("[ours.verdict.shown] show and list tell why a request came to people and what it needs", async (t) => {
+test("[ours.verdict.shown] show and list print the cause and the requirement of a request", async (t) => {
   const confirm = { kind: "type", text: "prod\u202e" } as const;
   const rest = { quorum: 2, noteRequired: true, excludeOwner: true, confirm };
   const from = [["group:dba", "reviewer:ana"], ["group:lead"]];
@@ -88,7 +88,7 @@ test("[ours.verdict.shown] show and list tell why a request came to people and w
   assert.doesNotMatch((await requests(t, ben, "show", denied.id)).stdout, /^(policy|needs|you) /m);
 });
 
-test("[ours.verdict.quorum] an approval that is not enough is told as one, and the next shows it", async (t) => {
+test("[ours.verdict.quorum] an approval below the quorum is reported as such, and shown to the next reviewer", async (t) => {
   const id = await pendingWith({ quorum: 2 });
   const first = await requests(t, ana, "approve", id, "--yes", "--note", "fine");
   const output = `pending ${id}, approvals so far: 1, needs 2 approvals\n`;
@@ -137,7 +137,7 @@ test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is nee
   assert.equal((await approveAsPerson(ana, id, { Approve: "y" }, ...options)).code, 0);
 });
 
-test("[ours.passkey.people] who approves in a terminal is told that a passkey is needed, and on which page", async (t) => {
+test("[ours.passkey.people] approve in a terminal names the page where the passkey signs", async (t) => {
   const id = await pendingWith({ confirm: { kind: "passkey" } });
   const page = new RegExp(`Sign it here: http://localhost:\\d+/inbox/${id}`);
   const digest = ["--digest", "ab".repeat(32)];
@@ -156,7 +156,7 @@ test("[ours.passkey.people] who approves in a terminal is told that a passkey is
   assert.equal((await requests(t, ana, "deny", id)).code, 0);
 });
 
-test("[ours.verdict.from] who may not approve is told before any question", async () => {
+test("[ours.verdict.from] a reviewer without permission is refused before any question", async () => {
   const id = await pendingWith({ from: [["group:dba"]] });
   const { code, text } = await approveAsPerson(ben, id, {});
   assert.equal(code, 1);
@@ -164,7 +164,7 @@ test("[ours.verdict.from] who may not approve is told before any question", asyn
   assert.equal((await approveAsPerson(ana, id, {}, "--yes")).code, 0);
 });
 
-test("[ours.verdict.shown] of several groups it is told how many of each are needed", async (t) => {
+test("[ours.verdict.shown] the requirement shows how many of each group are needed", async (t) => {
   const from = [["group:dba"], ["group:lead"]];
   const id = await pendingWith({ quorum: 2, from, quorums: [2, 1] });
   const { stdout } = await requests(t, ben, "show", id);

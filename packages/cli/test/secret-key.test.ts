@@ -164,7 +164,7 @@ test("[ours.secret-key.rotate] beside a running server it is refused, exit code 
   await assertKept(server, issued);
 });
 
-test("[ours.secret-key.rotate] a key that comes from a setting is not rotated, exit code 1, and the way is told", async (t) => {
+test("[ours.secret-key.rotate] a key from a setting is not rotated, exit code 1, and the error says how to", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const key = newKey();
   const env = { COUNTERSIGN_SECRET_KEY: key };

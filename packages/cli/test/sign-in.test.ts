@@ -79,7 +79,7 @@ test("[ours.cli.sign-in.links] with --json nothing prints the link but the comma
   assert.match(again.stderr, /^countersign: Accounts already exist/);
 });
 
-test("[ours.cli.sign-in.links] recovery-link lets somebody back in who exists, and nobody else", async (t) => {
+test("[ours.cli.sign-in.links] recovery-link works for an existing login only", async (t) => {
   const server = await startServer(t);
   const links = ["--data", server.data, "--port", server.port, "--json"];
   const setup = await countersign(t, ["people", "setup-link", ...links]);

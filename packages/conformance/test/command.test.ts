@@ -70,7 +70,7 @@ test("[ours.conformance.exit-codes] a provider that breaks a rule is exit code 1
   assert.match(stdout, /^FAILED +decide\.deny\n.*\n +broken: request\.deny$/m);
 });
 
-test("[ours.conformance.exit-codes] wrong usage is exit code 2, and nobody there exit code 3", async () => {
+test("[ours.conformance.exit-codes] wrong usage is exit code 2, an unreachable provider exit code 3", async () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [["--only", "nothing"], /there is no scenario nothing/],
     [["--decider", "me"], /--decider must be countersign/],

@@ -173,7 +173,7 @@ test("on a phone nothing scrolls sideways, and names of strangers are only texts
   assert.deepEqual(complaints, []);
 });
 
-test("who may not read the log is not led to it, and is told so", async () => {
+test("a reviewer without permission gets no link to the log, and its page says why", async () => {
   for (const role of ["viewer", "reviewer", "editor"] as const) {
     const other = await scene.member(role, { role });
     await other.page.goto("/audit");

@@ -35,7 +35,7 @@ test("[ours.inbox.list] an empty inbox says what happens next; a call appears by
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.list] one's own come before others', what ends first is at the top, and nobody loses their place", async () => {
+test("[ours.inbox.list] own requests come first, ordered by deadline, and the scroll position is kept", async () => {
   const { page, complaints } = ana;
   const later = await server.submit(instance.token, { tool: "later", timeout: "3h" });
   await server.submit(instance.token, { tool: "soon", timeout: "2h" });

@@ -124,7 +124,7 @@ test("[ours.console.clock] a row goes at its deadline by the server's time, in a
   await tab.close();
 });
 
-test("[ours.console.freeze] a freeze in force is told on every screen until it is lifted", async () => {
+test("[ours.console.freeze] an active freeze is shown on every screen until it is lifted", async () => {
   const { page } = ana;
   await page.goto("/history");
   await untilLive(page);
@@ -228,7 +228,7 @@ test("[ours.console.silence] a connection that dies without a word is noticed wi
   }
 });
 
-test("[ours.console.break] a lost connection is told and lets nothing be decided; after a restart nothing is lost or doubled", async () => {
+test("[ours.console.break] a lost connection is shown and blocks decisions; after a restart nothing is lost or duplicated", async () => {
   const { page } = ana;
   const there = ["kept", "ended", "kept-too"];
   const [, ended] = await Promise.all(

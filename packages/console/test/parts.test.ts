@@ -12,7 +12,7 @@ const NOW = Date.parse("2026-06-15T12:00:00Z");
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-test("a time is told by its distance, and beyond a day by its date", () => {
+test("a time is shown as a distance, and beyond a day as a date", () => {
   const reported = (at: number) => relativeTime(at, NOW);
   assert.deepEqual(
     [0, -1_999, -2_000, -59_999, -MINUTE_MS, -HOUR_MS + 1, -HOUR_MS, 5 * MINUTE_MS].map((ms) =>
@@ -34,7 +34,7 @@ test("a time is told by its distance, and beyond a day by its date", () => {
   assert.match(reported(NOW - 365 * 24 * HOUR_MS), /^15 Jun 2025$/);
 });
 
-test("how long something took is told in two units at most", () => {
+test("a duration is shown in two units at most", () => {
   assert.deepEqual(
     [0, 840, 1_999, 41_200, 59_700, 200_000, 7_500_000, 99 * HOUR_MS].map(durationWords),
     ["0 s", "0.8 s", "2 s", "41 s", "1 min", "3 min 20 s", "2 h 5 min", "4 d 3 h"],
@@ -89,7 +89,7 @@ test("a list far down holds what is near, and asks again for what it has forgott
   assert.equal(pages.itemAt(10_049), undefined);
 });
 
-test("empty pages are looked through, and after five of them somebody is asked", async () => {
+test("empty pages are skipped, and loading pauses after five of them", async () => {
   const { pages, requested } = pagesOver((after) => {
     const at = Number(after ?? 0);
     return { items: at === 12 ? [1] : [], next: at === 12 ? null : String(at + 1) };

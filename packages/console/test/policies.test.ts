@@ -42,7 +42,7 @@ async function write(source: string): Promise<void> {
   await page.locator(".policy-verdict[aria-busy=false]").waitFor();
 }
 
-test("[ours.console.policies.check] a fault is told with its line while it is written, and nothing with one is published", async () => {
+test("[ours.console.policies.check] an error is shown with its line while typing, and blocks publishing", async () => {
   await page.goto("/policies");
   await field.waitFor();
   for (const [when, reason] of [

@@ -149,7 +149,7 @@ test("[ours.request.together] of two people who look at one call, the second see
   assert.deepEqual(ben.complaints, []);
 });
 
-test("[ours.request.match] wrong characters are refused, and three of them lock out who typed them, and nobody else", async () => {
+test("[ours.request.match] wrong characters are refused, and three failed attempts lock out only this reviewer", async () => {
   const { id } = await submitAsked(scene, { confirm: { kind: "match" } });
   const { page } = ana;
   await openRequest(page, id);

@@ -116,7 +116,7 @@ test("[ours.inbox.exact] a text of 100 KB is there whole, and is approved when a
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.exact] 10,000 keys and 20,000 hidden characters keep nobody from denying", async () => {
+test("[ours.inbox.exact] 10,000 keys and 20,000 hidden characters do not prevent a denial", async () => {
   const keys = Array.from({ length: 10_000 }, (_, n) => `"key ${n}":{"v":${n}.0}`).join(",");
   const hidden = "a\u200b".repeat(20_000);
   for (const args of [`{${keys}}`, `{"t":"${hidden}"}`]) {

@@ -158,7 +158,7 @@ test("[ours.inbox.page] how long an approval may be used is asked for, and a fau
   assert.equal(Date.parse(expires_at) - Date.parse(decided_at), 90_000);
 });
 
-test("[ours.inbox.now] what somebody else decides meanwhile is told with their name, and nothing is left to press", async () => {
+test("[ours.inbox.now] another reviewer's decision is shown with their name, and no button remains", async () => {
   const { id } = await ask();
   const { page, complaints } = ana;
   await page.goto(`/inbox/${id}`);
@@ -229,7 +229,7 @@ test("[ours.inbox.now] without a connection nothing is decided; with it, what is
   assert.equal((await read(id)).status, "pending");
 });
 
-test("[ours.inbox.now] a page that nobody sees asks for nothing, and decides nothing before it has asked again", async () => {
+test("[ours.inbox.now] a hidden page sends no requests, and cannot decide before it has reloaded", async () => {
   const { id } = await ask();
   const { page } = ana;
   await page.goto(`/inbox/${id}`);

@@ -65,7 +65,7 @@ async function statusOf({ server, instance }: PasskeyScene, id: string): Promise
   return (await server.read(instance.token, id)).status;
 }
 
-test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets up with a passkey, signs in with it and signs a decision", async (t) => {
+test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] a person sets up with a passkey, signs in with it and signs a decision", async (t) => {
   const scene = await setUp(t);
   const { page, complaints, server } = scene;
   const id = await submit(scene);
@@ -97,7 +97,7 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises nobody signs nothing", async (t) => {
+test("[ours.passkey.browser] [ours.passkey.verified] a device without user verification signs nothing", async (t) => {
   const scene = await setUp(t);
   const { page, device } = scene;
   const id = await submit(scene);

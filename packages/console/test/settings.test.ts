@@ -83,7 +83,7 @@ test("[ours.console.settings.passkeys] a passkey is made, named and removed", as
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.settings.people] an admin invites somebody by a link that is shown once, and changes what a person may do", async () => {
+test("[ours.console.settings.people] an admin invites a person by a link that is displayed once, and changes permissions", async () => {
   const { page, complaints } = ada;
   await page.goto("/settings/people");
   await page.getByLabel("Name", { exact: true }).fill("Bo");
@@ -201,7 +201,7 @@ test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mai
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.settings.push] a test of a browser that is told by push says how its service answered", async () => {
+test("[ours.console.settings.push] a push test shows the answer of the push service", async () => {
   const { page, context } = await scene.visitor("pam");
   const cookies = await context.cookies();
   const { value: cookie = "" } = cookies.find(({ name }) => name === "__Host-countersign") ?? {};

@@ -15,7 +15,7 @@ function faultsOf(config: object): string[] {
 
 const A = { command: "a" };
 
-test("[ours.mcp.config] every fault is told, with its place", () => {
+test("[ours.mcp.config] every error is reported, with its place", () => {
   const faults = faultsOf({
     timeout: "soon",
     extra: 1,

@@ -39,13 +39,13 @@ test("[ours.mcp.exact] what two parsers could read differently is no message", (
   }
 });
 
-test("[ours.mcp.exact] line breaks between the pieces become spaces, before anybody is asked", () => {
+test("[ours.mcp.exact] line breaks between the tokens become spaces, before the request is submitted", () => {
   const [message] = readMessages('{"jsonrpc":"2.0",\r\n"method":"x","params":{"a":\n1.0}}');
   assert.ok(message?.kind === "notification");
   assert.equal(message.params?.source, '{"a": 1.0}');
 });
 
-test("[ours.mcp.passes] a server's half characters are mended and told, its other faults are not", () => {
+test("[ours.mcp.passes] lone surrogates of a server are replaced and reported; other errors are not", () => {
   const text = '{"jsonrpc":"2.0","id":1,"result":{"text":"\\ud83d"}}';
   const { messages, isExact } = readServerMessages(text);
   assert.equal(isExact, false);

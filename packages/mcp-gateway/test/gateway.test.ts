@@ -82,7 +82,7 @@ test("[ours.mcp.exact] what is asked and what is sent are the same letters, as t
   assert.ok(fickle.calls().at(-1)?.includes(`"arguments":${text}`), fickle.calls().at(-1));
 });
 
-test("[ours.mcp.told] a denial is a result with the note, and the server never hears of the call", async () => {
+test("[ours.mcp.told] a denial is a result with the note, and the server does not receive the call", async () => {
   const seen = fickle.calls().length;
   const paying = call(gateway.client, "pay", { to: "B-2" });
   await scene.decideNext("deny", { note: "Ask Ana first." });
@@ -92,7 +92,7 @@ test("[ours.mcp.told] a denial is a result with the note, and the server never h
   assert.equal(fickle.calls().length, seen);
 });
 
-test("[ours.mcp.told] a call that nobody decides about is told so, and is not run", async (t) => {
+test("[ours.mcp.told] an undecided call returns that as its result, and does not run", async (t) => {
   const own = new Fickle(temporaryFolder(t));
   const config = { timeout: "1s" };
   const { client } = await connectGateway(t, scene, { fickle: own.config }, { config });

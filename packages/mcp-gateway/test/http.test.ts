@@ -142,7 +142,7 @@ test("[ours.mcp.http] an answer keeps its numbers on the way to the client", asy
   assert.equal((await post({ id: 9, method: "ping" }, session)).status, 404);
 });
 
-test("[ours.mcp.http] nobody gets in without the token, by another host's name or from a web page", async () => {
+test("[ours.mcp.http] requests without the token, with another host name or from a web page are refused", async () => {
   assert.equal(await status({}), 401);
   assert.equal(await status({ authorization: "Bearer wrong" }), 401);
   assert.equal(await status({ ...AUTHORIZED, host: "evil.example.com" }), 403);
@@ -187,7 +187,7 @@ test("[ours.mcp.http] sessions are bounded: an idle one makes room, one in use d
   assert.equal((await paying).isError, true);
 });
 
-test("[ours.mcp.http] a server that redirects or that stops gets no credential and holds nobody", async (t) => {
+test("[ours.mcp.http] a server that redirects or stops gets no credential and blocks no other server", async (t) => {
   const folder = temporaryFolder(t);
   const own = await startEverything(t);
   const target = await startEverything(t);

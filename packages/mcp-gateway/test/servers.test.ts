@@ -153,7 +153,7 @@ test("[ours.mcp.changed] a server that says its tools changed, and whose tool di
   assert.equal(textOf(await paying), "paid");
 });
 
-test("[ours.mcp.alone] a server that ends fails what it was asked, is started again, and holds nobody else", async () => {
+test("[ours.mcp.alone] a server that ends fails its calls, is restarted, and blocks no other server", async () => {
   const waiting = call(gateway.client, "fickle__wait_for_ever");
   await scene.decideNext("approve");
   await eventually("the call runs", () => {
@@ -179,7 +179,7 @@ test("[ours.mcp.alone] a server that ends while a call waits is not called, what
   assert.equal(fickle.calls().length, calls);
 });
 
-test("[ours.mcp.alone] a server that floods is ended, and one that is silent holds nobody", async () => {
+test("[ours.mcp.alone] a server that floods is ended, and a silent one blocks no other server", async () => {
   assert.equal(await approvedOnceThere("fickle__pay"), "paid");
   const ends = gateway.reports("server_ended").length;
   await gateway.notify("notifications/test/flood");

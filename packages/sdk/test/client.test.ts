@@ -66,7 +66,7 @@ test("[ours.sdk.client.retries] pauses double from 100 ms to 2 s, and are never 
   assert.deepEqual(later.sleeps, [4_000, 5_000]);
 });
 
-test("[ours.sdk.client.retries] who is told to wait for longer than there is time stops at once", async () => {
+test("[ours.sdk.client.retries] a Retry-After beyond the time limit stops the retries at once", async () => {
   const timing = manualTiming();
   const { scripted, keys } = answering([429, { "retry-after": "3600" }]);
   const client = new Client("http://localhost:1", "t", { fetch: scripted, timing });
@@ -133,7 +133,7 @@ test("[ours.sdk.client.abort] an aborted operation ends with the signal's reason
   await assert.rejects(unlucky.create(INPUT, { signal: pausing.signal }), reason);
 });
 
-test("[ours.sdk.client.bounded] an exchange that nobody answers ends, though fetch has no ear for signals", async () => {
+test("[ours.sdk.client.bounded] an unanswered exchange ends, even when fetch ignores signals", async () => {
   const deaf: typeof fetch = () => new Promise(() => {});
   const options = { fetch: deaf, httpTimeoutMs: 10, withinMs: 20 };
   const client = new Client("http://localhost:1", "t", options);

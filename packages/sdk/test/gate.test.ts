@@ -229,7 +229,7 @@ test("[ours.sdk.gate.abandon] an abandoned call settles before its request is ca
   await settling;
 });
 
-test("[ours.sdk.gate.abandon] a provider that is gone holds nobody who abandons", async () => {
+test("[ours.sdk.gate.abandon] an unreachable provider does not block an abandoned call", async () => {
   const abandoning = new AbortController();
   const gone: typeof fetch = () => {
     queueMicrotask(() => abandoning.abort());
@@ -260,7 +260,7 @@ test("[ours.sdk.gate.abandon] what is aborted after the approval, before the sta
   assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
 });
 
-test("[ours.sdk.gate.abandon] a store that hangs holds nobody who abandons, and lets nothing run", async (t) => {
+test("[ours.sdk.gate.abandon] a store that hangs does not block an abandoned call, and the call does not run", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const abandoning = new AbortController();

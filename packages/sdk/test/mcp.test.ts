@@ -68,7 +68,7 @@ frameworkRules({
 
 const CALL = { name: "pay", arguments: { to: "A-1", cents: 5 } };
 
-test("[ours.sdk.frameworks.held] mcp: whoever asks for progress is told that the call waits", async () => {
+test("[ours.sdk.frameworks.held] mcp: a client that asks for progress is notified that the call waits", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   gateServer(server, { gate: gateOf(scene), progressMs: 1 });

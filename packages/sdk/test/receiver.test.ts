@@ -223,7 +223,7 @@ test("[ours.sdk.receiver.verified] an event is believed with a secret under whic
   ]);
 });
 
-test("[ours.sdk.receiver.once] an event that comes again is acknowledged, also after a restart, and wakes nobody", async (t) => {
+test("[ours.sdk.receiver.once] a repeated event is acknowledged, also after a restart, and runs no resumer", async (t) => {
   const folder = temporaryFolder(t);
   const first = newReceiver({ store: new FileReceiverStore(folder) });
   await post(first.receiver, { body: verification() });

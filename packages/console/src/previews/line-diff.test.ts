@@ -51,7 +51,7 @@ function commonLength(a: readonly string[], b: readonly string[]): number {
   return row.at(-1) ?? 0;
 }
 
-test("[ours.request.previews] texts with nothing in common are told as one against the other", () => {
+test("[ours.request.previews] texts with nothing in common are shown as one removed and one added", () => {
   const before = Array.from({ length: 5_000 }, (_, n) => `old ${n}`);
   const after = Array.from({ length: 5_000 }, (_, n) => `new ${n}`);
   const lines = diffLines(before, after);

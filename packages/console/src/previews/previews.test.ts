@@ -22,7 +22,7 @@ test("[ours.request.previews] money stands with its currency, as it is written",
   ]);
 });
 
-test("[ours.request.previews] addresses are told by the host to which they lead", () => {
+test("[ours.request.previews] addresses are shown by their host", () => {
   const hosts = hostsIn(
     json({
       a: "https://p\u0430ypal.com/x and https://example.com/1 https://example.com/2",

@@ -9,7 +9,7 @@ function read(text: string): string | undefined {
     .join(" ");
 }
 
-test("[ours.request.previews] the verbs of SQL are told, each with whether a WHERE belongs to it", () => {
+test("[ours.request.previews] the verbs of SQL are shown, each with whether a WHERE belongs to it", () => {
   const cases: [string, string][] = [
     ["select * from t", "SELECT"],
     ["DELETE FROM users WHERE id = 1;", "DELETE+"],

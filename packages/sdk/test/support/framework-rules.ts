@@ -90,7 +90,7 @@ function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): v
     assert.deepEqual([runtime, session, call], [name, "held/1", "call_1"]);
   });
 
-  test(`[ours.sdk.frameworks.words] ${name}: denied, expired, cancelled and undecided calls are told to the model in their own words`, async () => {
+  test(`[ours.sdk.frameworks.words] ${name}: the model gets a text of its own for denied, expired, cancelled and undecided calls`, async () => {
     const scene = await sharedScene();
     const kinds: string[] = [];
     const onNotRun = ({ notRun }: NotRun) => void kinds.push(notRun);

@@ -101,7 +101,7 @@ test("[ours.console.bulk] only one tool, instance and shape, by a click of one p
   for (const [other, why] of cases) assert.match(whyNotTogether([first, other]), why);
 });
 
-test("[ours.console.bulk] what differs is told letter for letter, and what does not once", () => {
+test("[ours.console.bulk] differences are shown character by character, and common parts once", () => {
   const all = [
     request('{"to":"a","n":9007199254740993,"deep":{"x y":[1]}}'),
     request('{"to":"a","n":9007199254740992,"deep":{"x y":[1.0]}}'),

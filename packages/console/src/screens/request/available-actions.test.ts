@@ -31,7 +31,7 @@ test("[ours.request.hold] an approval is held where the hold ends before the dea
   }
 });
 
-test("[ours.request.hold] who presses Approve when there is no time to hold it is told before that it counts at once", () => {
+test("[ours.request.hold] without time for a delay, Approve says beforehand that it counts at once", () => {
   const seen: Omit<Seen, "request"> = {
     me: "ana",
     isOver: false,
