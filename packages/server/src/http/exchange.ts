@@ -90,7 +90,7 @@ function countUntilRead(reply: FastifyReply, chars: number): void {
     throw new Problem("unavailable", undefined, { retryAfterS: UNAVAILABLE_RETRY_S });
   }
   unread.chars += chars;
-  reply.raw.once("close", () => {
+  onClosed(reply, () => {
     unread.chars -= chars;
   });
 }
@@ -148,11 +148,16 @@ export function onGone({ raw }: FastifyReply, callback: () => void): void {
   }
 }
 
+/** Calls back when the client has gone or has its answer: at once when that has happened already. */
+export function onClosed({ raw }: FastifyReply, callback: () => void): void {
+  if (raw.destroyed) callback();
+  else raw.once("close", callback);
+}
+
 /** Aborted when the client has gone, or has its answer. */
-export function goneSignal({ raw }: FastifyReply): AbortSignal {
+export function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  if (raw.destroyed) gone.abort();
-  else raw.once("close", () => gone.abort());
+  onClosed(reply, () => gone.abort());
   return gone.signal;
 }
 

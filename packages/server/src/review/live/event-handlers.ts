@@ -3,7 +3,7 @@
 import type { events } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { Gate } from "../../http/authenticate.ts";
-import { onGone } from "../../http/exchange.ts";
+import { onClosed, onGone } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import type { Report } from "../../report.ts";
 import { EventStream } from "./event-stream.ts";
@@ -12,7 +12,7 @@ import { EventStreams } from "./event-streams.ts";
 /** @param onClose registers what to do when the server stops */
 export function eventHandlers(
   context: Context,
-  gate: Gate,
+  gate: Pick<Gate, "reauthenticate">,
   report: Report,
   onClose: (stop: () => void) => void,
 ): Handlers<typeof events> {
@@ -21,7 +21,7 @@ export function eventHandlers(
   onClose(() => streams.stop());
   return {
     async followEvents({ caller, request, reply }) {
-      reply.raw.once("close", streams.acquire(caller.credentialId));
+      onClosed(reply, streams.acquire(caller.credentialId));
       const reauthenticate = () => gate.reauthenticate(request);
       const stream = new EventStream({ context, streams, caller, reauthenticate, onFailure });
       await stream.open();
