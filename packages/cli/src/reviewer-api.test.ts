@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { EXIT } from "@countersign/command-line";
@@ -8,16 +8,22 @@ import { ReviewerApi } from "./reviewer-api.ts";
 
 const SERVER_DATE = "Thu, 01 Jan 2026 00:00:00 GMT";
 
-/** A server that answers that a vote was withdrawn, with this Date header. */
+/** @returns the URL */
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  t.after(() => server.close().closeAllConnections());
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A client of a server that answers that a vote was withdrawn, with this Date header. */
 async function clientOf(t: TestContext, date: string | undefined): Promise<ReviewerApi> {
-  const server = createServer((_, response) => {
+  const url = await serve(t, (_, response) => {
     response.sendDate = false;
     if (date !== undefined) response.setHeader("date", date);
     response.end('{"withdrawn":true}');
-  }).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
-  return new ReviewerApi(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, "token");
+  });
+  return new ReviewerApi(url, "token");
 }
 
 test("[ours.cli.server-time] the server's Date header sets the time, at the end of its second", async (t) => {
@@ -36,13 +42,37 @@ for (const [name, date] of Object.entries({ "no Date header": undefined, "a bad 
 }
 
 test("an answer that is not of the reviewer API ends the command with exit code 3", async (t) => {
-  const server = createServer((_, response) => response.end("<html>")).listen(0, "127.0.0.1");
-  t.after(() => server.close());
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await serve(t, (_, response) => response.end("<html>"));
   const client = new ReviewerApi(url, "token");
   await assert.rejects(client.call("GET /grants"), {
     exitCode: EXIT.unreachable,
     message: `${url} did not send a Countersign API response; check --url`,
   });
+});
+
+test("an error answer that breaks off ends the command with exit code 3", async (t) => {
+  const url = await serve(t, (_, response) => {
+    response.writeHead(409, { "content-length": 100 });
+    response.write("{", () => response.destroy());
+  });
+  await assert.rejects(new ReviewerApi(url, "token").call("GET /grants"), {
+    name: "CommandError",
+    exitCode: EXIT.unreachable,
+  });
+});
+
+test("an exchange that its caller aborts rejects with the caller's reason", async (t) => {
+  const abort = new AbortController();
+  const url = await serve(t, () => abort.abort(new Error("stopped")));
+  const { signal } = abort;
+  await assert.rejects(new ReviewerApi(url, "token").call("GET /grants", { signal }), {
+    message: "stopped",
+  });
+});
+
+test("an exchange with a caller's signal keeps its time limit", async (t) => {
+  const url = await serve(t, () => {});
+  const { signal } = new AbortController();
+  const call = new ReviewerApi(url, "token").call("GET /grants", { signal, timeoutMs: 1 });
+  await assert.rejects(call, { name: "CommandError", exitCode: EXIT.unreachable });
 });

@@ -26,24 +26,26 @@ export class ReviewerApi extends ReviewClient {
 
   async #send(base: string, token: string, request: WireRequest): Promise<Response> {
     const { method, target, headers, body, signal, timeoutMs = EXCHANGE_MS_MAX } = request;
-    let response: Response;
-    try {
-      response = await fetch(base + target, {
-        method,
-        redirect: "error",
-        headers: { ...headers, authorization: `Bearer ${token}` },
-        signal: signal ?? (Number.isFinite(timeoutMs) ? AbortSignal.timeout(timeoutMs) : null),
-        ...(body !== undefined && { body }),
-      });
-    } catch (error) {
+    const interrupted = (error: unknown): never => {
+      signal?.throwIfAborted();
       throw this.interrupted(error);
-    }
+    };
+    const signals = signal === undefined ? [] : [signal];
+    if (Number.isFinite(timeoutMs)) signals.push(AbortSignal.timeout(timeoutMs));
+    const response = await fetch(base + target, {
+      method,
+      redirect: "error",
+      headers: { ...headers, authorization: `Bearer ${token}` },
+      signal: AbortSignal.any(signals),
+      ...(body !== undefined && { body }),
+    }).catch(interrupted);
     // The header has whole seconds. The last millisecond keeps a countdown from being too long.
     const atServer = Date.parse(response.headers.get("date") ?? "") + 999;
     // A proxy may remove the header. Then the local clock is the best estimate.
     this.now = Number.isNaN(atServer) ? Date.now() : atServer;
     if (response.ok) return response;
-    throw refusalIn(response.status, await response.text()) ?? this.unexpectedAnswer();
+    const text = await response.text().catch(interrupted);
+    throw refusalIn(response.status, text) ?? this.unexpectedAnswer();
   }
 
   protected override read(route: Route, status: number, text: string): unknown {

@@ -16,7 +16,6 @@ import { asPage, callAs, newPerson } from "./support/people.ts";
 import { answerTo, connectRaw } from "./support/raw-connection.ts";
 import { type Route, routesOf } from "./support/routes.ts";
 import { startTestProvider } from "./support/test-provider.ts";
-import { until } from "./support/until.ts";
 
 const bugs: string[] = [];
 const server = await startTestProvider(
@@ -221,22 +220,6 @@ test("[ours.exchange.slow] a message, and silence, may last as long as the limit
     [http.headersTimeout, http.requestTimeout, http.timeout, http.maxConnections],
     [10_000, 30_000, 60_000, 20_000],
   );
-});
-
-test("[ours.exchange.slow] who asks on and reads nothing fills a bounded place, and small answers go on", async (t) => {
-  const token = stage.credential;
-  const { id } = await server.submit(token, { arguments: { text: "a".repeat(900_000) } });
-  const connection = await connectRaw(t, server.url);
-  connection.socket.pause();
-  connection.socket.on("error", () => {});
-  const authorization = `Authorization: Bearer ${token}\r\n`;
-  const read = `GET /v1/requests/${id} HTTP/1.1\r\nHost: a\r\n${authorization}\r\n`;
-  connection.send(read.repeat(1_000));
-  const large = () => server.call("GET", `/v1/requests/${id}`, { token });
-  await until(async () => (await large()).status === 503, "no more large answers are kept");
-  await server.read(token, stage.requestId);
-  connection.socket.destroy();
-  await until(async () => (await large()).status === 200, "they are given again");
 });
 
 test("[ours.auth.matrix] a stranger cannot ask for a session of their choice", async (t) => {

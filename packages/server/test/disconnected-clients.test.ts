@@ -1,4 +1,4 @@
-/** What the server keeps for a client that disconnects before it has its answer. */
+/** What the server keeps for clients that do not read their answer, or disconnect before it. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -24,6 +24,7 @@ async function serve(t: TestContext, handler: (...exchange: Parameters<Answer>) 
   const app = createHttpServer(toSettings(readConfig({}, {})), report);
   t.after(() => app.close());
   app.get("/answer", async (request, reply) => handler(request, reply));
+  app.get("/small", (_, reply) => sendJson(reply, 200, "{}"));
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return { app, report, url: `http://127.0.0.1:${port}` };
@@ -59,13 +60,21 @@ test("[ours.exchange.slow] an answer that is ready after its client disconnected
   assert.equal(app.unread.chars, 0);
 });
 
-test("[ours.exchange.slow] unread answers of a connection are released when its client disconnects", async (t) => {
+test("[ours.exchange.slow] unread answers fill a limited amount until their client disconnects; small answers go on", async (t) => {
   const { app, url } = await serve(t, (_, reply) => sendJson(reply, 200, LARGE));
+  const statusOf = async (path: string) => {
+    const response = await fetch(url + path);
+    await response.arrayBuffer();
+    return response.status;
+  };
   const { socket } = await connect(t, url);
-  socket.write(GET.repeat(4));
-  await until(() => app.unread.chars === 4 * LARGE.length, "four answers are unread");
+  socket.write(GET.repeat(20));
+  await until(() => app.unread.chars === 16 * LARGE.length, "128 Mi characters are unread");
+  assert.equal(await statusOf("/answer"), 503);
+  assert.equal(await statusOf("/small"), 200);
   socket.destroy();
   await until(() => app.unread.chars === 0, "nothing is unread");
+  assert.equal(await statusOf("/answer"), 200);
 });
 
 test("[ours.events.bounded] readers that disconnect before their stream opens take none of the eight streams", async (t) => {
