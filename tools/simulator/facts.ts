@@ -25,7 +25,6 @@ export interface Attempt {
 
 /** One of the promises, and how it is seen to hold. */
 export interface Promised {
-  /** As in DESIGN.md. */
   readonly id: string;
   /** What is promised. */
   readonly says: string;

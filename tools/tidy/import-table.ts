@@ -141,7 +141,6 @@ const EVERYTHING = [
   "metrics",
 ];
 
-/** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
 /** What an operation is made of, besides steps. */
 const BELOW_OPERATIONS = [
   ...BASICS,
@@ -193,7 +192,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   operations: { values: [...BELOW_OPERATIONS, "steps"], types: MIDDLE },
   http: DOOR,
   // The second door stands in the same frame: exchange, authenticate and wire are shared.
-  review: { values: [...DOOR.values, "http"], types: [] },
+  review: { values: [...DOOR.values, "http"], types: ["wake"] },
   // Claims and records are operations; scans and checks of claims read rows directly.
   outbox: {
     values: [

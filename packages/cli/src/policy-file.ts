@@ -11,7 +11,7 @@ import {
   type Finding,
   type Terminal,
 } from "@countersign/command-line";
-import type { PolicyScope, ShownPolicy } from "@countersign/review-api";
+import type { PolicyPath, ShownPolicy } from "@countersign/review-api";
 import { type Examined, examinePolicy } from "@countersign/server/policy/examine";
 import type { SettingsLine } from "./settings-line.ts";
 import { visibleText } from "./visible-text.ts";
@@ -21,7 +21,7 @@ export const FLOOR: CommandOptions = {
   floor: { type: "flag", help: "Baseline policy of the server, not of the project." },
 };
 
-export function scopeOf(line: SettingsLine): PolicyScope {
+export function scopeOf(line: SettingsLine): PolicyPath {
   return line.flag("floor") ? "floor" : "policy";
 }
 

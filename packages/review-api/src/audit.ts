@@ -69,7 +69,6 @@ const verificationLine = v.variant("event", [
 ]);
 
 export type AuditEntry = v.InferOutput<typeof auditEntry>;
-export type AuditCheckpoint = v.InferOutput<typeof checkpoint>;
 export type VerificationLine = v.InferOutput<typeof verificationLine>;
 
 export const audit = {

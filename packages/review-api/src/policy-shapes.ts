@@ -17,7 +17,7 @@ import {
 } from "./schema.ts";
 
 /** The policy of the project, or the baseline policy of the server; the start of the paths. */
-export type PolicyScope = "policy" | "floor";
+export type PolicyPath = "policy" | "floor";
 
 const SOURCE_BYTES_MAX = 256 * 1024;
 const NUMBER_MAX = 1_000_000_000;

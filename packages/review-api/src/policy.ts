@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { operation } from "./operation.ts";
 import {
-  type PolicyScope,
+  type PolicyPath,
   policyCheck,
   policyDraft,
   policyNote,
@@ -33,7 +33,7 @@ const versionParameter = v.optional(
   ),
 );
 
-function versionRows<Scope extends PolicyScope>(scope: Scope, power: "publish" | "server") {
+function versionRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | "server") {
   return {
     show: operation({
       method: "GET",
@@ -97,7 +97,7 @@ function versionRows<Scope extends PolicyScope>(scope: Scope, power: "publish" |
   };
 }
 
-function draftRows<Scope extends PolicyScope>(scope: Scope, power: "publish" | "server") {
+function draftRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | "server") {
   return {
     check: operation({
       method: "POST",
@@ -123,7 +123,7 @@ function draftRows<Scope extends PolicyScope>(scope: Scope, power: "publish" | "
   };
 }
 
-function proposalRows<Scope extends PolicyScope>(scope: Scope, power: "publish" | "server") {
+function proposalRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | "server") {
   return {
     proposals: operation({
       method: "GET",
@@ -190,7 +190,7 @@ function proposalRows<Scope extends PolicyScope>(scope: Scope, power: "publish" 
   };
 }
 
-function rowsOf<Scope extends PolicyScope>(scope: Scope, power: "publish" | "server") {
+function rowsOf<Scope extends PolicyPath>(scope: Scope, power: "publish" | "server") {
   return {
     ...versionRows(scope, power),
     ...draftRows(scope, power),

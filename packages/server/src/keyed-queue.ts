@@ -2,8 +2,8 @@
  * Waiters for slots, in fair turns: first in, first out under the same keys, round robin over
  * different keys. Waiters for missing slots do not delay waiters for other slots.
  *
- * A waiter gets a slot of every semaphore, or none. The queues of the outbox use semaphores without
- * this queue: they hold no waiters but rows, which stay queued until nothing of theirs is due.
+ * A waiter gets a slot of every semaphore, or none. `SerialQueue` of the outbox uses a semaphore
+ * without this queue: it holds no waiters but rows, which stay queued until they are due.
  */
 
 import { type Clock, systemClock } from "./clock.ts";

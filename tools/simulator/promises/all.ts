@@ -1,5 +1,5 @@
 /**
- * Every promise of DESIGN.md that a simulation can see, each in a file of its own.
+ * Every promise that a simulation can see, each in a file of its own.
  *
  * Called by: run-seed.ts.
  */

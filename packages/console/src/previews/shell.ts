@@ -4,7 +4,7 @@
  * in another way (heredocs, comments, loops, functions, `$'...'`, open quotes) has no preview.
  *
  * Pure. Promises: the pieces in a row are the command, letter for letter; bounded recursion.
- * `tools/fuzz/previews.ts` compares it with bash.
+ * `tools/fuzz/preview-targets.ts` compares it with bash.
  */
 
 export interface ShellPiece {

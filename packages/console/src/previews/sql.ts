@@ -1,7 +1,7 @@
 /**
  * The verbs of SQL statements, and whether each statement has a WHERE of its own. Databases read
  * quotes, comments, names and statement ends in different ways; text that one of them could read in
- * another way has no preview. Pure. `tools/fuzz/previews.ts` compares it with SQLite.
+ * another way has no preview. Pure. `tools/fuzz/preview-targets.ts` compares it with SQLite.
  */
 
 export interface SqlVerb {

@@ -1,6 +1,6 @@
 /**
  * The hosts of the addresses in arguments. An address that clients may read in different ways is
- * reported without a host. Pure. `tools/fuzz/previews.ts` compares it with curl and Python.
+ * reported without a host. Pure. `tools/fuzz/preview-targets.ts` compares it with curl and Python.
  */
 
 import type { JsonValue } from "@countersign/protocol";

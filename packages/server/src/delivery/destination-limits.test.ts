@@ -5,14 +5,14 @@ import { ManualClock } from "../../test/support/manual-clock.ts";
 import { states, type Waiter, WIDE_BOUNDS, waitForSlots } from "../../test/support/slots.ts";
 import type { WebhookBounds } from "../config/settings.ts";
 import { parseCidr } from "../core/address.ts";
-import { type Destination, DestinationLimits } from "./destination-limits.ts";
+import { DestinationLimits, type SlotOwner } from "./destination-limits.ts";
 
 function setUp(bounds: Partial<WebhookBounds>) {
   const clock = new ManualClock();
   return { clock, limits: new DestinationLimits({ ...WIDE_BOUNDS, ...bounds }, clock) };
 }
 
-function to(account: string, host: string): Destination {
+function to(account: string, host: string): SlotOwner {
   return { account, host };
 }
 

@@ -16,7 +16,7 @@ import { KeyedQueue } from "../keyed-queue.ts";
 import { KeyedSemaphore } from "../keyed-semaphore.ts";
 import { RateLimiter } from "../rate-limiter.ts";
 
-export interface Destination {
+export interface SlotOwner {
   /** Provisioning account. */
   readonly account: string;
   /** Name, or literal, without port. */
@@ -76,12 +76,12 @@ export class DestinationLimits {
    *
    * @returns releases the slots, once however often it is called
    */
-  tryAcquire(destination: Destination): (() => void) | undefined {
+  tryAcquire(destination: SlotOwner): (() => void) | undefined {
     return this.#messageQueue.tryAcquire(keysOf(destination));
   }
 
   /** How many times `tryAcquire` succeeds now. */
-  room(destination: Destination): number {
+  room(destination: SlotOwner): number {
     return this.#messageQueue.room(keysOf(destination));
   }
 
@@ -90,7 +90,7 @@ export class DestinationLimits {
    *
    * @returns undefined when the signal was aborted first
    */
-  acquire(destination: Destination, signal: AbortSignal): Promise<(() => void) | undefined> {
+  acquire(destination: SlotOwner, signal: AbortSignal): Promise<(() => void) | undefined> {
     return this.#messageQueue.acquire(keysOf(destination), signal);
   }
 
@@ -115,7 +115,7 @@ export class DestinationLimits {
    * @returns 0 when it is permitted, else after how many whole seconds it is; then nothing was
    *   charged
    */
-  chargeVerification(destination: Destination): number {
+  chargeVerification(destination: SlotOwner): number {
     const [account, host] = keysOf(destination);
     const waitMs = Math.max(
       this.#accountVerifications.waitMs(account),
@@ -128,7 +128,7 @@ export class DestinationLimits {
   }
 }
 
-function keysOf({ account, host }: Destination) {
+function keysOf({ account, host }: SlotOwner) {
   return [account, countedHost(host)] as const;
 }
 

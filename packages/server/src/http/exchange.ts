@@ -148,7 +148,7 @@ export function onGone({ raw }: FastifyReply, callback: () => void): void {
   }
 }
 
-/** Calls back when the client has gone or has its answer: at once when that has happened already. */
+/** Calls back when the client has gone or has its answer; at once when that is already so. */
 export function onClosed({ raw }: FastifyReply, callback: () => void): void {
   if (raw.destroyed) callback();
   else raw.once("close", callback);

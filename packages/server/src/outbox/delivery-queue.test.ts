@@ -4,7 +4,7 @@ import { ManualClock } from "../../test/support/manual-clock.ts";
 import { WIDE_BOUNDS } from "../../test/support/slots.ts";
 import type { WebhookBounds } from "../config/settings.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
-import { type Destination, DestinationLimits } from "../delivery/destination-limits.ts";
+import { DestinationLimits, type SlotOwner } from "../delivery/destination-limits.ts";
 import type { WaitingInstance } from "../storage/sql/deliveries/waiting-instances.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import type { Turn as OutboxTurn } from "./destination.ts";
@@ -20,7 +20,7 @@ const UNREACHABLE: AttemptOutcome = { kind: "unreachable", reason: "connect" };
 class CountingLimits extends DestinationLimits {
   calls = 0;
 
-  override tryAcquire(destination: Destination): (() => void) | undefined {
+  override tryAcquire(destination: SlotOwner): (() => void) | undefined {
     this.calls++;
     return super.tryAcquire(destination);
   }

@@ -8,7 +8,7 @@
 import { parseWebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { Breaker } from "../delivery/breaker.ts";
-import type { Destination, DestinationLimits } from "../delivery/destination-limits.ts";
+import type { DestinationLimits, SlotOwner } from "../delivery/destination-limits.ts";
 import { KeyedSemaphore } from "../keyed-semaphore.ts";
 import type { WaitingInstance } from "../storage/sql/deliveries/waiting-instances.ts";
 import type { OutboxQueue, Turn } from "./destination.ts";
@@ -19,7 +19,7 @@ interface Member {
   readonly receiver: string;
   /** Where it stands in line, and key of the breaker for its host. */
   readonly origin: string;
-  readonly destination: Destination;
+  readonly destination: SlotOwner;
   /** Attempts to begin in the next turn; doubles while there is more to deliver. */
   wanted: number;
   /** Its turn is under way. */

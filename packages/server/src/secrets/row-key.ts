@@ -6,7 +6,7 @@
 import { Failure } from "../failure.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** The encryption context; as in storage/sql/operate/encrypted.ts. */
+/** The encryption context; as in storage/sql/operate/encrypted-columns.ts. */
 const CONTEXT = "row key";
 
 export interface RowKey {

@@ -3,7 +3,7 @@
  * nothing, and checked by the server a moment after each pause in the typing.
  */
 
-import type { PolicyCheck, PolicyScope, ShownPolicy } from "@countersign/review-api";
+import type { PolicyCheck, PolicyPath, ShownPolicy } from "@countersign/review-api";
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { messageOf } from "../../parts/button.tsx";
@@ -76,7 +76,7 @@ const PAUSE_MS = 300;
 
 /** What the server says of a source; undefined until it has, or without the permission to ask. */
 export function useCheck(
-  scope: PolicyScope,
+  scope: PolicyPath,
   source: string,
   isAllowed: boolean,
 ): Checked | undefined {

@@ -1,8 +1,8 @@
 /** The exchanges about policies: those of the project and those of the floor are alike. */
 
 import type {
+  PolicyPath,
   PolicyProposal,
-  PolicyScope,
   PublishedPolicy,
   ShownPolicy,
 } from "@countersign/review-api";
@@ -19,22 +19,22 @@ export function sourceOf(active: ShownPolicy): string | undefined {
   return "source" in active ? active.source : undefined;
 }
 
-export function readPolicy(scope: PolicyScope, signal: AbortSignal) {
+export function readPolicy(scope: PolicyPath, signal: AbortSignal) {
   return api.call(`GET /${scope}`, { signal });
 }
 
-export async function readVersionSource(scope: PolicyScope, number: number) {
+export async function readVersionSource(scope: PolicyPath, number: number) {
   const path = { number: String(number) };
   return sourceOf(await api.call(`GET /${scope}/versions/{number}`, { path }));
 }
 
 /** The newest first. */
-export function readVersions(scope: PolicyScope, after: number | undefined) {
+export function readVersions(scope: PolicyPath, after: number | undefined) {
   const query = { limit: "20", after: after?.toString() };
   return api.call(`GET /${scope}/versions`, { query });
 }
 
-export function checkDraft(scope: PolicyScope, source: string, signal: AbortSignal) {
+export function checkDraft(scope: PolicyPath, source: string, signal: AbortSignal) {
   return api.call(`POST /${scope}/check`, { body: { source }, signal, timeoutMs: CHECK_MS });
 }
 
@@ -47,7 +47,7 @@ export interface Publication {
 
 /** @throws Refusal `policy_conflict` when another version is in force by now */
 export function publish(
-  scope: PolicyScope,
+  scope: PolicyPath,
   { source, expectedNumber, note }: Publication,
 ): Promise<PublishedPolicy> {
   const body = { source, expected_number: expectedNumber, note: noteOf(note) };
@@ -56,7 +56,7 @@ export function publish(
 
 /** Publishes an older version's source as a new version. */
 export function rollBack(
-  scope: PolicyScope,
+  scope: PolicyPath,
   to: number,
   expectedNumber: number,
 ): Promise<PublishedPolicy> {
@@ -64,18 +64,18 @@ export function rollBack(
   return api.call(`POST /${scope}/rollback`, { body, timeoutMs: CHECK_MS });
 }
 
-export function readProposals(scope: PolicyScope, signal: AbortSignal) {
+export function readProposals(scope: PolicyPath, signal: AbortSignal) {
   const query = { state: "open", limit: "50" } as const;
   return api.call(`GET /${scope}/proposals`, { query, signal });
 }
 
-export async function readProposedSource(scope: PolicyScope, id: string): Promise<string> {
+export async function readProposedSource(scope: PolicyPath, id: string): Promise<string> {
   return (await api.call(`GET /${scope}/proposals/{id}`, { path: { id } })).source;
 }
 
 /** @param content a source, or the older version that is to come back */
 export function propose(
-  scope: PolicyScope,
+  scope: PolicyPath,
   content: { readonly source: string } | { readonly restores: number },
   { expectedNumber, note = "" }: Pick<Partial<Publication>, "note"> & { expectedNumber: number },
 ): Promise<PolicyProposal> {
@@ -83,12 +83,12 @@ export function propose(
   return api.call(`POST /${scope}/proposals`, { body, timeoutMs: CHECK_MS });
 }
 
-export function publishProposal(scope: PolicyScope, id: string): Promise<PublishedPolicy> {
+export function publishProposal(scope: PolicyPath, id: string): Promise<PublishedPolicy> {
   return api.call(`POST /${scope}/proposals/{id}/publish`, { path: { id }, timeoutMs: CHECK_MS });
 }
 
 export function rejectProposal(
-  scope: PolicyScope,
+  scope: PolicyPath,
   id: string,
   note: string,
 ): Promise<PolicyProposal> {
@@ -108,7 +108,7 @@ export interface SimulationOrder {
 
 /** What a draft would change of calls that were made; nothing is written. */
 export function simulate(
-  scope: PolicyScope,
+  scope: PolicyPath,
   { source, since }: SimulationOrder,
   signal: AbortSignal,
 ) {

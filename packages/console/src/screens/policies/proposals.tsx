@@ -1,6 +1,6 @@
 /** Open proposals: compared, simulated, published or rejected. */
 
-import type { PolicyScope, ProposalOutline, ShownPolicy } from "@countersign/review-api";
+import type { PolicyPath, ProposalOutline, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -12,7 +12,7 @@ import { publishProposal, readProposedSource, rejectProposal, sourceOf } from ".
 import { Simulation } from "./simulation.tsx";
 
 interface ProposalsProps {
-  readonly scope: PolicyScope;
+  readonly scope: PolicyPath;
   readonly active: ShownPolicy;
   readonly proposals: readonly ProposalOutline[];
   readonly mayPublish: boolean;

@@ -1,6 +1,6 @@
 /** What a draft changes, and the way to put it in force: by oneself, or with another person. */
 
-import type { PolicyScope, ShownPolicy } from "@countersign/review-api";
+import type { PolicyPath, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Refusal } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
@@ -9,7 +9,7 @@ import { lineDiff } from "../../previews/line-diff.ts";
 import { propose, publish, sourceOf } from "./policy-api.ts";
 
 interface PublishingProps {
-  readonly scope: PolicyScope;
+  readonly scope: PolicyPath;
   readonly source: string;
   readonly base: number;
   readonly active: ShownPolicy;

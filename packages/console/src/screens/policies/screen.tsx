@@ -3,7 +3,7 @@
  * tried on calls that were made, published with the tests that they bring.
  */
 
-import type { PolicyScope, ShownPolicy } from "@countersign/review-api";
+import type { PolicyPath, ShownPolicy } from "@countersign/review-api";
 import "./policies.css";
 import { Text } from "../../exact/text.tsx";
 import { lookForProposals } from "../../live/proposals.tsx";
@@ -22,7 +22,7 @@ import { Publishing } from "./publishing.tsx";
 import { Simulation } from "./simulation.tsx";
 import { Versions } from "./versions.tsx";
 
-const LEADS: Readonly<Record<PolicyScope, string>> = {
+const LEADS: Readonly<Record<PolicyPath, string>> = {
   policy:
     "Rules answer the harmless at once and bring the rest to people. A version judges the calls " +
     "made after it; what is pending stays as it was judged.",
@@ -30,7 +30,7 @@ const LEADS: Readonly<Record<PolicyScope, string>> = {
 };
 
 export function Screen({ rest }: ScreenProps) {
-  const scope: PolicyScope = rest === "floor" ? "floor" : "policy";
+  const scope: PolicyPath = rest === "floor" ? "floor" : "policy";
   const project = session.value?.project;
   const loaded = useLoaded((signal) => readPolicy(scope, signal), `${scope} ${project?.id}`);
   const mayPublish = may(scope === "floor" ? "server" : "publish");
@@ -60,7 +60,7 @@ export function Screen({ rest }: ScreenProps) {
 }
 
 interface DeskProps {
-  readonly scope: PolicyScope;
+  readonly scope: PolicyPath;
   /** Where the draft is kept. */
   readonly place: string;
   readonly active: ShownPolicy;

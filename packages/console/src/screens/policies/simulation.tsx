@@ -1,6 +1,6 @@
 /** What a draft would change of calls that were made; nothing is written. */
 
-import type { PolicyScope, SimulatedChange, SimulationSummary } from "@countersign/review-api";
+import type { PolicyPath, SimulatedChange, SimulationSummary } from "@countersign/review-api";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { messageOf } from "../../parts/button.tsx";
@@ -24,7 +24,7 @@ const PERIODS = [
 ] as const;
 
 interface SimulationProps {
-  readonly scope: PolicyScope;
+  readonly scope: PolicyPath;
   readonly source: string;
 }
 

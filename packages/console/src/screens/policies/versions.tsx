@@ -1,6 +1,6 @@
 /** The versions that were published: what each changed, and the way back to it. */
 
-import type { PolicyOutline, PolicyScope, ShownPolicy } from "@countersign/review-api";
+import type { PolicyOutline, PolicyPath, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -11,7 +11,7 @@ import { lineDiff } from "../../previews/line-diff.ts";
 import { propose, readVersionSource, readVersions, rollBack, sourceOf } from "./policy-api.ts";
 
 interface VersionsProps {
-  readonly scope: PolicyScope;
+  readonly scope: PolicyPath;
   readonly active: ShownPolicy;
   /** Whether going back to one is offered. */
   readonly mayPublish: boolean;

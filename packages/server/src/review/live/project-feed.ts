@@ -8,10 +8,9 @@
 
 import type { Context } from "../../context.ts";
 import { concerns, scanProject } from "../../operations/live/scanProject.ts";
+import type { Signal } from "../../wake/wake.ts";
 
 const SCAN_MS = 1_000;
-
-type Signal = Parameters<Parameters<Context["wake"]["onSignal"]>[0]>[0];
 
 export type Hint =
   | {
