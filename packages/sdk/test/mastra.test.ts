@@ -98,7 +98,7 @@ test("[ours.sdk.frameworks.ungateable] mastra: refuses a tool whose inputSchema 
   const model = scriptedModel(CALLS);
   const about = { id: "payer", name: "payer", instructions: "pay", model: asModel(model), tools };
   await new Agent(about).generate("pay");
-  assert.match(toolResultsOf(model)[0] ?? "", /its inputSchema changes what it has already read/);
+  assert.match(toolResultsOf(model)[0] ?? "", /its inputSchema changes its own output/);
   assert.equal(await scene.countRequests(), before);
 });
 
