@@ -49,6 +49,11 @@ const { values } = parseArgs({
   },
 });
 
+if (values.api !== undefined && !Object.hasOwn(DESCRIPTIONS, values.api)) {
+  console.error(`--api must be one of: ${Object.keys(DESCRIPTIONS).join(", ")}`);
+  process.exit(2);
+}
+
 const folder = await mkdtemp(join(tmpdir(), "countersign-schemathesis-"));
 try {
   const requirements = join(HERE, "requirements.txt");

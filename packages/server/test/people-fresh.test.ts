@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { REVIEW_OPERATIONS, type ReviewOperations } from "@countersign/review-api";
 import { SESSION_FRESH_MS } from "../src/core/session.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { callAs, newPerson } from "./support/people.ts";
@@ -7,22 +8,47 @@ import { startScene } from "./support/scene.ts";
 
 const { server, clock } = await startScene({ after });
 const admin = await newPerson(server, { login: "ana@example.com", role: "admin" });
+await newPerson(server, { login: "vic", role: "viewer" });
+const { reviewers } = (
+  await callAs<{ reviewers: readonly { id: string; name: string }[] }>(
+    server,
+    admin,
+    "GET",
+    "/reviewers",
+  )
+).json;
+const viewer = reviewers.find(({ name }) => name === "vic")?.id;
 
-test("[ours.people.fresh] what outlives a session is made by who has just signed in", async () => {
-  const makers = [
-    ["/tokens", { name: "night-watch" }],
-    ["/instances", {}],
-    ["/invitations", { name: "Li", role: "viewer" }],
-  ] as const;
-  for (const [path, body] of makers) {
-    const made = await callAs(server, admin, "POST", path, { body });
-    assert.equal(made.status, 201, made.text);
+type FreshOperation = {
+  readonly [Name in keyof ReviewOperations]: ReviewOperations[Name] extends { fresh: true }
+    ? Name
+    : never;
+}[keyof ReviewOperations];
+
+/** `addPasskey` needs the answer of a browser: passkey-accounts.test.ts has it. */
+const CALLS: Readonly<
+  Record<Exclude<FreshOperation, "addPasskey">, [path: string, body?: object]>
+> = {
+  issueToken: ["/tokens", { name: "night-watch" }],
+  createInstance: ["/instances", {}],
+  createInvitation: ["/invitations", { name: "Li", role: "viewer" }],
+  changeReviewer: [`/reviewers/${viewer}`, { role: "admin" }],
+  beginPasskey: ["/account/passkeys/options"],
+  removePasskey: ["/account/passkeys/01JAAAAAAAAAAAAAAAAAAAAAAA"],
+};
+
+test("[ours.people.fresh] operations that the table marks as fresh require a recent sign-in", async () => {
+  for (const name of ["issueToken", "createInstance", "createInvitation"] as const) {
+    const [path, body] = CALLS[name];
+    const { status, text } = await callAs(server, admin, "POST", path, { body });
+    assert.equal(status, 201, text);
   }
   clock.advance(SESSION_FRESH_MS);
-  for (const [path, body] of makers) {
-    const refused = await callAs(server, admin, "POST", path, { body });
-    assertRefused(refused, 403, "forbidden");
-    assert.match(refused.text, /sign in again, then/);
+  for (const [name, [path, body]] of Object.entries(CALLS)) {
+    const { method } = REVIEW_OPERATIONS[name as FreshOperation];
+    const rejected = await callAs(server, admin, method, path, { body });
+    assertRefused(rejected, 403, "forbidden");
+    assert.match(rejected.text, /sign in again, then/, name);
   }
   assert.equal((await callAs(server, admin, "GET", "/tokens")).status, 200);
 });
