@@ -4,13 +4,8 @@
  */
 
 import { readFileSync } from "node:fs";
-import {
-  CommandError,
-  type CommandOptions,
-  EXIT,
-  type Finding,
-  type Terminal,
-} from "@countersign/command-line";
+import { CommandError, type CommandOptions, EXIT, type Terminal } from "@countersign/command-line";
+import type { ProblemFinding } from "@countersign/protocol";
 import type { PolicyPath, ShownPolicy } from "@countersign/review-api";
 import { type Examined, examinePolicy } from "@countersign/server/policy/examine";
 import type { SettingsLine } from "./settings-line.ts";
@@ -53,7 +48,7 @@ export function examineFile(source: string, isFloor: boolean): Examined {
 }
 
 /** `FILE:LINE:COLUMN: message`, a line for each. */
-export function renderFindings(file: string, found: readonly Finding[], kind = ""): string {
+export function renderFindings(file: string, found: readonly ProblemFinding[], kind = ""): string {
   return found
     .map(({ line, column, path, message }) => {
       const place = path === "" ? "" : ` (${path})`;
@@ -69,7 +64,7 @@ export function renderFindings(file: string, found: readonly Finding[], kind = "
  */
 export function refuseFile(
   file: string,
-  found: readonly Finding[],
+  found: readonly ProblemFinding[],
   terminal: Terminal,
   isJson: boolean,
 ): never {

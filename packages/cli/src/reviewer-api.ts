@@ -3,7 +3,8 @@
  * errors that carry an exit code.
  */
 
-import { CommandError, EXIT, type Finding } from "@countersign/command-line";
+import { CommandError, EXIT } from "@countersign/command-line";
+import type { ProblemFinding } from "@countersign/protocol";
 import { isAnswer, isLine, operationAt, parseExact, REVIEW_PATH } from "@countersign/review-api";
 import { ReviewClient, type Route, type WireRequest } from "@countersign/review-api/client";
 
@@ -96,7 +97,7 @@ const ANOTHER_TOKEN =
 interface WireError {
   readonly code: string;
   readonly message: string;
-  readonly findings?: readonly Finding[];
+  readonly findings?: readonly ProblemFinding[];
 }
 
 /** @returns undefined when the text is not the error envelope of countersign */

@@ -2,6 +2,8 @@
  * Exit codes and errors of commands. Scripts may depend on the numbers.
  */
 
+import type { ProblemFinding } from "@countersign/protocol";
+
 export const EXIT = {
   done: 0,
   /** The command was rejected: wrong state, missing permission, unusable data. */
@@ -14,14 +16,6 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** One error in a file, as a server or a parser reported it. */
-export interface Finding {
-  readonly line: number;
-  readonly column: number;
-  readonly path: string;
-  readonly message: string;
-}
-
 /** Stops a command with one message, as text or as JSON. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
@@ -29,13 +23,13 @@ export class CommandError extends Error {
   /** Machine-readable reason: an error code of the server or of the command. */
   readonly code: string;
   /** All errors in a file. */
-  readonly findings: readonly Finding[] | undefined;
+  readonly findings: readonly ProblemFinding[] | undefined;
 
   constructor(
     exitCode: ExitCode,
     code: string,
     message: string,
-    findings?: readonly Finding[] | undefined,
+    findings?: readonly ProblemFinding[] | undefined,
   ) {
     super(message);
     this.exitCode = exitCode;

@@ -5,6 +5,7 @@
  * Called by: every screen.
  */
 
+import type { ProblemFinding } from "@countersign/protocol";
 import { ReviewClient } from "@countersign/review-api/client";
 import { signInUrl, urlOf } from "./root.ts";
 
@@ -12,17 +13,7 @@ interface WireError {
   readonly code?: string;
   readonly message?: string;
   readonly param?: string;
-  readonly findings?: readonly Finding[];
-}
-
-/** A fault of a policy, where it stands. */
-export interface Finding {
-  /** Counted from 1. */
-  readonly line: number;
-  readonly column: number;
-  /** Like `rules[2].when`. */
-  readonly path: string;
-  readonly message: string;
+  readonly findings?: readonly ProblemFinding[];
 }
 
 /** A refusal of the server in its own words, or that nothing answered (`status` 0). */
@@ -32,7 +23,7 @@ export class Refusal extends Error {
   /** The member of the body that it is about. */
   readonly param: string | undefined;
   /** What is wrong with a policy; empty for anything else. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ProblemFinding[];
 
   constructor(status: number, { code, message, param, findings }: WireError) {
     super(message ?? "The server cannot be reached. Try again in a moment.");

@@ -1,6 +1,7 @@
 /** The commands that check a policy file and run its tests. */
 
-import { EXIT, type Finding, type Terminal } from "@countersign/command-line";
+import { EXIT, type Terminal } from "@countersign/command-line";
+import type { ProblemFinding } from "@countersign/protocol";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { examineFile, FLOOR, readPolicyFile, renderFindings, scopeOf } from "../policy-file.ts";
@@ -51,7 +52,7 @@ function hasToken(line: SettingsLine): boolean {
   return token !== undefined && token !== "";
 }
 
-async function askServer(line: SettingsLine, source: string): Promise<readonly Finding[]> {
+async function askServer(line: SettingsLine, source: string): Promise<readonly ProblemFinding[]> {
   const route = `POST /${scopeOf(line)}/check` as const;
   return (await connectApi(line).call(route, { body: { source } })).findings;
 }
@@ -59,8 +60,8 @@ async function askServer(line: SettingsLine, source: string): Promise<readonly F
 function printCheck(
   terminal: Terminal,
   file: string,
-  found: readonly Finding[],
-  warnings: readonly Finding[],
+  found: readonly ProblemFinding[],
+  warnings: readonly ProblemFinding[],
 ): void {
   if (found.length > 0) terminal.out(renderFindings(file, found));
   if (warnings.length > 0) terminal.out(renderFindings(file, warnings, "warning: "));

@@ -9,9 +9,9 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import type { ProblemFinding } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
 import { Failure } from "../failure.ts";
-import type { Finding } from "../policy/rule.ts";
 import type { Examination, ExaminationOrder, Examiner } from "./examiner.ts";
 import { unpackPolicy } from "./packed-policy.ts";
 import type { ThreadAnswer } from "./thread-entry.ts";
@@ -140,7 +140,7 @@ export class ExaminerThread implements Examiner {
 const OUT_OF_MEMORY = "ERR_WORKER_OUT_OF_MEMORY";
 
 function stopped(why: string): Examination {
-  const finding: Finding = { line: 1, column: 1, path: "", message: `the policy ${why}` };
+  const finding: ProblemFinding = { line: 1, column: 1, path: "", message: `the policy ${why}` };
   return {
     policy: undefined,
     findings: [finding],

@@ -4,15 +4,16 @@
  * Called by: the server's examiner, in a thread of its own; the command line.
  */
 
+import type { ProblemFinding } from "@countersign/protocol";
 import { loadPolicy, PolicyError } from "./load.ts";
 import { runPolicyTests, type TestOutcome } from "./policy-tests.ts";
-import type { Finding, LoadOptions, Policy, PolicyTest } from "./rule.ts";
+import type { LoadOptions, Policy, PolicyTest } from "./rule.ts";
 
 export interface Examined {
   /** Undefined when it does not load. */
   readonly policy: Policy | undefined;
   /** Why it may not be published; empty when it may. Failed tests are among them. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ProblemFinding[];
   /** In the order of the file; none when it does not load. */
   readonly tests: readonly TestOutcome[];
 }
@@ -51,17 +52,17 @@ export function examinePolicy(
   return { policy, tests, findings: failed(tests) };
 }
 
-function failed(tests: readonly TestOutcome[]): readonly Finding[] {
+function failed(tests: readonly TestOutcome[]): readonly ProblemFinding[] {
   return tests.filter(({ passed }) => !passed).map(toFinding);
 }
 
-function tooLong({ index, line }: PolicyTest): Finding {
+function tooLong({ index, line }: PolicyTest): ProblemFinding {
   const seconds = TESTS_MS_MAX / 1000;
   const message = `the tests up to this one take longer than ${seconds} s; the rest was not run`;
   return { line, column: 1, path: `tests[${index}]`, message };
 }
 
-function toFinding({ index, line, name, expected, got }: TestOutcome): Finding {
+function toFinding({ index, line, name, expected, got }: TestOutcome): ProblemFinding {
   const which = name === undefined ? "a test" : `the test ${JSON.stringify(name)}`;
   const message = `${which} fails: expected ${expected}, got ${got}`;
   return { line, column: 1, path: `tests[${index}]`, message };

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import type { ProblemFinding } from "@countersign/protocol";
 import { loadPolicy, PolicyError } from "./load.ts";
-import type { Finding, LoadOptions } from "./rule.ts";
+import type { LoadOptions } from "./rule.ts";
 
 function findingsOf(
   source: string,
   options: LoadOptions = { kind: "project" },
-): readonly Finding[] {
+): readonly ProblemFinding[] {
   try {
     loadPolicy(source, options);
   } catch (error) {
@@ -17,7 +18,7 @@ function findingsOf(
   return [];
 }
 
-function locations(findings: readonly Finding[]): string[] {
+function locations(findings: readonly ProblemFinding[]): string[] {
   return findings.map(({ line, column, path }) => `${line}:${column} ${path}`);
 }
 

@@ -7,11 +7,12 @@
  */
 
 import { createHash } from "node:crypto";
+import type { ProblemFinding } from "@countersign/protocol";
 import { HISTORY_WINDOWS_MAX } from "./history.ts";
 import { PolicyDocument, type YamlLocation } from "./policy-document.ts";
 import { readRule } from "./read-rule.ts";
 import { readTest } from "./read-test.ts";
-import type { Finding, LoadOptions, Policy, PolicyTest, Rule } from "./rule.ts";
+import type { LoadOptions, Policy, PolicyTest, Rule } from "./rule.ts";
 
 export const POLICY_BYTES_MAX = 256 * 1024;
 export const POLICY_RULES_MAX = 1000;
@@ -22,9 +23,9 @@ const KEYS = ["version", "two_person", "rules", "tests"];
 /** The file is no policy. */
 export class PolicyError extends Error {
   /** In the order of the file; at least one, at most 200. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ProblemFinding[];
 
-  constructor(findings: readonly Finding[]) {
+  constructor(findings: readonly ProblemFinding[]) {
     const [first] = findings;
     const where = first === undefined ? "" : ` line ${first.line}: ${first.message}`;
     super(`the policy has ${findings.length} faults;${where}`);
@@ -134,6 +135,6 @@ function readTests(
   return tests;
 }
 
-function inOrder(findings: readonly Finding[]): readonly Finding[] {
+function inOrder(findings: readonly ProblemFinding[]): readonly ProblemFinding[] {
   return [...findings].sort((a, b) => a.line - b.line || a.column - b.column);
 }

@@ -7,6 +7,7 @@
  * their spelling.
  */
 
+import type { ProblemFinding } from "@countersign/protocol";
 import {
   isAlias,
   isMap,
@@ -18,7 +19,6 @@ import {
   parseAllDocuments,
   type Scalar,
 } from "yaml";
-import type { Finding } from "./rule.ts";
 
 /** A value of the file; its node is null where nothing is written. */
 export interface YamlLocation {
@@ -42,8 +42,8 @@ const DEEP_LINE = /^[ \t?:-]{400}/m;
 
 export class PolicyDocument {
   readonly source: string;
-  readonly findings: Finding[] = [];
-  readonly warnings: Finding[] = [];
+  readonly findings: ProblemFinding[] = [];
+  readonly warnings: ProblemFinding[] = [];
   readonly root: YamlLocation;
   readonly #lines = new LineCounter();
 

@@ -6,7 +6,7 @@
  * Promises: every value here is immutable; `Requirement` and `Evaluation` are plain JSON.
  */
 
-import type { JsonObject } from "@countersign/protocol";
+import type { JsonObject, ProblemFinding } from "@countersign/protocol";
 import type { Condition, TextExpression } from "./condition.ts";
 import type { Glob } from "./glob.ts";
 import type { CallHistory, HistoryQuery } from "./history.ts";
@@ -24,18 +24,7 @@ export interface Policy {
   readonly rules: readonly Rule[];
   readonly tests: readonly PolicyTest[];
   /** What is allowed and yet probably not meant. */
-  readonly warnings: readonly Finding[];
-}
-
-/** A message about one location in a policy file. */
-export interface Finding {
-  /** From 1. */
-  readonly line: number;
-  /** From 1, in UTF-16 units. */
-  readonly column: number;
-  /** For example `rules[3].when`; empty for the file as a whole. */
-  readonly path: string;
-  readonly message: string;
+  readonly warnings: readonly ProblemFinding[];
 }
 
 export interface LoadOptions {

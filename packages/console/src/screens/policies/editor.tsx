@@ -1,8 +1,8 @@
 /** Where a policy is written: its text with numbered lines, and what the server says of it. */
 
+import type { ProblemFinding } from "@countersign/protocol";
 import type { PolicyTest } from "@countersign/review-api";
 import { useEffect, useRef } from "preact/hooks";
-import type { Finding } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import type { Checked } from "./draft.ts";
 
@@ -64,7 +64,7 @@ function indent(event: KeyboardEvent, field: HTMLTextAreaElement): void {
 /** Puts the cursor where a fault is. */
 export function showPlace(
   source: string,
-  { line, column }: Pick<Finding, "line" | "column">,
+  { line, column }: Pick<ProblemFinding, "line" | "column">,
 ): void {
   const field = document.getElementById("policy-source");
   if (!(field instanceof HTMLTextAreaElement)) return;
@@ -110,7 +110,7 @@ function summaryOf({ check, fault }: Checked): string {
 interface FindingsProps {
   readonly source: string;
   readonly title: string;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ProblemFinding[];
   readonly kind: "bad" | "warn";
 }
 

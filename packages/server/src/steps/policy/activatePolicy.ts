@@ -1,12 +1,12 @@
 /** Examines a policy, and makes it the active version. */
 
-import { formatTimestamp, Problem } from "@countersign/protocol";
+import { formatTimestamp, Problem, type ProblemFinding } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import type { Examination } from "../../examiner/examiner.ts";
 import type { PolicyActor, PolicyScope } from "../../identity/policy-authority.ts";
-import type { Finding, Policy } from "../../policy/rule.ts";
+import type { Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { closeProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import {
@@ -39,7 +39,7 @@ export interface PolicyDraft {
 export interface PublishOutcome extends PublishedPolicy {
   /** `in_force`: this very source is active, and nothing was written. */
   readonly outcome: "published" | "in_force";
-  readonly warnings: readonly Finding[];
+  readonly warnings: readonly ProblemFinding[];
 }
 
 /**
@@ -104,7 +104,7 @@ export async function examineDraft(
 }
 
 /** Says the first finding in words, and holds all. */
-export function invalidPolicy(findings: readonly Finding[]): Problem {
+export function invalidPolicy(findings: readonly ProblemFinding[]): Problem {
   const { line = 1, column = 1, path = "", message = "" } = findings[0] ?? {};
   const count = findings.length === 1 ? "a fault" : `${findings.length} faults, the first`;
   const position = `line ${line}, column ${column}${path === "" ? "" : ` (${path})`}`;
