@@ -1,7 +1,5 @@
 /**
  * Whether something that was sampled for long stayed as it was.
- *
- * Called by: soak.ts.
  */
 
 import { median } from "../statistics.ts";

@@ -3,8 +3,6 @@
  * deletions and with receivers of which one never answers. Prints memory, open files and latency
  * of the server every few seconds, and at the end whether they stayed as they were; ends with 1
  * when they did not.
- *
- * Called by: people.
  */
 
 import { readdirSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * What agents, reviewers and a provisioner do all day, at a steady pace: requests that are read,
  * approved and taken back, polls that wait for a verdict, instances that come and go.
- *
- * Called by: soak.ts.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

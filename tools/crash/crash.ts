@@ -3,8 +3,6 @@
  * the command that repeats it when a promise was broken. `--minutes 20` bounds the killing, and
  * `--acts 40` how much callers do while one server lives. With `--power-cuts` its disk
  * loses what was not synced, too: on SQLite, for root.
- *
- * Called by: people.
  */
 
 import { parseArgs } from "node:util";

@@ -2,7 +2,6 @@
  * `countersign serve` killed with -9 at random moments, started again, and killed again, while
  * callers go on; then everything that was promised is held against what is there.
  *
- * Called by: crash.ts (the command) and packages/server/test/crash-cycles.test.ts (a few cycles).
  * The seed says when servers are killed and what callers do; how the machine takes turns between
  * them it cannot say, so the same seed finds the same fault often, not always.
  */

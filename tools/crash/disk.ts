@@ -3,7 +3,7 @@
  * that whatever was written and not synced is gone when it is mounted again. What the drive itself
  * would lose, having said that it is written, is not lost here.
  *
- * Called by: place.ts. Needs root, a free loop device, mkfs.ext4 and python3.
+ * Needs root, a free loop device, mkfs.ext4 and python3.
  */
 
 import { execFileSync } from "node:child_process";

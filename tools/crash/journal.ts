@@ -1,8 +1,6 @@
 /**
  * What callers were promised while servers were killed, and every word that contradicts it. It
  * knows nothing of the server but its answers, so what it finds is what a caller would have found.
- *
- * Called by: load.ts and receivers.ts, with everything that they see; verify.ts, with the rest.
  */
 
 import type { ApprovalRequest } from "@countersign/sdk";

@@ -2,8 +2,6 @@
  * The callers: agents that submit, wait and cancel, reviewers who decide against each other, and a
  * provisioner that makes instances and deletes them, all of them through the SDK where it has a
  * word for it. They go on while servers die; their answers go to the journal.
- *
- * Called by: cycles.ts.
  */
 
 import { createHash } from "node:crypto";

@@ -2,8 +2,6 @@
  * Where the servers of a run live: a folder with SQLite and one server, or a PostgreSQL and two
  * replicas. Servers are real processes that are killed and started again; callers reach whichever
  * is up by one address that none of them listens on.
- *
- * Called by: cycles.ts.
  */
 
 import assert from "node:assert/strict";

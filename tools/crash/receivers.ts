@@ -1,8 +1,6 @@
 /**
  * Receivers over TLS: one that answers, and one that fails, hesitates and hangs up by chance. They
  * believe nothing that is not signed with the secret of its registration.
- *
- * Called by: place.ts; what arrives goes to the journal.
  */
 
 import type { ServerResponse } from "node:http";

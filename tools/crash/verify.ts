@@ -1,8 +1,6 @@
 /**
  * When the killing is over: everything that was promised is requested again, what was not notified
  * of is sent again, and the database is counted from outside.
- *
- * Called by: cycles.ts.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -2,8 +2,6 @@
  * A PostgreSQL primary with one standby, and a way to them that can be turned to the other one:
  * what a failover needs. It takes the programs of an installed PostgreSQL, because the one that the
  * tests bring along cannot make standbys.
- *
- * Called by: try-failover.ts.
  */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * The proxies of deploy/ as processes of this machine: their own configuration files, with nothing
  * changed but addresses, folders and the certificate.
- *
- * Called by: proxies.test.ts, try-proxy.ts.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

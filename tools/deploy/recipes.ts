@@ -2,8 +2,6 @@
  * Installs the server as the recipes of deploy/ do, into folders of this machine. The image is
  * built without a container engine: its files, its install stage and its environment come from the
  * Dockerfile. Steps that need root (Debian packages, users) are left out.
- *
- * Called by: recipes.test.ts.
  */
 
 import { execFile } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * Stories of the integrations of the Python package: an agent of a framework, with a scripted
  * model, calls its tool through the package's gate. See frameworks.py.
- *
- * Called by: interop.ts.
  */
 
 import assert from "node:assert/strict";

@@ -2,8 +2,6 @@
  * Stories of the Go command `aap`, which is in the settings of a coding agent. The hook
  * is run as the agent runs it: the line in its settings, with the call on stdin. The first story
  * installs it for the others. Written by the source of the command.
- *
- * Called by: interop.ts.
  */
 
 import assert from "node:assert/strict";

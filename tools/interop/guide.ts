@@ -1,7 +1,5 @@
 /**
  * The agent of docs/guides/connect-a-python-agent.md, run as a reader runs it.
- *
- * Called by: python-extensions.ts.
  */
 
 import { execFile } from "node:child_process";

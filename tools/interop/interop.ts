@@ -12,8 +12,6 @@
  * Frameworks that the Python package has integrations for are large: `--frameworks` installs them
  * as well. The Go command is tried with `--go`, or `--aap FILE` for one built elsewhere: its
  * stories were written from its source and have not met it yet.
- *
- * Called by: people, and .ci/nightly.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

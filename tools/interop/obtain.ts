@@ -2,8 +2,6 @@
  * Clients that others wrote, as their registries hand them out: the Python package into an
  * environment of its own, the Go command into a folder of its own. A missing one is reported with
  * the message of the command that failed; a wheel other than the pinned one is a failure.
- *
- * Called by: interop.ts; tools/schemathesis for the Python alone.
  */
 
 import { spawn } from "node:child_process";

@@ -1,7 +1,5 @@
 /**
  * The protocol's Python package, driven by lines of JSON: see client.py.
- *
- * Called by: interop.ts; the stories speak to it.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";

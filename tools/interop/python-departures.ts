@@ -1,8 +1,6 @@
 /**
  * What the Python package does that the contract does not know: refused by a server as it is, and
  * admitted by one with the setting.
- *
- * Called by: interop.ts; interop.test.ts compares the rows with docs/reference/interop.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,6 @@
 /**
  * Stories of the Python package where the operator admits what it sends beyond the contract:
  * its gates run approved calls, once.
- *
- * Called by: interop.ts.
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,6 @@
 /**
  * Stories of the Python package. Each story has tools of its own, so that none finds the
  * requests of another.
- *
- * Called by: interop.ts.
  */
 
 import assert from "node:assert/strict";

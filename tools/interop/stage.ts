@@ -1,7 +1,5 @@
 /**
  * A real server with its data in a scratch folder, a provisioner, and a reviewer who decides.
- *
- * Called by: interop.ts; the stories ask it to decide.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";

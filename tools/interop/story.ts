@@ -1,7 +1,5 @@
 /**
  * What a story is, and what comes of a run: pure, so that its tests need no client.
- *
- * Called by: interop.ts and the stories.
  */
 
 /** Clients that others wrote. */

@@ -3,8 +3,8 @@
  * moment between its call and its answer: linearizability, by the search of Wing and Gong with
  * Lowe's memory of states that led nowhere.
  *
- * Called by: the model tests. Histories are of single requests, which are independent objects, so
- * they stay small; the search is exponential in what overlaps, not in what there is.
+ * Histories are of single requests, which are independent objects, so they stay small; the search
+ * is exponential in what overlaps, not in what there is.
  *
  * @see J. Wing, C. Gong: Testing and verifying concurrent objects (1993)
  * @see G. Lowe: Testing for linearizability (2017)

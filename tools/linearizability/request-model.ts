@@ -2,8 +2,6 @@
  * One approval request as those see it who ask about it: the sequential object that its history is
  * held against.
  *
- * Called by: the model tests.
- *
  * @see contract: States and transitions, Approval request
  */
 

@@ -1,8 +1,6 @@
 /**
  * Stands in for `node:test` in a worker of mutations: it only collects, so that tests can be run
  * one after the other in a process that stays, and no further than to the first that fails.
- *
- * Called by: test files, in place of node:test; worker.ts takes what they have left.
  */
 
 export interface TestContextHere {

@@ -2,8 +2,6 @@
  * Small faults that could have been made when a file was written: each is the file with one piece
  * of its text replaced. Types, imports and comments are left alone, and so are the words of errors
  * that no contract promises.
- *
- * Called by: mutation.ts.
  */
 
 import {

@@ -1,8 +1,6 @@
 /**
  * A process that runs tests against mutants, one after the other: the modules of the repository are
  * loaded anew for each, with the text of the mutant in place of its file; nothing on disk changes.
- *
- * Called by: mutation.ts, as a child process.
  */
 
 import { readFileSync } from "node:fs";

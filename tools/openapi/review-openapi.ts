@@ -1,7 +1,5 @@
 /**
  * The OpenAPI description of the reviewer API, from its table of operations.
- *
- * Called by: `npm run docs`, which writes contract/review.openapi.yaml; the tests of that file.
  */
 
 import { PROBLEMS, type ProblemCode } from "@countersign/protocol";

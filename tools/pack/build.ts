@@ -2,8 +2,6 @@
  * Builds the sources of one package to plain ES modules with types, by the compiler's own rules.
  * Comments stay, so no source map is needed: a line of a module is a line of its source without
  * the types.
- *
- * Called by: stage.ts.
  */
 
 import { execFileSync } from "node:child_process";

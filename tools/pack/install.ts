@@ -1,7 +1,5 @@
 /**
  * Empty projects into which packages are installed from their tarballs, without a network.
- *
- * Called by: pack.test.ts.
  */
 
 import { execFileSync } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * The package.json of a package as it is published: what points at sources in the repository points
  * at what was built from them, and what only the repository needs is gone.
- *
- * Called by: stage.ts.
  */
 
 import type { PublishedPackage } from "./packages.ts";

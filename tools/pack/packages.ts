@@ -1,7 +1,5 @@
 /**
  * The packages that people install, in the order in which they build on one another.
- *
- * Called by: stage.ts, pack.ts.
  */
 
 export interface PublishedPackage {

@@ -1,8 +1,6 @@
 /**
  * Stages a package as it is published, and makes its tarball. The repository itself runs its
  * sources; nothing that is made here is read by it.
- *
- * Called by: pack.ts, pack.test.ts.
  */
 
 import { execFileSync } from "node:child_process";

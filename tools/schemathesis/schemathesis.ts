@@ -5,8 +5,6 @@
  *
  * Without Python or a package registry nothing runs: the last line says so, and the exit code is 0
  * unless `--require` is given.
- *
- * Called by: developers, and .ci/run with few examples.
  */
 
 import { spawn } from "node:child_process";

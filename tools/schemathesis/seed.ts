@@ -1,8 +1,6 @@
 /**
  * Creates what the operations of the reviewer API read and change, so that Schemathesis does not
  * call them with unknown ids only.
- *
- * Called by: schemathesis.ts.
  */
 
 import { createHash } from "node:crypto";

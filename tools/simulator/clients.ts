@@ -1,8 +1,6 @@
 /**
  * The users of the provider: provisioners, agents and reviewers, each minding its own
  * business beside the others, and asking again when an answer is lost.
- *
- * Called by: run-seed.ts.
  */
 
 import type { Answer, Call } from "./exchange.ts";

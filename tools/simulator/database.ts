@@ -5,8 +5,6 @@
  *
  * What this leaves out: two transactions of PostgreSQL that are under way together. The races
  * tests run those on the real engine.
- *
- * Called by: run-seed.ts; the stores of the replicas.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

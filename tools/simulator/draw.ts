@@ -1,7 +1,5 @@
 /**
  * Everything that a simulation leaves to chance, from one seed.
- *
- * Called by: all of this folder.
  */
 
 import type { Random } from "../../packages/server/src/clock.ts";

@@ -1,8 +1,6 @@
 /**
  * Calls to a replica as http/contract-routes.ts and the reviewer's routes make them, without HTTP:
  * the same credentials, parsers, operations and wire.
- *
- * Called by: network.ts.
  */
 
 import {

@@ -1,8 +1,6 @@
 /**
  * What really happened, seen from outside of all parts: what was asked and answered, what
  * receivers did, what is committed. The promises are judged by it.
- *
- * Called by: run-seed.ts, which reports to it; the promises.
  */
 
 import type { Database } from "./database.ts";

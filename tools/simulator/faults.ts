@@ -1,8 +1,6 @@
 /**
  * What goes wrong, and how often. Every seed has a selection of its own: with all of it at once
  * nothing would ever get far.
- *
- * Called by: run-seed.ts, which draws them; the parts in which they happen.
  */
 
 import type { Draw } from "./draw.ts";

@@ -1,7 +1,5 @@
 /**
  * When a run is over, and how far it is until something falls due.
- *
- * Called by: run-seed.ts.
  */
 
 import type { Facts } from "./facts.ts";

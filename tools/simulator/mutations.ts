@@ -1,8 +1,6 @@
 /**
  * Defects to be planted, one at a time, in the source of the product while it is loaded: a check
  * that does not find them proves nothing. Each breaks a promise in a plausible way.
- *
- * Called by: simulate.ts.
  */
 
 import { registerHooks } from "node:module";

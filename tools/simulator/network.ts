@@ -1,8 +1,6 @@
 /**
  * Between clients and replicas: a load balancer that sends a call to any of them, loses questions
  * and answers, and now and then plays a call twice.
- *
- * Called by: clients.ts.
  */
 
 import { type Answer, type Call, exchange } from "./exchange.ts";

@@ -1,7 +1,5 @@
 /**
  * The policies that come into force during a simulation.
- *
- * Called by: clients.ts; the promise about approvals.
  */
 
 /** What every policy here approves at once, unless its condition says no. */

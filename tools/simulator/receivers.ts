@@ -2,8 +2,6 @@
  * The other side of webhooks: services that have saved a registration, and do with what they get
  * whatever chance says. They speak HTTP over streams that the server's egress client gets in
  * place of TLS connections.
- *
- * Called by: replica.ts, which dials; run-seed.ts.
  */
 
 import { createHmac } from "node:crypto";

@@ -2,8 +2,6 @@
  * One process of a replica: the product's operations and workers, composed as provider.ts does it,
  * on the world's time, chance, database and network. HTTP alone is left out: calls come in through
  * exchange.ts.
- *
- * Called by: run-seed.ts.
  */
 
 import { type Clock, systemClock } from "../../packages/server/src/clock.ts";

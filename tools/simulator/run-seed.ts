@@ -1,8 +1,6 @@
 /**
  * One seed from its beginning to its end: replicas start, clients use them while things go
  * wrong, then nothing fails any more and everything has to end.
- *
- * Called by: simulate.ts, the tests.
  */
 
 import { authenticateCaller } from "../../packages/server/src/operations/access/authenticateCaller.ts";

@@ -5,8 +5,6 @@
  *   npm run simulate -- --seed 17 --trace
  *   npm run simulate -- --mutation decided-twice --seeds 100
  *   npm run simulate -- --mutations --seeds 100
- *
- * Called by: npm run simulate; itself, for each mutation.
  */
 
 import { spawnSync } from "node:child_process";

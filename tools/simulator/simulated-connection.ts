@@ -2,8 +2,6 @@
  * Connections as PostgreSQL's: what is asked in one turn travels as one batch, a statement that
  * is refused spoils its transaction, and one that breaks leaves a COMMIT without an answer. Behind
  * them is the one database of the simulation.
- *
- * Called by: simulated-store.ts, which gives them to the product's own PostgresStore.
  */
 
 import { DatabaseError } from "pg";

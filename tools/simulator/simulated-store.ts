@@ -2,8 +2,6 @@
  * How one replica reaches the database: the product's PostgresStore over simulated connections, on
  * which every statement and every answer is a turn. It counts the transactions that works share,
  * and makes works fail in them.
- *
- * Called by: replica.ts.
  */
 
 import { Failure } from "../../packages/server/src/failure.ts";

@@ -1,7 +1,5 @@
 /**
  * What is committed, row by row, and what each commit has changed.
- *
- * Called by: facts.ts.
  */
 
 import type { Row } from "../../packages/server/src/storage/store.ts";

@@ -2,8 +2,6 @@
  * Time, and whose turn it is. Whatever a simulated process waits for is a turn: one at a time is
  * given, to whom chance says, and everything that follows from it happens before the next. So a
  * seed is a schedule, and the same one every time.
- *
- * Called by: all of this folder.
  */
 
 import type { Draw } from "./draw.ts";

@@ -1,8 +1,6 @@
 /**
  * What the lockfile may hold: packages whose bytes are named, from one place, that run nothing when
  * they are installed but where it is allowed, under licences that allow redistribution.
- *
- * Called by: supply.ts and its test.
  */
 
 export interface LockedPackage {

@@ -1,8 +1,6 @@
 /**
  * Which tests were skipped in a run, and whether they may be: a test runs, or it is about another
  * engine (`onlyOn` of packages/server/test/support/engine.ts) and is counted.
- *
- * Called by: run-tests.ts.
  */
 
 /** A test that was skipped, or is marked as still to do. */

@@ -5,8 +5,6 @@
  *   // Tier: own process      a unit test that cannot share a process with others
  *   // Tier: slow             runs by `npm run test:slow` and not by `npm test`
  *   // Needs: nginx, caddy    programs besides Node, see programs.ts
- *
- * Called by: run-tests.ts.
  */
 
 import { globSync, readFileSync } from "node:fs";

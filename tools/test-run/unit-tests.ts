@@ -1,8 +1,6 @@
 /**
  * All unit tests in one process: starting a process and loading its modules takes longer than most
  * of these files.
- *
- * Called by: run-tests.ts, as one test file.
  */
 
 import { join, resolve } from "node:path";

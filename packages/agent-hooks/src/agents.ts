@@ -1,7 +1,6 @@
 /**
  * The supported coding agents: how a hook answers each one, and where its settings are.
  *
- * Called by: the hook, for its answers; install, status and doctor for the rest.
  * Promises: imports only Node's own modules, because it loads before every tool call.
  */
 

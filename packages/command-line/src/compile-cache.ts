@@ -1,8 +1,6 @@
 /**
  * Node stores compiled code below the user's cache folder. Its default is below the folder for
  * temporary files, where other users of the machine could put code first.
- *
- * Called by: bin/countersign-agent-hooks.js and bin/countersign.js, before they load other code.
  */
 
 import { enableCompileCache } from "node:module";

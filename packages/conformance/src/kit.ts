@@ -1,6 +1,6 @@
 /**
  * What one scenario works with: instances of its own, which are deleted when it has ended, the
- * seven operations, a decider and a receiver. Called by: scenarios.
+ * seven operations, a decider and a receiver.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
  * What a run is given: the provider, credentials, and whatever else it takes to test the rules
- * that the contract has no operation for. Called by: run-conformance.ts, the command line.
+ * that the contract has no operation for.
  */
 
 import type { CertificateAuthority } from "./receiver/certificates.ts";

@@ -1,5 +1,5 @@
 /**
- * What a run found. Called by: run-conformance.ts, which makes it; render/, which writes it down.
+ * What a run found.
  */
 
 /** `not_applicable`: the rule is about something that this provider does not do. */

@@ -1,4 +1,4 @@
-/** What the outcomes of scenarios say about the requirements. Called by: run-conformance.ts. */
+/** What the outcomes of scenarios say about the requirements. */
 
 import { REQUIREMENTS, type Requirement } from "./contract/index.ts";
 import type { RequirementOutcome, ScenarioOutcome } from "./report.ts";

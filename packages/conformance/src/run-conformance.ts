@@ -1,6 +1,5 @@
 /**
- * Runs scenarios against one provider and reports what they found. Called by: the command line,
- * tests.
+ * Runs scenarios against one provider and reports what they found.
  */
 
 import { setMaxListeners } from "node:events";

@@ -1,8 +1,6 @@
 /**
  * The client of the reviewer API, with the errors that the screens show. `exactText` gives the
  * exact text of arguments in an answer: a reviewer sees and signs the text that is stored.
- *
- * Called by: every screen.
  */
 
 import type { ProblemFinding } from "@countersign/protocol";

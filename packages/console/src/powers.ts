@@ -1,8 +1,6 @@
 /**
  * Whether the user may do something in the open project, so that the console offers only what the
  * server allows. The server checks every call; this decides only what is displayed.
- *
- * Called by: every screen with an action that needs a power.
  */
 
 import { allows, type Power } from "@countersign/review-api/roles";

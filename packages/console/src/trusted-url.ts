@@ -1,8 +1,6 @@
 /**
  * Scripts of this server that run beside the page. The page lets nothing become a script's address
  * but what this one policy lets through: files that the build has made.
- *
- * Called by: live/connect.ts, and what registers a service worker.
  */
 
 import { pathOf } from "./root.ts";

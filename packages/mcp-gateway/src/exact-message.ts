@@ -3,8 +3,8 @@
  * and put together, and never written anew: 9007199254740993 stays what it is, and the arguments
  * that were asked about are, letter for letter, those that go to the server.
  *
- * Called by: every transport of the gateway. Promises: what two parsers could read differently
- * (keys that stand twice, halves of characters) is rejected before it is processed.
+ * Promises: what two parsers could read differently (keys that stand twice, halves of characters)
+ * is rejected before it is processed.
  *
  * @see ADR 0021
  */

@@ -1,8 +1,6 @@
 /**
  * Composes the gateway: a gate with a store that outlasts a crash, and a session for each client,
  * over stdio or Streamable HTTP.
- *
- * Called by: the command `countersign mcp-gateway`.
  */
 
 import type { Readable, Writable } from "node:stream";

@@ -3,8 +3,8 @@
  * requests that come in are given to a handler and answered. Cancellation travels with both, so
  * code that relays a request relays its end by passing a signal.
  *
- * Called by: sessions, for their client; servers, for what is behind them. Promises: an outgoing
- * request is sent once at most and ends when the connection does; memory is bounded.
+ * Promises: an outgoing request is sent once at most and ends when the connection does; memory is
+ * bounded.
  */
 
 import type { JsonObject } from "@countersign/protocol";

@@ -2,8 +2,6 @@
  * One client and its servers. Calls of tools are held until they are approved; all else passes in
  * both directions, with ids of each connection's own. What is not known passes where it can only
  * mean one server, but nothing that begins with `tools/` passes unasked.
- *
- * Called by: the gateway, for each client that connects.
  */
 
 import { randomUUID } from "node:crypto";

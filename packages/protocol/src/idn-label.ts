@@ -1,6 +1,5 @@
 /**
- * Distinguishes a label of an internationalised name from one with the same prefix. Called by
- * the reader of receiver URLs, because URL parsers differ here: some pass on any ASCII label.
+ * Distinguishes a label of an internationalised name from one with the same prefix.
  *
  * @see RFC 5890 section 2.3.2.1 (A-label); RFC 3492 (Punycode)
  */

@@ -6,7 +6,6 @@
  * parser keeps every number as its source text, keeps the exact source of every object and array,
  * and refuses whatever two parsers could read differently.
  *
- * Called by: the contract surface for every body, the comparison of idempotent inputs, policy.
  * Promises: linear time; never a partial result; `__proto__` is an ordinary key.
  *
  * @see RFC 8259; RFC 8785 section 3.1 for why duplicate keys and lone surrogates are refused

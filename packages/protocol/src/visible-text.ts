@@ -2,8 +2,6 @@
  * Shows text that strangers wrote. Characters that are invisible or that change the order of others
  * become code points like `\u{202E}`; confusable characters (homoglyphs) are labelled. Pure.
  *
- * Called by: messages of the server, the command line, and the console.
- *
  * @see Unicode Technical Report 36 (bidirectional and invisible characters)
  */
 

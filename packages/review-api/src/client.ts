@@ -1,8 +1,6 @@
 /**
  * The typed client of the reviewer API. It holds no schemas, only their types, so that a browser
  * loads next to nothing for it.
- *
- * Called by: the command line, the console.
  */
 
 import { parseExact } from "./exact.ts";

@@ -2,7 +2,7 @@
  * Gates the tools of the Vercel AI SDK (package `ai`): each call waits for its approval before its
  * `execute` starts. What is submitted is the input after the tool's schema, as `execute` gets it.
  *
- * Called by: programs that call generateText, streamText or a ToolLoopAgent. Loads nothing of `ai`.
+ * Loads nothing of `ai`.
  */
 
 import type {

@@ -2,7 +2,7 @@
  * Answers of a provider, read as strictly as the provider reads us: every field there, none
  * unknown, none null, times that can be true, and the request that was asked about.
  *
- * Called by: Client. Promises: what it lets through can be acted on.
+ * Promises: what it lets through can be acted on.
  *
  * @see contract: Resources, ApprovalRequest and Decision
  */

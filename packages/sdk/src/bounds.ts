@@ -1,8 +1,6 @@
 /**
  * Reads the bounds that a program sets. A bound that is not a usable number would remove the bound:
  * `NaN` compares false with everything, and a timer with it fires at once.
- *
- * Called by: the connection, the gate and the adapter for MCP.
  */
 
 import { SdkError } from "./errors.ts";

@@ -1,8 +1,8 @@
 /**
  * The three approval operations of any provider, with the credential of one instance.
  *
- * Called by: the gate, and programs that do without it. Promises: an answer that is returned is
- * whole, and about what was asked; a program that acts on `approved` must still check the clock.
+ * Promises: an answer that is returned is whole, and about what was asked; a program that acts on
+ * `approved` must still check the clock.
  *
  * @see contract: Endpoints, POST, GET and DELETE /v1/requests
  */

@@ -1,8 +1,6 @@
 /**
  * Time and chance, injected so that tests can own them; and the one clock by which an approval is
  * judged, which never goes back.
- *
- * Called by: the client (pauses, bounds), the gate (validity), the receiver (timestamps).
  */
 
 import { TIMER_MS_MAX } from "./bounds.ts";

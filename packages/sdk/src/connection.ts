@@ -2,9 +2,8 @@
  * Exchanges with a provider: one attempt at a time, bounded in time and size, tried again with the
  * same key when the answer was lost.
  *
- * Called by: Client and Provisioner.
- * Promises: follows no redirect; believes no answer that is not JSON of the right status; the
- *   token is in no error.
+ * Promises: follows no redirect; believes no answer that is not JSON of the right status; the token
+ * is in no error.
  */
 
 import type { JsonValue } from "@countersign/protocol";

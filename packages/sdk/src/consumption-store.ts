@@ -2,7 +2,7 @@
  * Where it is recorded that an approval was used, before the call that it permits may start. With
  * it, no key and no request ever starts a second call, whatever a provider answers.
  *
- * Called by: the gate. The store on disk is in file-store.ts.
+ * The store on disk is in file-store.ts.
  */
 
 export interface ConsumptionStore {

@@ -2,7 +2,6 @@
  * Stores on disk, for Node and what is like it: one file for each thing that must not happen
  * twice. That a file of its name exists is the record; the file system lets one create it.
  *
- * Called by: programs that give them to a gate or a receiver; also several processes on one folder.
  * Promises: what has resolved is synced, with its folder. A crash at any point leaves a thing
  * either not taken or taken, never in between.
  */

@@ -2,9 +2,8 @@
  * What the adapters of agent frameworks share: from a tool call that a model proposed to a call of
  * the gate, and from what the gate says to what the model is given in place of a result.
  *
- * Called by: ai, openai-agents, langchain, mastra, mcp; each knows one framework.
  * Promises: the tool starts with the very arguments that were approved, frozen; a refusal is a
- *   value, never an exception; the same run and call id make the same key, on any machine.
+ * value, never an exception; the same run and call id make the same key, on any machine.
  */
 
 import { SdkError } from "./errors.ts";

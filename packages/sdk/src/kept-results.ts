@@ -2,8 +2,8 @@
  * Runs a gated call once and returns its result again: for frameworks that repeat a whole step when
  * they resume it, including the calls of the step that have run already.
  *
- * Called by: langchain. Promises: a result is returned only for the same key, tool and arguments; a
- * call that started and has no saved result does not run again.
+ * Promises: a result is returned only for the same key, tool and arguments; a call that started and
+ * has no saved result does not run again.
  */
 
 import { SdkError } from "./errors.ts";

@@ -4,7 +4,7 @@
  *
  * In front of a gate of mode `async`, a call that waits interrupts the graph; resume it when the
  * decision is known. A `ToolNode` then repeats all calls of its turn, so those that have run return
- * their saved results. LangGraph is loaded only then. Called by: programs that make agents.
+ * their saved results. LangGraph is loaded only then.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";

@@ -3,7 +3,7 @@
  * the schema may not change it when it reads it again, which Mastra does.
  *
  * In front of a gate of mode `async`, a call that waits suspends the agent; resume it when the
- * decision is known. Called by: programs that make agents. Loads nothing of Mastra.
+ * decision is known. Loads nothing of Mastra.
  */
 
 import type { ToolExecutionContext } from "@mastra/core/tools";

@@ -3,7 +3,7 @@
  * are the arguments after the tool's schema, as its callback gets them.
  *
  * Clients give up on a call after a minute or so; one that asks for progress is notified that the
- * call waits, which extends its timeout. Called by: MCP servers. Loads nothing of the MCP SDK.
+ * call waits, which extends its timeout. Loads nothing of the MCP SDK.
  */
 
 import type { McpServer, RegisteredTool } from "@modelcontextprotocol/sdk/server/mcp.js";

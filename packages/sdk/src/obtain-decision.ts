@@ -2,8 +2,7 @@
  * From a call to the provider's answer: submits it, polls until there is a decision or the window
  * is over, and cancels the request when the caller gives up.
  *
- * Called by: the gate. Promises: ends, whatever the provider does; never throws; does not wait for
- * a cancellation.
+ * Promises: ends, whatever the provider does; never throws; does not wait for a cancellation.
  */
 
 import type { ApprovalRequest } from "./answer.ts";

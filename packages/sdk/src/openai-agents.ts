@@ -4,7 +4,7 @@
  * the model proposed, before their schema.
  *
  * In front of a gate of mode `async`, a call that waits interrupts the run: keep its RunState, and
- * run `resumeState` of it again when a decision is known. Called by: programs that run agents.
+ * run `resumeState` of it again when a decision is known.
  */
 
 import {

@@ -1,8 +1,7 @@
 /**
  * The four instance operations of any provider, with a provisioner token.
  *
- * Called by: programs that set agents up; never by an agent. Promises: a credential is never
- * printed, and is returned once.
+ * Promises: a credential is never printed, and is returned once.
  *
  * @see contract: Endpoints, POST, GET, PATCH and DELETE /v1/instances
  */

@@ -2,7 +2,7 @@
  * What a receiver must not forget: which registrations an instance was verified under, which
  * events have come, and which of them were handled.
  *
- * Called by: the receiver. The store on disk is in file-store.ts.
+ * The store on disk is in file-store.ts.
  */
 
 /** A request has its decision; the request itself is read. @see contract: Events */

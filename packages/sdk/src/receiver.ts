@@ -2,8 +2,7 @@
  * The receiver of an instance's webhooks, as a Fetch handler: proves itself to challenges that are
  * expected, keeps every event once, acknowledges it, and then notifies its resumers.
  *
- * Called by: a server's route; `@countersign/sdk/node` for Node's own. Promises: 2xx means that it
- * is kept. A wake is a hint: `gate.resume` reads what was decided.
+ * Promises: 2xx means that it is kept. A wake is a hint: `gate.resume` reads what was decided.
  *
  * @see contract: Events; Endpoints, Webhook operations
  */

@@ -2,9 +2,8 @@
  * What a call's arguments are from the moment it is submitted: a frozen copy for the tool and the
  * exact JSON of it for the provider, made together, so that neither can become something else.
  *
- * Called by: the client for arguments and context, the gate for what `run` is given.
  * Promises: refuses whatever JSON would silently change (dates, NaN, class instances, holes of
- *   arrays, lone surrogates); members that are undefined are left out of both.
+ * arrays, lone surrogates); members that are undefined are left out of both.
  */
 
 import {

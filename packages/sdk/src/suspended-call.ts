@@ -1,7 +1,5 @@
 /**
  * A submitted call as the plain data that a program keeps while it waits, and back.
- *
- * Called by: the gate.
  */
 
 import type { ApprovalRequest, Submission } from "./answer.ts";

@@ -1,7 +1,5 @@
 /**
  * Numbers that are read when Prometheus scrapes: long polls, rows in the store, the pool.
- *
- * Called by: provider.ts.
  */
 
 import { type Clock, systemClock } from "./clock.ts";

@@ -1,7 +1,5 @@
 /**
  * What is counted and measured of the process, for Prometheus. Labels are few and fixed.
- *
- * Called by: report.ts, which alone counts.
  */
 
 import { readFileSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * Opens the database: for a server, for commands beside one, and for the rotation of the secret
  * key. Here the parts are made that all of them use.
- *
- * Called by: provider.ts for serving, index.ts for commands.
  */
 
 import { existsSync, mkdirSync, statSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * A token bucket for each key: a steady rate with bursts of twice that. Kept in memory by every
  * replica for itself; it protects the process, it is no quota.
- *
- * Called by: http for exchanges, createApprovalRequest for accounts, keyed semaphores.
  */
 
 import { Problem } from "@countersign/protocol";

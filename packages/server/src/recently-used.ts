@@ -1,7 +1,5 @@
 /**
  * A map of bounded size: what was used longest ago goes first.
- *
- * Called by: caches of values that are costly to compute and never stale.
  */
 export class RecentlyUsed<K, V> {
   readonly #sizeMax: number;

@@ -1,8 +1,6 @@
 /**
  * Runs one job again and again, never twice at the same time: at the time that the job asks for,
  * after its interval at the latest, and earlier on request.
- *
- * Called by: the workers and the outbox.
  */
 
 import type { Clock } from "./clock.ts";

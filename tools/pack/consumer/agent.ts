@@ -2,7 +2,7 @@
  * An agent of a user, in a project that has installed the SDK: two calls that must
  * be decided, the first of them proposed again.
  *
- * Called by: pack.test.ts, which compiles it there and runs it. Prints one line for each outcome.
+ * Prints one line for each outcome.
  */
 
 import { Client, Gate, JsonNumber, Provisioner, Receiver } from "@countersign/sdk";

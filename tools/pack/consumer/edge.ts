@@ -1,7 +1,5 @@
 /**
  * What runs where there is no Node: the core of the SDK, with the types of the web and no others.
- *
- * Called by: pack.test.ts, which compiles it in a project that has installed the SDK.
  */
 
 import {

@@ -1,8 +1,7 @@
 /**
  * The subpaths for frameworks, beside the frameworks themselves.
  *
- * Called by: pack.test.ts, which compiles it in a project that has installed both. Prints how many
- * could be loaded.
+ * Prints how many could be loaded.
  */
 
 import { gateTools as gateAi } from "@countersign/sdk/ai";

@@ -1,7 +1,5 @@
 /**
  * Every promise that a simulation can see, each in a file of its own.
- *
- * Called by: run-seed.ts.
  */
 
 import type { Promised } from "../facts.ts";

@@ -5,8 +5,6 @@
  *
  * The agent gets a false credential, a temporary configuration folder, and the stand-in as its
  * provider and proxy. The proposed command is the name of a program that does not exist.
- *
- * Called by: doctor.
  */
 
 import { spawn } from "node:child_process";

@@ -1,8 +1,6 @@
 /**
  * Submits a harmless call that should be denied. It runs the command in the agent's settings as the
  * agent does, with the input that the agent would send.
- *
- * Called by: doctor.
  */
 
 import { spawn } from "node:child_process";

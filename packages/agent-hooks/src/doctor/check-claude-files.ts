@@ -1,8 +1,6 @@
 /**
  * Members of Claude Code's settings files that stop a hook or change what it runs: the files of the
  * user, of the project and of the project's local settings.
- *
- * Called by: check-settings.
  */
 
 import { join } from "node:path";

@@ -1,7 +1,5 @@
 /**
  * Checks that the agent's settings contain the hook as install writes it and nothing disables it.
- *
- * Called by: doctor.
  */
 
 import { dirname, join } from "node:path";

@@ -1,7 +1,6 @@
 /**
  * Checks that the hook of one agent is installed, reaches the provider, and blocks calls.
  *
- * Called by: the command doctor.
  * Promises: changes nothing and submits only the canary.
  */
 

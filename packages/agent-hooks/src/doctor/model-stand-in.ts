@@ -2,8 +2,6 @@
  * A loopback server that an agent takes for its model. It proposes one call, and records what the
  * agent reports as the result. As an HTTP proxy it refuses every connection, so an agent that uses
  * it as its proxy reaches nothing else.
- *
- * Called by: agent-trial.
  */
 
 import { once } from "node:events";

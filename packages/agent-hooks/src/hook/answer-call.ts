@@ -2,7 +2,7 @@
  * Asks the provider about one call and waits for the decision. The answer allows the call in one
  * case: the provider approved exactly this call, and the use of the approval was recorded.
  *
- * Called by: run-hook. Promises: never throws.
+ * Promises: never throws.
  */
 
 import { randomInt } from "node:crypto";

@@ -1,8 +1,6 @@
 /**
  * The call that doctor lets an agent's model stand-in propose: a shell command of a program that
  * does not exist. The hook blocks it at once, before it reads the profile or asks the provider.
- *
- * Called by: the hook, doctor.
  */
 
 import type { JsonObject } from "@countersign/protocol";

@@ -2,8 +2,8 @@
  * The input of the hook: an agent's description of the call that it is about to run. Both agents
  * use the same members.
  *
- * Called by: the hook. Promises: the arguments are the agent's exact text. Input that two parsers
- * could read differently is rejected.
+ * Promises: the arguments are the agent's exact text. Input that two parsers could read differently
+ * is rejected.
  */
 
 import { JsonObject, type JsonValue, Problem, parseJsonBytes } from "@countersign/protocol";

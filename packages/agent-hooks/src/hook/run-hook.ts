@@ -3,8 +3,6 @@
  *
  * Agents run the tool after other exit codes than 0 and 2. So this exits in two ways: 0 with the
  * answer on stdout, or 2 with the reason on stderr and nothing on stdout.
- *
- * Called by: bin/countersign-agent-hooks.js and the command `countersign hook`.
  */
 
 import { parseArgs } from "node:util";

@@ -2,8 +2,8 @@
  * Puts one hook into the text of a settings file and takes it out again. Everything else stays as
  * it is, letter for letter: comments, order, spelling, line ends.
  *
- * Called by: install and uninstall. Pure. Both agents keep hooks in the same shape:
- * `{"hooks": {"PreToolUse": [{"matcher": ..., "hooks": [{"type": "command", ...}]}]}}`.
+ * Pure. Both agents keep hooks in the same shape: `{"hooks": {"PreToolUse": [{"matcher": ...,
+ * "hooks": [{"type": "command", ...}]}]}}`.
  */
 
 import { isDeepStrictEqual } from "node:util";

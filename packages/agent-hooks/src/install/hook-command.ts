@@ -5,8 +5,6 @@
  * could load other code (`NODE_COMPILE_CACHE`, `OPENSSL_CONF`, `XDG_CACHE_HOME`) that approves.
  * The shell turns every failure of the hook into a blocked call: a missing Node, a broken package,
  * a killed process. Agents run the tool in those cases.
- *
- * Called by: install, status and doctor.
  */
 
 import { findAgent } from "../agents.ts";

@@ -1,7 +1,6 @@
 /**
  * Adds the hook to an agent's settings and removes it again, so that the settings are as before.
  *
- * Called by: the commands install, uninstall and status.
  * Promises: a second install changes nothing; a file that cannot be read is not written; the
  * profile records a change before it is made.
  */

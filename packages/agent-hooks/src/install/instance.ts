@@ -1,7 +1,5 @@
 /**
  * Creates and deletes the instance of an agent with a provisioner token, which is not stored.
- *
- * Called by: the commands install and uninstall.
  */
 
 import { hostname } from "node:os";

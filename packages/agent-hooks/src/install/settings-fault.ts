@@ -3,8 +3,6 @@
  * Claude Code 2.1.330 discards the file for one value of the wrong type; Codex 0.169.0 does so for
  * an unknown member, too. These checks cover the members of hooks and the common ones. Doctor
  * starts the agent itself to find the rest.
- *
- * Called by: install, doctor.
  */
 
 import { type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";

@@ -1,8 +1,6 @@
 /**
  * One settings file of an agent. It is replaced as a whole, through a symbolic link, with its mode,
  * and only if nothing else has changed it since it was read.
- *
- * Called by: install, status, doctor.
  */
 
 import { readFileSync, realpathSync, rmSync, statSync } from "node:fs";

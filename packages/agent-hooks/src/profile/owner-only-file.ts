@@ -2,7 +2,6 @@
  * Files with credentials, which only their owner may read or write. A file that other users can
  * read is rejected, so that the owner corrects its mode.
  *
- * Called by: profiles; install for settings, which keep their own mode.
  * Promises: a file is replaced as a whole, synced, or not at all.
  */
 

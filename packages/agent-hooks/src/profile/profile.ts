@@ -2,7 +2,6 @@
  * The profile of one adapter: its provider and credential, how long a call may wait, which tools
  * are not asked about, and what install has changed, to be undone.
  *
- * Called by: the hook, install, status, doctor.
  * Promises: read strictly; the file is the owner's alone; the token is in no error.
  */
 

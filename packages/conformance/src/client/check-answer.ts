@@ -1,7 +1,7 @@
 /**
  * Holds every answer against what the contract says of all of them, and reads its resource.
  *
- * Called by: client.ts. Throws `Violation`.
+ * Throws `Violation`.
  *
  * @see contract: Endpoints; Errors
  */

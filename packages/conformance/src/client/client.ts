@@ -1,8 +1,6 @@
 /**
  * The seven operations of a provider, each answer checked. What a scenario is about is left to it;
  * what holds for every answer is judged here.
- *
- * Called by: kit.ts.
  */
 
 import { OPERATIONS, type OperationName } from "@countersign/protocol";

@@ -1,6 +1,6 @@
 /**
  * One provider over HTTP, byte for byte: nothing is followed, decoded, merged or repaired, so that
- * what the provider really sent can be judged. Called by: client.ts.
+ * what the provider really sent can be judged.
  */
 
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from "node:http";

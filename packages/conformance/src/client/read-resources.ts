@@ -2,7 +2,7 @@
  * The contract's resources out of exact JSON, strictly: every field that must be there, none that
  * must not, each of its type and form. Arguments and context stay the text that they were sent as.
  *
- * Called by: check-answer.ts. Throws `Violation` with the rule that is broken.
+ * Throws `Violation` with the rule that is broken.
  *
  * @see contract: Resources and their fields
  */

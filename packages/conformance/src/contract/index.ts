@@ -4,8 +4,6 @@
  * tools/requirements fails when a rule has no such test, and when a test cites an unknown id.
  *
  * An id names the thing, then the rule. It is never renamed, and never used for another rule.
- *
- * Called by: scenarios; reports; tools/requirements.
  */
 
 import { DELIVERIES } from "./deliveries.ts";

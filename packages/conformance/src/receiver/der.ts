@@ -1,4 +1,4 @@
-/** The few ASN.1 types that a certificate is made of, in DER. Called by: certificates.ts. */
+/** The few ASN.1 types that a certificate is made of, in DER. */
 
 const TAG = { bool: 0x01, integer: 0x02, bits: 0x03, octets: 0x04, oid: 0x06, utf8: 0x0c } as const;
 const UTC_TIME = 0x17;

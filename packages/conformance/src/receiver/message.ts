@@ -1,7 +1,7 @@
 /**
  * What a provider sends to a receiver, checked: headers, signature, and the exact fields.
  *
- * Called by: receiver.ts. Throws `Violation`.
+ * Throws `Violation`.
  *
  * @see contract: Authentication, 5; Events
  */

@@ -1,8 +1,6 @@
 /**
  * The kit's receiver: one HTTPS server for a run, with a path for every registration. Each message
  * is checked as it arrives; what a scenario wants to happen it says with a `Registration`.
- *
- * Called by: run-conformance.ts, which starts it; kit.ts, which opens registrations.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";

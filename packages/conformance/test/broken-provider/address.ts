@@ -1,7 +1,5 @@
 /**
  * Which addresses are those of the public network, as far as the scenarios of the kit go.
- *
- * Called by: conduct-delivery.ts.
  */
 
 import { BlockList, isIPv4 } from "node:net";

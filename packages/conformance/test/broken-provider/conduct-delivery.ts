@@ -1,7 +1,5 @@
 /**
  * How the provider treats receivers, where a fault can be planted.
- *
- * Called by: conduct.ts; receivers.ts, notifications.ts and sending.ts.
  */
 
 import { createHmac, randomInt, randomUUID } from "node:crypto";

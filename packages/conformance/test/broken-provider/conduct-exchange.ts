@@ -1,8 +1,6 @@
 /**
  * How the provider treats any exchange, where a fault can be planted: reading, authenticating,
  * answering.
- *
- * Called by: conduct.ts; http.ts at every exchange.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,7 +1,5 @@
 /**
  * How the provider treats approval requests and keys, where a fault can be planted.
- *
- * Called by: conduct.ts; requests.ts and instances.ts.
  */
 
 import { equalJson, type JsonValue, type OperationName, WAIT_MS_MAX } from "@countersign/protocol";

@@ -1,8 +1,6 @@
 /**
  * Every place where the provider can be broken, with what is right there. A planted fault puts
  * another function in the place of one of them, and the rest of the provider stays as it is.
- *
- * Called by: provider.ts; faults/ for what is right.
  */
 
 import { CORRECT_DELIVERY, type DeliveryConduct } from "./conduct-delivery.ts";

@@ -1,7 +1,5 @@
 /**
  * Runs the kit against the provider, with a fault or without one.
- *
- * Called by: broken.test.ts.
  */
 
 import {

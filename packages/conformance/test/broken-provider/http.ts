@@ -1,7 +1,5 @@
 /**
  * An exchange: who calls, what for, and what is answered.
- *
- * Called by: provider.ts for every HTTP request.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";

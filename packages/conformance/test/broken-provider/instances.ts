@@ -1,7 +1,5 @@
 /**
  * The four operations of provisioners.
- *
- * Called by: http.ts.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";

@@ -1,7 +1,5 @@
 /**
  * What the provider under test remembers: everything, in memory, until it is stopped.
- *
- * Called by: every file of this provider.
  */
 
 import type { CreateApprovalRequestInput, JsonValue, WebhookUrl } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * What receivers are told: one event for each end, attempt after attempt until it is taken.
- *
- * Called by: requests.ts when a request ends; instances.ts when a receiver is replaced.
  */
 
 import { randomUUID } from "node:crypto";

@@ -2,8 +2,6 @@
  * A small provider of the whole contract, in memory, written from the contract alone: it shares no
  * code with Countersign's server. Left alone it conforms; given a fault of the table it breaks one
  * requirement, and the conformance kit has to say so.
- *
- * Called by: broken.test.ts.
  */
 
 import { once } from "node:events";

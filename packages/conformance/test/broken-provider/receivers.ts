@@ -1,7 +1,5 @@
 /**
  * The challenge to a proposed receiver.
- *
- * Called by: instances.ts, before anything is committed.
  */
 
 import { randomUUID } from "node:crypto";

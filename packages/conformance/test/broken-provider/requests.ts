@@ -1,7 +1,5 @@
 /**
  * The three operations of agents, and what ends a request.
- *
- * Called by: http.ts; provider.ts with verdicts; instances.ts when an instance is deleted.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,7 +1,5 @@
 /**
  * One message to one receiver: signed, over TLS, to an address that was judged.
- *
- * Called by: receivers.ts and notifications.ts.
  */
 
 import { lookup } from "node:dns/promises";

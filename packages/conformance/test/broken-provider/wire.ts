@@ -1,8 +1,6 @@
 /**
  * Resources as they are written: objects whose members are JSON text already, so that arguments
  * leave as they came.
- *
- * Called by: http.ts, requests.ts, instances.ts, notifications.ts.
  */
 
 import type { Ledger } from "./conduct.ts";

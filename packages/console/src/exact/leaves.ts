@@ -1,7 +1,5 @@
 /**
  * The values in a JSON text by where they stand, letter for letter. Pure.
- *
- * Called by: what compares the arguments of several calls.
  */
 
 import { itemSources, memberSources } from "./source.ts";

@@ -1,8 +1,6 @@
 /**
  * Connects a tab to the one stream of its browser: through a shared worker; without one, through
  * the tab that holds a lock; where neither is supported, the tab polls.
- *
- * Called by: live.ts.
  */
 
 import { urlOf } from "../root.ts";

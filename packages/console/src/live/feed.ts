@@ -1,8 +1,6 @@
 /**
  * One event stream with the server, kept open: `GET /review/v1/events`. Runs once per browser, in
  * a shared worker or in the leading tab, which pass its messages to all tabs.
- *
- * Called by: feed-worker.ts, connect.ts.
  */
 
 /** A hint of the server; its reader fetches what changed. */

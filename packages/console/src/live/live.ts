@@ -1,8 +1,6 @@
 /**
  * The state of the server in this tab: pending requests, active freezes, and whether what is shown
  * is current. Where it is not, nothing can be decided.
- *
- * Called by: the frame, which starts it; screens read its signals.
  */
 
 import type { Freeze } from "@countersign/review-api";

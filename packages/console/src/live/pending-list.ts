@@ -1,7 +1,5 @@
 /**
  * The pending requests in the tab: listed page by page; each request is fetched again after a hint.
- *
- * Called by: live.ts, and screens that read `requests` or pass in the answer to a verdict.
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";

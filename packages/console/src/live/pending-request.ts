@@ -1,8 +1,6 @@
 /**
  * A request of the reviewer API: its members parsed for the page, and its arguments
  * as the text that is stored. Pure, so that it is tested without a browser.
- *
- * Called by: the live store and what shows requests.
  */
 
 import type { DelayedVerdict, ReviewedRequest } from "@countersign/review-api";

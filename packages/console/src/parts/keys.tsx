@@ -1,8 +1,6 @@
 /**
  * Single keys. They act where nothing is typed and no dialog is open, can be switched off, and are
  * listed in a dialog of their own.
- *
- * Called by: the frame, and screens that have keys.
  */
 
 import { signal } from "@preact/signals";

@@ -2,8 +2,6 @@
  * The audit log: one row for every transition, written in the transaction of the transition
  * itself, so that neither can exist without the other (promise I15). Rows hold who did what to
  * what and digests of what was decided on; never arguments, tokens or secrets.
- *
- * Called by: operations and steps only.
  */
 
 import { uuidV7 } from "@countersign/protocol";

@@ -1,8 +1,6 @@
 /**
  * Whether an approval has the proofs that its requirement demands, as the entry `request.opened`
  * records it. Entries from before the requirement was recorded demand nothing.
- *
- * Called by: verify-log.ts, for each approval.
  */
 
 import { timeOfId } from "@countersign/protocol";

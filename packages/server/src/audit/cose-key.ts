@@ -2,9 +2,6 @@
  * Public keys of passkeys: a COSE key, which is a map in CBOR, as a key of Node's. Only what the
  * three algorithms need is read, and anything else is refused rather than skipped.
  *
- * Called by: passkey-proof.ts; identity/passkeys.ts before a key is stored, so that no passkey is
- * there whose signatures could not be proven later.
- *
  * @see RFC 9052 section 7, RFC 9053 section 2, RFC 8230 section 4, RFC 8949 section 3
  */
 

@@ -1,7 +1,5 @@
 /**
  * What holds of an entry by itself, whatever log it is in. A new check is one row.
- *
- * Called by: every verification, with every entry.
  */
 
 import { type EntryContent, readEntry } from "../core/audit-line.ts";

@@ -1,8 +1,6 @@
 /**
  * A sealed log as lines of JSON, which can be verified without the database: see
  * docs/reference/audit-log.md.
- *
- * Called by: the reviewer surface and the command `countersign audit export`.
  */
 
 import { firstIdAt } from "@countersign/protocol";

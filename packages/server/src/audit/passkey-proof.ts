@@ -6,8 +6,6 @@
  * It proves who signed what: not what their screen showed, and not whose passkey it is. The
  * entry `passkey.added` of the same credential id says who added the key.
  *
- * Called by: castVerdict, before anything is stored; the verification of the audit log.
- *
  * @see W3C Web Authentication Level 3, sections 6.1 (authenticator data) and 7.2 (assertions);
  *   docs/decisions/0016-passkey-signed-decisions.md
  */

@@ -1,8 +1,6 @@
 /**
  * Entries with the proof that a checkpoint covers them, each a line that can be verified with the
  * public key alone.
- *
- * Called by: the reviewer surface and the command `countersign audit prove`.
  */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";

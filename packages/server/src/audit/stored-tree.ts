@@ -1,8 +1,6 @@
 /**
  * Hashes over parts of a sealed log, out of its seals and tiles: a proof reads a few rows, however
  * long the log is. Callers check the result against a checkpoint.
- *
- * Called by: what exports and proves entries.
  */
 
 import {

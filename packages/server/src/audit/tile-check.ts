@@ -1,7 +1,5 @@
 /**
  * Compares the stored hashes of large subtrees with those of a verification, as it comes to them.
- *
- * Called by: verify-log.ts.
  */
 
 import { areEqual, type Hash } from "../core/merkle.ts";

@@ -1,8 +1,6 @@
 /**
  * Verifies what was exported or proven, with nothing but the public key of the log: no database,
  * no secret, and no more in memory than a line.
- *
- * Called by: the command `countersign audit verify`.
  */
 
 import { type EntryContent, readEntry, readPlaced } from "../core/audit-line.ts";

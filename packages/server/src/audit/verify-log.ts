@@ -1,8 +1,6 @@
 /**
  * Verifies a sealed log in its database: recomputes every leaf from the rows, and with them every
  * root that was signed. Holds a few seals at a time, however long the log is.
- *
- * Called by: the command `countersign audit verify`, and verifyAuditLog.
  */
 
 import { timeOfId } from "@countersign/protocol";

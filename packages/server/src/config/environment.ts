@@ -1,8 +1,6 @@
 /**
  * Variables that begin with `COUNTERSIGN_`: settings, those of other programs, and mistakes. An
  * unknown one stops the start, because a misspelt bound would silently be the default.
- *
- * Called by: read-config.ts.
  */
 
 import { ALL_OPTIONS, environmentName } from "./options.ts";

@@ -1,8 +1,6 @@
 /**
  * What an operator admits beyond the contract: one setting, with the names of extensions.
  *
- * Called by: options.ts (the row of the table), settings.ts (what is wrong with it, and its value).
- *
  * @see docs/reference/extensions.md
  */
 

@@ -1,7 +1,5 @@
 /**
  * The settings about an identity provider, read as a whole.
- *
- * Called by: settings.ts.
  */
 
 import type { ClaimMapping, GroupMapping, RoleMapping } from "../core/claims.ts";

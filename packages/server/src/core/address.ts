@@ -6,7 +6,6 @@
  * whole families at once which carry an IPv4 address inside (mapped, compatible, translated,
  * NAT64, 6to4, Teredo) and through which a private one could be reached.
  *
- * Called by: config (to check what an operator wrote) and the egress client, for every message.
  * Text is judged, never repaired: what is no address is not public.
  *
  * @see IANA IPv4 and IPv6 Special-Purpose Address Registries; contract: WebhookURL rules, 2

@@ -2,8 +2,6 @@
  * What of an audit entry is sealed: one line of JSON. The same bytes are a leaf of the log, part of
  * an export and part of a proof, so a check needs nothing but the bytes.
  *
- * Called by: what seals, exports, proves and verifies.
- *
  * @see docs/reference/audit-log.md
  */
 

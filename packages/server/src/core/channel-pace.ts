@@ -1,8 +1,6 @@
 /**
  * Pace of announcements: a few requests are announced one by one, many as one digest
  * of all, and after a digest a quiet minute follows, unless an announcement would be late.
- *
- * Called by: claimChannel, recordSending.
  */
 
 import type { Pace } from "./channel.ts";

@@ -1,8 +1,6 @@
 /**
  * Notification channels, which announce pending calls: what one is, which requests
  * it announces, and when it may be used again.
- *
- * Called by: operations and the room notify.
  */
 
 import type { Channel } from "@countersign/review-api";

@@ -3,8 +3,6 @@
  * and a role in each project. Nothing is guessed: claims that cannot be read as what they should be
  * refuse the sign-in, because a list that was cut short could take a power away or leave one.
  *
- * Called by: completeOidcSignIn.
- *
  * @see OpenID Connect Core 1.0, section 5.1 (standard claims), 5.6.2 (claims that are elsewhere)
  */
 

@@ -2,8 +2,6 @@
  * The use of an approval, where the operator permits agents to report it: consumed once, within its
  * validity, and perhaps reported on, once. Pure.
  *
- * Called by: operations.
- *
  * @see docs/reference/extensions.md
  */
 

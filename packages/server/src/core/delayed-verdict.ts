@@ -1,7 +1,5 @@
 /**
  * When a delayed verdict is applied. Pure: the caller passes the time.
- *
- * Called by: castVerdict, and what reads the wish.
  */
 
 /** Left before the deadline for the verdict itself. */

@@ -1,8 +1,6 @@
 /**
  * Delegation of authority: a reviewer can give others no more than their own role allows, as the
  * token in use limits it.
- *
- * Called by: operations that create or change reviewers, tokens and invitations.
  */
 
 import { allows, type Power, powersOf, type ReviewerRole } from "./roles.ts";

@@ -2,8 +2,6 @@
  * How far the delivery of a notification has come, as an operator sees it. What has ended counts
  * as ended from that moment on, also before that is recorded.
  *
- * Called by: listDeliveries, retryDelivery.
- *
  * @see contract: Events, Delivery rules, 3 and 4
  */
 

@@ -1,8 +1,6 @@
 /**
  * Freezes: until one is lifted, everything it covers is denied, whatever policy, a grant or a
  * reviewer says.
- *
- * Called by: operations.
  */
 
 import type { Actor } from "./actor.ts";

@@ -1,8 +1,6 @@
 /**
  * Grants: bounded answers that a reviewer gives beforehand to calls of one instance. Each call
  * still gets its own request and decision, which names the grant.
- *
- * Called by: operations.
  */
 
 import type { Actor } from "./actor.ts";

@@ -1,7 +1,5 @@
 /**
  * Names of groups, which rules of policy go by: those of reviewers and those of instances.
- *
- * Called by: operations that assign groups.
  */
 
 import { invalidField } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * Leases of the outbox: how long a claim keeps other processes away.
- *
- * Called by: the operations that claim.
  */
 
 export interface Lease {

@@ -1,7 +1,5 @@
 /**
  * What people sign in with and how they are called.
- *
- * Called by: whatever makes a person, and signing in.
  */
 
 import { invalidField } from "@countersign/protocol";

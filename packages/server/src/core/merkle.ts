@@ -1,8 +1,6 @@
 /**
  * The Merkle tree of RFC 9162 (section 2.1) with SHA-256: over leaves one after another without
  * keeping them, and proofs that others can check.
- *
- * Called by: what seals the audit log, proves its entries and verifies it.
  */
 
 import { hash } from "node:crypto";

@@ -2,8 +2,7 @@
  * The life of a notification as pure functions: written with its decision, attempted until a 2xx,
  * removal, deletion or the end of its window, its bytes never changed.
  *
- * Called by: resolveRequest, claimNotifications, recordAttempt. Promises I5 (retries until one of
- * the four ends) and I9 (identical id and body) are decided here.
+ * Promises I5 (retries until one of the four ends) and I9 (identical id and body) are decided here.
  *
  * @see contract: Events, request.resolved
  */

@@ -1,7 +1,5 @@
 /**
  * What a person prefers, and how it is stored: JSON with the version of its form.
- *
- * Called by: the operations of accounts and of Web Push.
  */
 
 import type { Theme } from "@countersign/review-api";

@@ -1,7 +1,5 @@
 /**
  * Web Push: notifications to browsers about requests which their owners may decide.
- *
- * Called by: operations and the room notify.
  */
 
 import type { LastSending } from "./channel.ts";

@@ -1,7 +1,5 @@
 /**
  * Quiet hours of a person, in their time zone.
- *
- * Called by: the operations that push, and those that read preferences.
  */
 
 export interface QuietHours {

@@ -1,7 +1,5 @@
 /**
  * Filters of ended requests, and counts over many of them.
- *
- * Called by: the operations that list, count and export what has ended.
  */
 
 import type { TerminalStatus } from "@countersign/protocol";

@@ -2,8 +2,8 @@
  * The life of an approval request as pure functions: opened once, ended once, never changed
  * after that.
  *
- * Called by: operations. Promises I1 (terminal decisions never change) and I6 (approved only
- * before `deadline_at`) are decided here.
+ * Promises I1 (terminal decisions never change) and I6 (approved only before `deadline_at`) are
+ * decided here.
  *
  * @see contract: States and transitions, Approval request
  */

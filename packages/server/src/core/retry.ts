@@ -2,7 +2,7 @@
  * When a notification that was not acknowledged is tried again: exponential backoff with jitter,
  * never earlier than the receiver asks, never after 168 hours from the decision.
  *
- * Called by: delivery. Promise I5 (retries until 2xx, removal, deletion or 168 h) is decided here.
+ * Promise I5 (retries until 2xx, removal, deletion or 168 h) is decided here.
  *
  * @see contract: Events, Delivery rules, 3 and 4
  */

@@ -1,8 +1,6 @@
 /**
  * Where the browser continues after a sign-in: a path of this server and nothing else, or a
  * link to a sign-in could lead anywhere.
- *
- * Called by: whatever leads back to a page after a sign-in.
  */
 
 const CHARS_MAX = 2_000;

@@ -1,8 +1,6 @@
 /**
  * What a token may do of all that its holder may: its scopes. They only narrow; null is a token
  * without any, which may do all of it.
- *
- * Called by: the checks of powers, and the operations that issue tokens.
  */
 
 import { GROUP_NAME } from "./groups.ts";

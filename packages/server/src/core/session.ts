@@ -1,7 +1,5 @@
 /**
  * Lifetimes of sessions. Pure: the caller passes the time.
- *
- * Called by: operations that begin, use and erase sessions.
  */
 
 /** However much it is used. */

@@ -1,8 +1,6 @@
 /**
  * Signed notes and checkpoints as the transparency logs of the world write them, so that their
  * tools read ours: https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint.
- *
- * Called by: what seals the audit log and verifies it.
  */
 
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";

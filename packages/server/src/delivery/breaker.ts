@@ -3,9 +3,6 @@
  * one at a time finds out whether it is back. Kept in memory by every replica for itself; a
  * restart forgets it and costs a few attempts.
  *
- * Called by: the outbox, which counts what is outstanding; nothing is counted here, so
- * that a result that never comes holds nothing up.
- *
  * @see contract: Limits, Other rules, 1
  */
 

@@ -3,9 +3,6 @@
  * provisioning account, to one host and to one address, over all instances together. Each process
  * counts in memory, for itself.
  *
- * Called by: the outbox (which takes free slots and never waits), verifications (which wait in the
- * queue) and the egress client (which waits for an address after it was resolved).
- *
  * @see contract: Limits, Other rules, 1; Events, webhook.verification, 4
  */
 

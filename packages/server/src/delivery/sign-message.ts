@@ -2,8 +2,6 @@
  * The signature of one message, computed where it is needed: the protocol's own goes through
  * WebCrypto and its threads, which costs more than the rest of a message together.
  *
- * Called by: WebhookDelivery.
- *
  * @see contract: Authentication, 5; signWebhook of the protocol; contract/vectors/signature.json
  */
 

@@ -4,8 +4,6 @@
  * follows no redirect and reads no proxy from the environment. Every size and every time that the
  * receiver controls is bounded.
  *
- * Called by: webhook deliveries, verifications of receivers, and notifiers.
- *
  * @see contract: Resources, WebhookURL rules, 2 and 3
  */
 

@@ -2,8 +2,6 @@
  * One message on an open connection, and the answer to it, with everything bounded that the other
  * side decides: the size of headers and body, interim answers, time.
  *
- * Called by: the egress client.
- *
  * @see RFC 9110, RFC 9112
  */
 

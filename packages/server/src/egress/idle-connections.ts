@@ -1,8 +1,6 @@
 /**
  * Connections that have carried a message and may carry another, for a few seconds: a burst of
  * notifications to one receiver needs one handshake.
- *
- * Called by: the egress client, which asks only for addresses that the name has at that moment.
  */
 
 import type { TLSSocket } from "node:tls";

@@ -2,8 +2,7 @@
  * Opens TLS connections to addresses that were checked before: the address is what is dialled,
  * the name is only what the certificate must show. No second lookup happens in between.
  *
- * Called by: the egress client, which has judged the address. With a forward proxy, names are
- * handed to it unresolved and it has to refuse what is not public.
+ * With a forward proxy, names are handed to it unresolved and it has to refuse what is not public.
  */
 
 import { constants } from "node:crypto";

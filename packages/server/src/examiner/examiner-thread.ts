@@ -2,7 +2,6 @@
  * An examiner in a thread of its own: started when there is something to examine, ended when there
  * has been nothing for a while, and ended at once when a policy takes too much time or memory.
  *
- * Called by: provider.ts and everything else that opens a context.
  * Promises: one policy at a time, in the order in which they came; the event loop is held for no
  * longer than it takes to make functions of a few rules.
  */

@@ -1,9 +1,6 @@
 /**
  * Reads policies for the server. A file within its limits can take seconds to read and to
  * test, so a worker thread does it.
- *
- * Called by: the operations that check, publish and simulate drafts, and the one that needs a
- * active policy that this process has not read yet.
  */
 
 import type { Examined } from "../policy/examine.ts";

@@ -2,8 +2,6 @@
  * Policies on their way from the thread that has read them: what was read is plain data, and what
  * is made of it, functions and indexes, is made where it is used. In pieces, so that the server can
  * serve others between them.
- *
- * Called by: thread-entry.ts, which packs; examiner-thread.ts, which unpacks.
  */
 
 import { deserialize, serialize } from "node:v8";

@@ -1,8 +1,6 @@
 /**
  * The thread in which policies are read. It has no database, no secrets and no network: a source
  * comes in, and what is to be said about it goes out.
- *
- * Called by: examiner-thread.ts, which starts it and may end it at any moment.
  */
 
 import { parentPort } from "node:worker_threads";

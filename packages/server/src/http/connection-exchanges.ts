@@ -1,8 +1,6 @@
 /**
  * The exchanges of each connection that are not answered yet: a connection can carry several, and
  * what happens to the connection must not cut off or replace an answer.
- *
- * Called by: create-http-server.ts.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";

@@ -3,8 +3,6 @@
  * in front that takes the other of two hosts, or finds another end of a body, speaks of another
  * exchange than we do.
  *
- * Called by: create-http-server.ts, for every exchange, before its caller is known.
- *
  * @see RFC 9112, 3.2 (Host), 6.1 (Transfer-Encoding); RFC 9110, 5.3 (fields that are given once)
  */
 

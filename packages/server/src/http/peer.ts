@@ -1,7 +1,5 @@
 /**
  * What a request says about its client: the address that limits count by, and the user agent.
- *
- * Called by: limits for callers without a valid credential.
  */
 
 import type { FastifyRequest } from "fastify";

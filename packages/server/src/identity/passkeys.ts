@@ -2,10 +2,9 @@
  * What a browser is asked for to make or use a passkey, and whether what it answers is right. A
  * thin layer over a library, which is loaded when the first passkey is asked for.
  *
- * Called by: operations, outside of their transactions, because all of it is asynchronous.
- * Promises: the user was verified (never only present); the answer was given on our origin, for
- * our host; the key is one whose signatures the audit log can prove later. Whether a signature
- * counter went backwards is asked where the row is locked: see {@link isCounterBehind}.
+ * Promises: the user was verified (never only present); the answer was given on our origin, for our
+ * host; the key is one whose signatures the audit log can prove later. Whether a signature counter
+ * went backwards is asked where the row is locked: see {@link isCounterBehind}.
  *
  * @see W3C Web Authentication Level 3, sections 7.1 and 7.2
  */

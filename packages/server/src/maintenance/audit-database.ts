@@ -1,8 +1,6 @@
 /**
  * The audit log as it is in the database, for those who only read it: beside a running server. With
  * the secret key the MACs of rows are checked as well, without it they are not.
- *
- * Called by: the commands `countersign audit`.
  */
 
 import { existsSync } from "node:fs";

@@ -1,8 +1,6 @@
 /**
  * The passes of an import: look through the source, copy it, compare the copy. Each goes through
  * all rows in the order of their keys and holds a few megabytes of them at a time.
- *
- * Called by: import-database.ts.
  */
 
 import { Failure } from "../failure.ts";

@@ -1,8 +1,6 @@
 /**
  * Moves a whole SQLite database into an empty PostgreSQL: in one transaction there, from one
  * snapshot here, compared before it is committed. Ended anywhere, the target is empty as before.
- *
- * Called by: the command `countersign import`.
  */
 
 import { existsSync, statSync } from "node:fs";

@@ -1,7 +1,5 @@
 /**
  * Migrations apart from a start: by a person, or by a job that runs before the replicas do.
- *
- * Called by: the command `countersign migrate`.
  */
 
 import type { SecretSettings, Settings } from "../config/settings.ts";

@@ -1,7 +1,5 @@
 /**
  * Opens the database that the settings name, with nothing around it: no secret key, no worker.
- *
- * Called by: the other files of this folder.
  */
 
 import { existsSync } from "node:fs";

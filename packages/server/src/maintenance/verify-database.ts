@@ -1,7 +1,5 @@
 /**
  * Verifies the logs of a database, one after another.
- *
- * Called by: the command `countersign audit verify`.
  */
 
 import { toAddedPasskeys } from "../audit/entry-checks.ts";

@@ -1,7 +1,5 @@
 /**
  * Compares the stored versions of a policy with what the audit log says was published.
- *
- * Called by: verify-database.ts.
  */
 
 import type { Finding } from "../audit/finding.ts";

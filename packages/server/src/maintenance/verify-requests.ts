@@ -4,8 +4,6 @@
  *
  * The rows are read before their entries, and entries before their rows: a transaction writes both,
  * so that a server that writes meanwhile is no finding.
- *
- * Called by: verify-database.ts.
  */
 
 import { timeOfId } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * Sends messages through channels and to browsers: through the egress client, or by mail.
- *
- * Called by: the workers that announce and push; testChannel, testPush.
  */
 
 import type { WebhookUrl } from "@countersign/protocol";

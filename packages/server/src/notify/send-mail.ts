@@ -1,8 +1,6 @@
 /**
  * Mail, to the server of the settings and to no other. Over TLS, unless that server is on this
  * machine or the settings say otherwise. The library is loaded with the first message.
- *
- * Called by: ChannelNotifier.
  */
 
 import type { Clock } from "../clock.ts";

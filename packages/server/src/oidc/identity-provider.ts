@@ -1,8 +1,6 @@
 /**
  * Where people sign in, when it is not here: the one thing that operations need of an OpenID
  * provider.
- *
- * Called by: operations that begin and complete a sign-in.
  */
 
 import type { Claims } from "../core/claims.ts";

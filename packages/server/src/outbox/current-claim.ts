@@ -4,8 +4,6 @@ import type { Reader } from "../storage/store.ts";
 /**
  * Reads whether a claim still holds, by the time of the database: the lease may have passed while
  * the machine of this process was stopped.
- *
- * Called by: destinations, before a connection is opened and before the first byte.
  */
 export function readClaim(
   { store, clock }: Pick<Context, "store" | "clock">,

@@ -1,8 +1,6 @@
 /**
  * The instances that wait for webhook deliveries, in turns by host. Only in memory: the database
  * is the truth.
- *
- * Called by: the outbox of webhooks.
  */
 
 import { parseWebhookUrl } from "@countersign/protocol";

@@ -4,8 +4,6 @@
  * releases the claim. The database is the only truth: signals make it fast, and a scan every second
  * finds everything else.
  *
- * Called by: start-workers.ts, once for each kind of destination.
- *
  * @see contract: Events, Delivery rules
  */
 

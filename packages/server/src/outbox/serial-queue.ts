@@ -1,7 +1,5 @@
 /**
  * Items that are served one message at a time, within a limit for each group and one for all.
- *
- * Called by: the outbox of notification channels and that of web push.
  */
 
 import { KeyedSemaphore, type SemaphoreLimits } from "../keyed-semaphore.ts";

@@ -5,8 +5,6 @@
  * out is translated into our own tree (expression.ts), which can hold nothing that policy does
  * not allow, and is evaluated by our own interpreter (interpret.ts).
  *
- * Called by: load.ts for `when:` and `type(...)`; the operations that store grants, for their
- * conditions.
  * Promises: no source throws anything but ConditionError, and none makes it work for long.
  */
 

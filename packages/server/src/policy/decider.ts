@@ -2,7 +2,6 @@
  * Who may decide a request, what an approval must bring along, and when enough people have
  * approved: the rules of a requirement, as pure functions.
  *
- * Called by: castVerdict, which enforces them; the reviewer surface, which shows them beforehand.
  * Whether a role may decide anything at all is asked elsewhere, see core/roles.ts.
  */
 

@@ -1,7 +1,6 @@
 /**
  * Conditions that belong to no policy, as grants have them, evaluated against one call.
  *
- * Called by: grant-terms.ts.
  * Promises: never throws; back within the time limit of one evaluation, however many there are.
  */
 

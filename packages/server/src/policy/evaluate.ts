@@ -5,7 +5,6 @@
  * looked at in one order of their own, so their order in the file means nothing. Whatever goes
  * wrong asks people: a failure never approves.
  *
- * Called by: the operation that opens a request, simulations, policy-tests.ts.
  * Promises: never throws; the same answer for the same call; back within the time limit.
  */
 

@@ -1,7 +1,5 @@
 /**
  * Whether a policy could be active.
- *
- * Called by: the server's examiner, in a thread of its own; the command line.
  */
 
 import type { ProblemFinding } from "@countersign/protocol";

@@ -1,7 +1,6 @@
 /**
  * An expression of CEL as a tree, with nothing in it that policy does not allow.
  *
- * Called by: condition.ts, which makes it; interpret.ts and proof.ts, which read it.
  * Promises: it is plain data, which a thread can hand to another.
  */
 

@@ -1,8 +1,6 @@
 /**
  * Faults of literal operands of a function, as far as they are known before
  * anything is evaluated.
- *
- * Called by: condition.ts.
  */
 
 import type { Expression } from "./expression.ts";

@@ -3,7 +3,6 @@
  * expressions backtrack), what grows text without bound, and what reads differently in two
  * engines. `glob`, `within`, `hour` and `weekday` are ours.
  *
- * Called by: condition.ts for the names, interpret.ts for the rest.
  * Promises: throws only StepsExceeded; linear in the values that it reads.
  */
 

@@ -2,9 +2,8 @@
  * Patterns for names: `*` is any run of characters, `?` is one code point, `\` takes the next
  * character as it is. The whole text must fit; upper and lower case differ.
  *
- * Called by: matching.ts for tools and names, functions.ts for `glob(text, pattern)`.
- * Promises: nothing is tried twice over; what a piece with `?` costs beyond one walk of the text
- * is spent from the meter, so that no pattern can hold the process.
+ * Promises: nothing is tried twice over; what a piece with `?` costs beyond one walk of the text is
+ * spent from the meter, so that no pattern can hold the process.
  */
 
 import { indexWithin } from "./linear-search.ts";

@@ -1,7 +1,6 @@
 /**
  * The terms of a grant, matched against a call.
  *
- * Called by: createGrant (what is wrong with them), useGrant (which fit).
  * Promises: whatever cannot be read or evaluated fits nothing. Compiled terms are kept in a map of
  * bounded size; they never change.
  */

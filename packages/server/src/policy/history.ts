@@ -2,8 +2,6 @@
  * History queries of a condition: how many calls there were before this one within a span of
  * time that is written out. They are counted beforehand, so evaluating stays pure.
  *
- * Called by: condition.ts and load.ts, which read what is asked; the operation that judges a call,
- * which counts it; interpret.ts, which answers.
  * Promises: what was not counted, or is too much to count, is a fault and no number.
  */
 

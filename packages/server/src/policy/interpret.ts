@@ -2,9 +2,8 @@
  * Turns the tree of an expression into a function once, at load; what is left for each call is to
  * run it. The parser's own evaluator is not used: see docs/decisions/0014.
  *
- * Called by: condition.ts.
- * Promises: what is made never throws but StepsExceeded, answers a Fault wherever CEL has an
- * error, and spends a step from the meter for every value it looks at.
+ * Promises: what is made never throws but StepsExceeded, answers a Fault wherever CEL has an error,
+ * and spends a step from the meter for every value it looks at.
  */
 
 import type { Binary, Comprehension, Expression, FunctionCall } from "./expression.ts";

@@ -2,8 +2,6 @@
  * How policy judged a call, as it is kept with the request for good: which versions were in
  * force, which rules fired and why, and what deciding it takes. Publishing another policy
  * changes nothing in it.
- *
- * Called by: createApprovalRequest (write); castVerdict and the reviewer surface (read).
  */
 
 import { takesBots } from "./requirement.ts";

@@ -1,8 +1,6 @@
 /**
  * Finding text in text within a bound. The engine's own `indexOf` is fast for most and takes
  * text times pattern for some, inside native code that no time limit can stop.
- *
- * Called by: glob.ts, functions.ts.
  */
 
 /** Up to this product the worst case of `indexOf` is well under a millisecond. */

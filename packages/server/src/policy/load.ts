@@ -1,9 +1,6 @@
 /**
  * Reads a policy file: everything is checked and compiled here, once, and every fault is told
  * with its location.
- *
- * Called by: the operations that publish, check and simulate policies; the server at start for
- * what is stored.
  */
 
 import { createHash } from "node:crypto";

@@ -1,7 +1,5 @@
 /**
  * Which rules apply to a call, without an evaluation of those that cannot.
- *
- * Called by: evaluate.ts.
  */
 
 import { RecentlyUsed } from "../recently-used.ts";

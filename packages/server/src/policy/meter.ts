@@ -1,8 +1,6 @@
 /**
  * Counts the steps of an evaluation, so that its cost is bounded by a number that is the same on
  * every machine and on every day. A step is about the cost of reading one value.
- *
- * Called by: everything that evaluates.
  */
 
 /** The steps are used up. Not an error of a condition: no `||` makes it good. */

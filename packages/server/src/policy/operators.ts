@@ -2,7 +2,6 @@
  * The operators of CEL over exact values: equality and order across int and double are those of
  * the numbers, text is ordered by code point, integers do not overflow in silence.
  *
- * Called by: interpret.ts.
  * Promises: never throws but StepsExceeded; a Fault wherever CEL has an error.
  *
  * @see CEL specification: Values, Numeric values; Standard definitions

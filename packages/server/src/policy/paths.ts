@@ -2,7 +2,6 @@
  * Whether a path lies below a folder, judged by its text alone: the path may still lead through a
  * symbolic link.
  *
- * Called by: functions.ts for `within(path, folder)`.
  * Promises: false for whatever could be read as another place.
  */
 

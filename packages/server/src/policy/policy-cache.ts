@@ -2,7 +2,6 @@
  * Cache of compiled policies by the digest of their source, so that an entry is
  * never stale; which one is active is asked of the database for every call.
  *
- * Called by: judgeCall, which finds; cachePolicy and publishPolicy, which keep.
  * Promises: bounded; what several wait for is read once.
  */
 

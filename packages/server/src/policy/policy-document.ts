@@ -2,9 +2,8 @@
  * Reads YAML with locations: every value has its line, and all faults are collected, so that an
  * author sees all of them at once.
  *
- * Called by: load.ts, read-rule.ts, read-test.ts.
- * Promises: no alias, anchor, tag or second document is read; a key stands once; numbers keep
- * their spelling.
+ * Promises: no alias, anchor, tag or second document is read; a key stands once; numbers keep their
+ * spelling.
  */
 
 import type { ProblemFinding } from "@countersign/protocol";

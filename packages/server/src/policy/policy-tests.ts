@@ -1,7 +1,5 @@
 /**
  * Runs the tests that a policy file brings along.
- *
- * Called by: the operations that check and publish policies.
  */
 
 import { formatDuration } from "@countersign/protocol";

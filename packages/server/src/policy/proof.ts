@@ -2,8 +2,6 @@
  * Whether an approval depends on a verified fact. A name is chosen by the client, and
  * context and server are what an adapter says, so none of them may be all that an `approve` rule
  * looks at.
- *
- * Called by: read-rule.ts.
  */
 
 import { type Expression, mentions, partsOf } from "./expression.ts";

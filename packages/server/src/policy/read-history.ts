@@ -1,7 +1,5 @@
 /**
  * `given.history` of a policy's test: how many calls there were before this one.
- *
- * Called by: read-test.ts.
  */
 
 import {

@@ -1,7 +1,5 @@
 /**
  * One entry of `rules:`.
- *
- * Called by: load.ts.
  */
 
 import { formatDuration, parseDuration } from "@countersign/protocol";

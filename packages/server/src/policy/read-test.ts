@@ -3,8 +3,6 @@
  *
  * The call's arguments are read as exactly as an agent's are: from the spelling in the file, by
  * the same parser.
- *
- * Called by: load.ts.
  */
 
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";

@@ -2,7 +2,6 @@
  * Who must decide: merging what several rules ask for to the strictest. Judging approvers by what
  * came out is decider.ts.
  *
- * Called by: evaluate.ts; simulations, which compare.
  * Promises: merging does not depend on order, and adding a requirement never makes the result
  * easier to meet.
  */

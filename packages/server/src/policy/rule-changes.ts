@@ -1,7 +1,6 @@
 /**
  * Which rules differ between two policies, for those who are about to publish one of them.
  *
- * Called by: the command line.
  * Promises: spelling, order and tests make no difference, only what a rule means.
  */
 

@@ -2,7 +2,6 @@
  * The nouns of policy: what a policy file says once it is read, what policy is asked, and what
  * it answers. Types only, besides the requirement that asks for nothing special.
  *
- * Called by: everything in policy/, and the operations that load, evaluate or store policies.
  * Promises: every value here is immutable; `Requirement` and `Evaluation` are plain JSON.
  */
 

@@ -2,7 +2,6 @@
  * The hard limit of an evaluation in time. Steps bound it first; this holds where a step costs
  * more than it should.
  *
- * Called by: evaluate.ts, for the few calls that are more than a small number of steps.
  * Promises: returns after the limit and a moment, whatever JavaScript ran inside. Starting the
  * watch costs about a tenth of a millisecond.
  */

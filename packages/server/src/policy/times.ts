@@ -2,7 +2,6 @@
  * Time in conditions: reading timestamps and durations, the parts of a timestamp in UTC, and the
  * hour and weekday in a time zone.
  *
- * Called by: functions.ts.
  * Promises: the answer depends on the arguments alone, not on the zone of the machine.
  */
 

@@ -5,8 +5,6 @@
  * nothing is inherited. An integer of 64 bits is a bigint, and a decimal is a double when the
  * double prints as that decimal again. Any other number is a LongNumber, which has a type and can
  * be compared, and nothing else.
- *
- * Called by: evaluate.ts for the call; the rest of policy/ for the types.
  */
 
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";

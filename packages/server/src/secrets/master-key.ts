@@ -89,8 +89,6 @@ export function describeKeys(secrets: Secrets, dataDirectory: string): KeySet<Ke
  * file is replaced as a whole and synced: whenever this ends, every key that something was
  * encrypted with is in one of the two. Repeating it after an interruption is harmless.
  *
- * Called by: the rotation, under the lock of the data folder, which excludes other writers.
- *
  * @throws Failure when a file is malformed; a system error when one cannot be written
  */
 export function replaceKeyFile(dataDirectory: string): void {

@@ -1,8 +1,6 @@
 /**
  * The functions that one run of a transaction has registered for after its commit. A run that is
  * rolled back drops them, and a repeated run registers its own.
- *
- * Called by: the drivers, each once a commit is as durable as requested.
  */
 
 export class CommitHooks {

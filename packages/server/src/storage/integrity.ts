@@ -3,8 +3,6 @@
  * database stores its key only encrypted, so write access to the database alone cannot make or
  * change a row. One object for each open database; its readers and transactions share it.
  *
- * Called by: the functions in storage/sql that write or check rows.
- *
  * @see docs/decisions/0026-authenticated-rows.md
  */
 

@@ -2,8 +2,6 @@
  * Brings a database to the schema that this program knows: numbered SQL files, applied in order
  * in one transaction. Each says which older programs can go on beside it, so that replicas are
  * upgraded one after another; docs/decisions/0012-rolling-upgrades.md argues.
- *
- * Called by: provider.ts at a start, and the command `countersign migrate`.
  */
 
 import type { Clock } from "../clock.ts";

@@ -1,8 +1,6 @@
 /**
  * Short messages between the processes that share a database. They carry hints and no truth: any
  * may be lost, and any user of the database can send one.
- *
- * Called by: wake/shared-wake.ts.
  */
 
 export interface ReplicaBusListener {

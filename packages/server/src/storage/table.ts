@@ -1,7 +1,5 @@
 /**
  * Tables as data, for what goes through all of them: whichever migrations have made them.
- *
- * Called by: the import.
  */
 
 import { createHash } from "node:crypto";

@@ -7,8 +7,6 @@
  * The star stands for more than a message holds: reread everything you wait for. Any user of
  * the database can send such a text, so it is parsed strictly; and it causes nothing
  * except a read of the database.
- *
- * Called by: shared-wake.ts.
  */
 
 import type { Signal } from "./wake.ts";

@@ -5,8 +5,6 @@
  * Hints are collected while a message is sent and for a few milliseconds after it,
  * so the number of messages does not grow with that of decisions. A lost message delays
  * waiting exchanges by up to a second, their own polling interval.
- *
- * Called by: provider.ts.
  */
 
 import type { Clock, Random } from "../clock.ts";

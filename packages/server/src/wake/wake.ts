@@ -2,8 +2,6 @@
  * Wakes waiting exchanges. A signal is a hint that a request may have changed: its receiver reads
  * the store again, and only that read is the truth. Operations send signals with
  * `Transaction.onCommit`, so that a signal never precedes its commit.
- *
- * Called by: operations (signal); the long poll, joined verifications and the workers (wait).
  */
 
 import type { TerminalStatus } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * The workers that every server has, whatever database it is on.
- *
- * Called by: provider.ts, and the simulator, which plays several servers.
  */
 
 import type { Context } from "../context.ts";

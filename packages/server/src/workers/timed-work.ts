@@ -1,8 +1,6 @@
 /**
  * Does work that falls due at known times. Signals with an earlier time wake it. It also runs once
  * a second, for work of other replicas and for clocks that were set.
- *
- * Called by: expiry.ts, delayed-verdicts.ts.
  */
 
 import type { Context } from "../context.ts";

@@ -1,7 +1,5 @@
 /**
  * The table of planted faults, in the order of the contract's subjects.
- *
- * Called by: broken.test.ts.
  */
 
 import { ATTEMPT_FAULTS } from "./attempts.ts";

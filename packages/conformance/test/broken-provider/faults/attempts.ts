@@ -1,7 +1,5 @@
 /**
  * Faults of attempts: what follows a failed one, and what becomes of them when a receiver changes.
- *
- * Called by: all.ts.
  */
 
 import { retryAfterMs } from "../conduct-delivery.ts";

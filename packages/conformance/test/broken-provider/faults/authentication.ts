@@ -1,7 +1,5 @@
 /**
  * Faults of who may do what.
- *
- * Called by: all.ts.
  */
 
 import { answering, CORRECT, type Fault, memberOf } from "./fault.ts";

@@ -1,7 +1,5 @@
 /**
  * Faults of requests and their decisions: shapes, ends, what never changes.
- *
- * Called by: all.ts.
  */
 
 import { formatTimestamp } from "@countersign/protocol";

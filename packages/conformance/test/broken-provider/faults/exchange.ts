@@ -1,7 +1,5 @@
 /**
  * Faults of every exchange: paths, headers, envelopes.
- *
- * Called by: all.ts.
  */
 
 import { randomUUID } from "node:crypto";

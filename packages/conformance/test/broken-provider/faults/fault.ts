@@ -1,7 +1,5 @@
 /**
  * What a planted fault is, and what several of them are made with.
- *
- * Called by: the tables beside it, and broken.test.ts.
  */
 
 import { JsonObject, type JsonValue, parseJson } from "@countersign/protocol";

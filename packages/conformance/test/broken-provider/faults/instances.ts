@@ -1,7 +1,5 @@
 /**
  * Faults of what instances look like, what is accepted for them, and their end.
- *
- * Called by: all.ts.
  */
 
 import { JsonObject } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * Faults of what receivers are told, and how it is signed.
- *
- * Called by: all.ts.
  */
 
 import { createHmac, randomUUID } from "node:crypto";

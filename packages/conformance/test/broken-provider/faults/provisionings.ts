@@ -1,7 +1,5 @@
 /**
  * Faults of provisioning and updating, and of doing so again.
- *
- * Called by: all.ts.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,7 +1,5 @@
 /**
  * Faults of reading, polling and cancelling requests.
- *
- * Called by: all.ts.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,7 +1,5 @@
 /**
  * Faults of taking what is proposed for a receiver.
- *
- * Called by: all.ts.
  */
 
 import { parseIdentifier } from "@countersign/protocol";

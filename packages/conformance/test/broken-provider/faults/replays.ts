@@ -1,7 +1,5 @@
 /**
  * Faults of submitting the same again.
- *
- * Called by: all.ts.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

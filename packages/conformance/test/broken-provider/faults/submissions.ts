@@ -1,7 +1,5 @@
 /**
  * Faults of reading what agents submit: arguments, fields, keys.
- *
- * Called by: all.ts.
  */
 
 import {

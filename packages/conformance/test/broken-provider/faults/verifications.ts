@@ -1,7 +1,5 @@
 /**
  * Faults of proving receivers, and of what is committed then.
- *
- * Called by: all.ts.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,8 +1,6 @@
 /**
  * The current request with the server's time: loaded when the stream reports a change, and
  * periodically while the page is visible, so that no decision depends on the stream alone.
- *
- * Called by: use-request.ts.
  */
 
 import type { ShownRequest } from "@countersign/review-api";

@@ -47,8 +47,6 @@ export interface Rescan {
 
 /**
  * Claims the due rescans for late entries that no other replica has claimed.
- *
- * Called by: the sealing worker.
  */
 export async function claimRescans({
   store,

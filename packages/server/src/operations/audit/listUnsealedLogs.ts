@@ -15,8 +15,6 @@ const AT_WORK_MS = 600;
 /**
  * Projects, and `SERVER`, with entries that may not be sealed; those without a log are begun by
  * sealing them.
- *
- * Called by: the sealing worker.
  */
 export async function listUnsealedLogs({
   store,

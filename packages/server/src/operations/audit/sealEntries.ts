@@ -58,8 +58,6 @@ export interface SealStep {
  * Entries are committed in another order than that of their ids, so they stand in the log in the
  * order in which they were found.
  *
- * Called by: the sealing worker.
- *
  * @param recentSeal what an earlier call returned for this log
  * @param next where an earlier call of the same round ended
  * @throws Failure `secret-key` when the key of the log cannot be opened

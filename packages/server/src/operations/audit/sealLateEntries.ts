@@ -22,8 +22,6 @@ export interface RescanStep {
 /**
  * Reads the entries of a log one after another, whatever was sealed around them, and seals those
  * that are not: they were committed long after the time in their ids, or the clock was set.
- *
- * Called by: the sealing worker.
  */
 export async function sealLateEntries(
   context: Context,

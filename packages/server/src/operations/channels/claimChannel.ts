@@ -39,8 +39,6 @@ const DUE_MAX = 1_000;
  * all that wait where they are many. On the way it records the end of announcements whose request
  * was resolved or whose window has passed.
  *
- * Called by: the outbox of notification channels.
- *
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
  */
 export async function claimChannel(context: Context, key: RowKey): Promise<ChannelClaim> {

@@ -24,8 +24,6 @@ export type RecordedSending =
 /**
  * Records the outcome of a message and releases the channel. Sent announcements have ended;
  * others are sent after the pause of the channel.
- *
- * Called by: the outbox of notification channels.
  */
 export async function recordSending(
   { store, random }: Pick<Context, "store" | "random">,

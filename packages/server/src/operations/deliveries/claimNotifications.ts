@@ -46,8 +46,6 @@ export interface Claim {
  * Takes due notifications of an instance for one attempt each, with the receiver as it is now.
  * On the way it records the end of those whose window or epoch has passed.
  *
- * Called by: the outbox of webhooks.
- *
  * @param limit how many attempts there is room for
  * @param outstanding those of the instance that this process is still attempting, whatever their
  *   lease says

@@ -29,8 +29,6 @@ export type RecordedAttempt =
  * Records how an attempt went. A late result, under a fence that has passed, changes nothing; the
  * result of an attempt whose delivery was ended meanwhile only says when it was over.
  *
- * Called by: the outbox of webhooks.
- *
  * @see contract: Events, Delivery rules, 3 to 5
  */
 export async function recordAttempt(

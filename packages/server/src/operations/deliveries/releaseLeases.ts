@@ -10,8 +10,6 @@ import { releaseSubscriptions } from "../../storage/sql/push/push-subscriptions.
  * due at once, with the same id and body; so are the channels that it was sending to; and the keys
  * whose receivers it was verifying can be used again. Does nothing where other replicas may live;
  * there, leases end by time.
- *
- * Called by: provider.ts, before anything of this process can take a lease.
  */
 export async function releaseLeases({ store }: Pick<Context, "store">): Promise<void> {
   if (!store.isExclusive) return;

@@ -16,8 +16,6 @@ const FREEZES_PER_CALL_MAX = 50;
  * so that none waits for a larger one. Where the scan is over nothing can become pending, and
  * nothing is scanned again.
  *
- * Called by: the freeze worker.
- *
  * @param progress of the calls before; updated
  * @returns how many requests it denied, and whether there may be more
  */

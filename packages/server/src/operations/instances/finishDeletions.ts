@@ -6,8 +6,6 @@ const INSTANCES_PER_CALL_MAX = 100;
 
 /**
  * Ends what a deletion left pending when its process died between two of its transactions.
- *
- * Called by: the retention worker.
  */
 export async function finishDeletions(context: Context): Promise<void> {
   for (const instance of await readHalfDeletedInstances(context.store, INSTANCES_PER_CALL_MAX)) {

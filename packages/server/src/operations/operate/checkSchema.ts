@@ -10,7 +10,7 @@ export interface CheckedSchema {
 }
 
 /**
- * Called by: the schema watch.
+ * Reads the schema version again.
  *
  * @param known the schema that this program knows
  */

@@ -31,8 +31,6 @@ const LAST_ATTEMPT_MS = 60_000;
  * and invitations, as long after their end; and sessions and ceremonies that are over. Pending
  * requests, active freezes and audit entries are never erased.
  *
- * Called by: the retention worker.
- *
  * @returns how many rows were erased, and whether there may be more
  * @see contract: Limits; Endpoints, POST /v1/requests (retention)
  */

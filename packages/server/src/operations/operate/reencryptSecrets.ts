@@ -26,8 +26,6 @@ export interface Reencryption {
  * Encrypts with the current key all that a previous key encrypted, and then records the current key
  * as the one of the database. After an interruption the next start repeats it, and finds only what
  * is left; until the last transaction both keys are needed.
- *
- * Called by: adoptSecretKey, under the lock of the data folder.
  */
 export async function reencryptSecrets({
   store,

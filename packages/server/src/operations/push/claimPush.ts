@@ -47,8 +47,6 @@ const NAME_CHARS_MAX = 80;
  * Claims a browser to send one message to it. It drops an obsolete message,
  * because its request has ended or its person may not decide it, and delays others in quiet hours.
  *
- * Called by: the outbox of web push.
- *
  * @returns undefined: nothing to send now, or another replica is sending
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
  */

@@ -6,8 +6,6 @@ import { wakeShownPush, wakeShownPushes } from "../../storage/sql/push/push-mess
  * Makes it due that browsers learn the end of requests that they show: of one request, or of all
  * in a project that ended without a signal.
  *
- * Called by: the outbox of web push.
- *
  * @returns how many messages became due
  */
 export async function endShownPushes(

@@ -22,8 +22,6 @@ export interface PushFanOut {
 /**
  * Creates push messages about the announced requests of a project, one for each browser of a
  * reviewer who can decide them.
- *
- * Called by: the outbox of web push.
  */
 export async function fanOutPushes(
   { store }: Pick<Context, "store">,

@@ -21,8 +21,6 @@ export type RecordedPush =
 /**
  * Records the outcome of a push message, and releases the browser. What it shows is updated when
  * it has ended.
- *
- * Called by: the outbox of web push.
  */
 export async function recordPush(
   { store, random }: Pick<Context, "store" | "random">,

@@ -27,8 +27,6 @@ const VERDICTS_PER_CALL_MAX = 50;
 /**
  * Applies the delayed verdicts that are due, as if they were sent now. A verdict that would be
  * refused now lapses. The lock of the request ensures that one process applies each verdict, once.
- *
- * Called by: the holding worker.
  */
 export async function applyDelayedVerdicts(
   context: Context,

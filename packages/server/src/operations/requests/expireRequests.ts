@@ -9,8 +9,6 @@ const REQUESTS_PER_CALL_MAX = 200;
 /**
  * Ends pending requests whose window has passed.
  *
- * Called by: the expiry worker.
- *
  * @returns how many it expired, and whether more may be due
  * @see contract: States and transitions ("approval window passing")
  */

@@ -5,8 +5,6 @@ import { RESOLVED_IDS_MAX, readResolvedIds } from "../../storage/sql/requests/re
  * Wakes the long polls of this process whose request was resolved by another replica, which
  * cannot signal here.
  *
- * Called by: the awaited worker.
- *
  * @param requestIds of requests with long polls; those of a pending request keep waiting
  */
 export async function wakeResolved(

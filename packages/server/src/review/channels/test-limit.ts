@@ -1,8 +1,6 @@
 /**
  * Limits how often test messages are sent, because their receiver is chosen by the caller. Each
  * process counts for itself.
- *
- * Called by: the handlers of channels and of push.
  */
 
 import type { Clock } from "../../clock.ts";

@@ -4,8 +4,6 @@
  * cell that begins with a quote and goes on behind it: from there on quotes mean nothing, and a
  * semicolon, tab or line break within a text begins a cell.
  *
- * Called by: export-formats.ts.
- *
  * @see https://owasp.org/www-community/attacks/CSV_Injection
  */
 

@@ -1,8 +1,6 @@
 /**
  * One stream of Server-Sent Events to one reader. Events are hints: they carry ids, and the reader
  * fetches what it may see through the API. A reader that reconnects fetches everything again.
- *
- * Called by: event-handlers.ts.
  */
 
 import { PassThrough } from "node:stream";

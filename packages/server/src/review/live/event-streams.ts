@@ -1,8 +1,6 @@
 /**
  * The open event streams of this process: their number, the feeds that they follow, and their
  * keepalive.
- *
- * Called by: event-handlers.ts, event-stream.ts.
  */
 
 import { Problem } from "@countersign/protocol";

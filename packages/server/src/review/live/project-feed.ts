@@ -2,8 +2,6 @@
  * The hints of one project, for the streams of this process that follow it. A signal becomes a hint
  * at once. A scan every second finds what no signal announced: requests that another replica opened
  * or resolved, and freezes. A lost signal therefore costs a second.
- *
- * Called by: event-stream.ts, event-streams.ts.
  */
 
 import type { Context } from "../../context.ts";

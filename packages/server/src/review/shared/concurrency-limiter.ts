@@ -1,8 +1,6 @@
 /**
  * Limits concurrent work that takes long: one at a time for each key, and a maximum for all keys.
  * Nothing is queued. Each process counts for itself.
- *
- * Called by: the handlers of simulations, exports and verifications.
  */
 
 import { Problem } from "@countersign/protocol";

@@ -25,8 +25,6 @@ export function auditedProject(caller: ReviewerCaller, scope: AuditScope): strin
 /**
  * The log as it is now.
  *
- * Called by: the operations that show and prove what is sealed.
- *
  * @throws Problem `forbidden`, `not_found` while nothing of it is sealed
  */
 export async function auditedLog(

@@ -10,8 +10,6 @@ const NOTIFICATIONS_PER_COMMIT_MAX = 500;
 /**
  * Records the end of notifications whose delivery has ended with their epoch. Nothing of them is
  * attempted any more before this, so it may be interrupted: the outbox continues it.
- *
- * Called by: updateInstance and deleteInstance, after their commit.
  */
 export async function finishDeliveryEnd(context: Context, instance: InstanceKey): Promise<void> {
   for (;;) {

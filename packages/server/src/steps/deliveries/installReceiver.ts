@@ -10,8 +10,6 @@ import type { Transaction } from "../../storage/store.ts";
 /**
  * Makes a verified receiver the active one, and encrypts its secret. Queued notifications are due
  * there now; the end of their retry window does not change.
- *
- * Called by: provisionInstance, updateInstance.
  */
 export async function installReceiver(
   tx: Transaction,

@@ -36,8 +36,7 @@ export interface Denied {
  * Denies one page of the pending requests that a freeze covers; those whose deadline has passed
  * unnoticed end as expired. Once the freeze is lifted it denies nothing more.
  *
- * Called by: freezeCalls and enforceFreezes, after {@link awaitCreates}. At the end of a scan
- * nothing is pending that was not denied, and nothing can become so.
+ * At the end of a scan nothing is pending that was not denied, and nothing can become so.
  */
 export async function denyCovered(
   context: Context,

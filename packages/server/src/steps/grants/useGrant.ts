@@ -38,8 +38,7 @@ export interface UsedGrant {
  * its maker could approve now and alone, with a click: who has lost the token, the role or the
  * group has lost the grant as well, for as long.
  *
- * Called by: the operation that records a call, in its transaction and never for what policy or a
- * freeze denies. Should nothing be approved after all, {@link refundCall} goes with it.
+ * Should nothing be approved after all, {@link refundCall} goes with it.
  */
 export async function useGrant(
   tx: Transaction,

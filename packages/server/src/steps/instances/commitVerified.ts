@@ -5,8 +5,6 @@
  * replicas, and gets its answer. The holder has a lease and a fence; when it dies, a waiting
  * exchange takes over, and a slow holder finds its fence passed and joins.
  *
- * Called by: provisionInstance, updateInstance.
- *
  * @see contract: Endpoints, POST /v1/instances and PATCH /v1/instances/{id}; Events,
  *   webhook.verification
  */

@@ -9,8 +9,6 @@ import { resolveRequest } from "../requests/resolveRequest.ts";
 
 /**
  * Cancels what is still pending under a deleted instance.
- *
- * Called by: the deletion itself, and the retention worker for one that was interrupted.
  */
 export async function finishDeletion(context: Context, instance: InstanceKey): Promise<void> {
   while (await context.store.transact((tx) => cancelPending(tx, context, instance)));

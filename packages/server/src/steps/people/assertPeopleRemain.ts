@@ -9,8 +9,6 @@ import { readActiveReviewers } from "../access/readActiveReviewers.ts";
  * Keeps a project from losing the last who could say who may do what in it. Beside the server it
  * can be done all the same.
  *
- * Called by: operations that demote or remove a reviewer over HTTP; they lock the project.
- *
  * @param after undefined: removed
  * @throws Problem `forbidden`
  */

@@ -1,8 +1,6 @@
 /**
  * The checks of a verdict, in their order, as data. All of them run in the transaction that has
  * locked the request. The first check with a finding ends the verdict.
- *
- * Called by: castVerdict.
  */
 
 import { Problem, type ProblemCode } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * Links that are made beside the server, by who holds its data.
- *
- * Called by: makeSetupLink, makeReturnLink.
  */
 
 import { uuidV7 } from "@countersign/protocol";

@@ -1,7 +1,5 @@
 /**
  * Whether a PostgreSQL server keeps the promises that are made on top of it.
- *
- * Called by: postgres-store.ts, before anything else.
  */
 
 import { DatabaseError } from "pg";

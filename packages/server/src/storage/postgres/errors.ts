@@ -1,8 +1,6 @@
 /**
  * What an error of PostgreSQL or of the way to it means for us.
  *
- * Called by: the other files of this folder.
- *
  * @see PostgreSQL, appendix A: error codes (SQLSTATE)
  */
 

@@ -2,8 +2,6 @@
  * Lookups outside of transactions that are asked for in one turn of the loop, by as many exchanges:
  * they go to the database in one message, on one connection. A message costs both sides more than
  * such a lookup.
- *
- * Called by: postgres-store.ts.
  */
 
 import type { SqlValue } from "../store.ts";

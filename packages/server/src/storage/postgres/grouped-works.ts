@@ -4,8 +4,6 @@
  *
  * A waiting work joins the next transaction, and a few transactions run at a time: under load more
  * works share one, and a single work does not wait.
- *
- * Called by: postgres-store.ts.
  */
 
 import type { Clock } from "../../clock.ts";

@@ -1,7 +1,5 @@
 /**
  * Writes and reads whole tables of PostgreSQL, some megabytes at a time.
- *
- * Called by: the import, in one transaction.
  */
 
 import { Failure } from "../../failure.ts";

@@ -1,7 +1,5 @@
 /**
  * One connection that listens, from its making to its end.
- *
- * Called by: postgres-bus.ts.
  */
 
 import { Client } from "pg";

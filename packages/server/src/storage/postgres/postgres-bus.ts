@@ -5,8 +5,6 @@
  *
  * A NOTIFY is a transaction of its own: at its commit it takes a lock that all NOTIFY of the server
  * take, and no decision may wait for it.
- *
- * Called by: provider.ts.
  */
 
 import { type Clock, type Random, systemClock } from "../../clock.ts";

@@ -1,7 +1,5 @@
 /**
  * One run of one transaction's work.
- *
- * Called by: postgres-store.ts.
  */
 
 import { CommitHooks } from "../commit-hooks.ts";

@@ -3,8 +3,6 @@
  *
  * Several works may have it together. They run side by side, so that what they ask at one time goes
  * in one message, and it ends well for all or is undone for all.
- *
- * Called by: postgres-store.ts.
  */
 
 import { Failure } from "../../failure.ts";

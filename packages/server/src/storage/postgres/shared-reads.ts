@@ -1,8 +1,6 @@
 /**
  * Reads that are asked more than once in one message and are answered from one: many exchanges look
  * for the same credential, and many works of one transaction for the same time.
- *
- * Called by: connections.ts.
  */
 
 import type { Answer, Statement } from "./statement-batch.ts";

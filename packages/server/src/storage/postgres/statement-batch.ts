@@ -7,8 +7,6 @@
  * itself, so this speaks the protocol itself, through what the driver offers to those who do
  * (as its cursors do).
  *
- * Called by: connections.ts.
- *
  * @see PostgreSQL, Frontend/Backend Protocol: Extended Query, Pipelining
  */
 

@@ -1,8 +1,6 @@
 /**
  * A database file as it is read from end to end: one snapshot, row by row, and nothing is taken
  * for granted that a damaged file may break.
- *
- * Called by: the import.
  */
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";

@@ -4,8 +4,6 @@
  *
  * The mark is set right before the other database is committed and named anew right after. So a
  * folder without a mark was not moved; with the first mark, only the target shows whether it was.
- *
- * Called by: provider.ts before anything is opened, and the import.
  */
 
 import {

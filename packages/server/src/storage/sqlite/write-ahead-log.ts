@@ -2,8 +2,6 @@
  * The log that commits are appended to (SQLite's WAL), synced beside the event loop and carried
  * over into the database in time.
  *
- * Called by: sqlite-store.ts, with the one connection that writes.
- *
  * @see https://sqlite.org/wal.html
  */
 

@@ -1,8 +1,6 @@
 /**
  * Locks what reviewers need to decide: rows of the tables `reviewer`, `credential` and `person`, in
  * the order in which a removal locks them.
- *
- * Called by: readActiveReviewers.
  */
 
 import type { Transaction } from "../../store.ts";

@@ -1,8 +1,6 @@
 /**
  * What is active for an instance: its project's policy and the floor, a freeze, grants, and the
  * channels that tell people of what they are asked.
- *
- * Called by: findActiveState, when the stamp says that something has changed.
  */
 
 import type { ChannelRef } from "../../../core/channel.ts";

@@ -1,8 +1,6 @@
 /**
  * What a row of the table `request` holds: read into a request once its MAC shows that a server
  * wrote it, and the MAC of a request that is written.
- *
- * Called by: requests.ts, and tools that write rows themselves.
  */
 
 import { crc32 } from "node:zlib";

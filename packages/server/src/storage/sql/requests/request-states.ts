@@ -1,7 +1,5 @@
 /**
  * Rows of the table `request` in pages, for the comparison with the audit log.
- *
- * Called by: maintenance/verify-requests.ts.
  */
 
 import type { StoredRequest } from "../../../core/request.ts";
