@@ -81,7 +81,7 @@ type Role =
   | "rotation"
   /** A server may be running. */
   | "beside"
-  /** As above, for a database that already exists. */
+  /** As `beside`, for a database that already exists. */
   | "visitor";
 
 /**

@@ -231,7 +231,10 @@ test("[ours.migrate.breaking] a program is refused where it cannot go on, also b
   assert.match(check.stdout, /cannot use it: use a newer version of countersign/);
   const migrated = await countersign(t, ["migrate"], { env: database.env });
   assert.equal(migrated.code, 1);
-  assert.match(migrated.stderr, /^countersign: the database has schema .*newer countersign\n$/);
+  assert.match(
+    migrated.stderr,
+    /^countersign: the database has schema .*newer version of countersign\n$/,
+  );
 });
 
 test("[ours.migrate.breaking] [ours.cli.exit-codes] a process that ends itself says why, with exit code 1", async (t) => {
@@ -242,7 +245,10 @@ test("[ours.migrate.breaking] [ours.cli.exit-codes] a process that ends itself s
   const migrating = migrate(store, readMigrations(laterMigrations(t, BREAKING)), clock);
   const { code, stdout, stderr } = await server.process.ends();
   assert.equal(code, 1);
-  assert.match(stderr, /is being migrated to schema \d+; .* use a newer countersign"\}\}\n$/);
+  assert.match(
+    stderr,
+    /is being migrated to schema \d+; .* use a newer version of countersign"\}\}\n$/,
+  );
   assert.match(stdout, /"server\.stopped"/);
   clock.advance(60_000);
   await migrating;

@@ -39,7 +39,7 @@ function describe({ version, oldestProgram, needed, isUsable }: State): string {
   if (version === needed && isUsable) return `${has}: nothing to do.`;
   if (isUsable) return `${has} and can use it.`;
   if (version < needed && oldestProgram <= needed) return `${has}: run countersign migrate.`;
-  return `${has} and cannot use it: use a newer countersign.`;
+  return `${has} and cannot use it: use a newer version of countersign.`;
 }
 
 function toJson(state: State, more: object = {}): string {

@@ -96,7 +96,7 @@ test("[ours.authorization.scopes] what is no scope is refused by its name", () =
   const wrong = ["write", "decide:", "decide:Group", "decide:a:b", "read ", "constructor"];
   for (const scope of wrong) {
     const fault = scopesFault(["read", scope]) ?? "";
-    assert.ok(fault.endsWith(`and not ${JSON.stringify(scope)}`), fault);
+    assert.ok(fault.endsWith(`, not ${JSON.stringify(scope)}`), fault);
   }
   const many = Array.from({ length: 33 }, (_, i) => `decide:g${i}`);
   assert.equal(scopesFault(many), "must not be more than 32");

@@ -79,7 +79,7 @@ test("[ours.policy.examined] every fault is reported, also a group without membe
   const groups = { reviewers: new Set<string>(), reviewerNames: new Set<string>() };
   const known = { ...groups, instances: new Set(["bots"]) };
   const { findings, policy } = await examiner.examine(order(SOURCE, { groups: known }));
-  assert.deepEqual([findings[0]?.message, policy], ["there is no group `dba`", undefined]);
+  assert.deepEqual([findings[0]?.message, policy], ["unknown group `dba`", undefined]);
   const faulty = await examiner.examine(order("rules: 1"));
   assert.equal(faulty.findings.length, 2);
 });

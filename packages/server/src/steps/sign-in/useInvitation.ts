@@ -193,8 +193,8 @@ async function takeInstances(
 }
 
 /**
- * Links the person to a reviewer who had tokens only. Role and groups of the reviewer do not
- * change.
+ * Checks that the invited name can become the person: a reviewer with tokens only, whose role and
+ * groups are those of the invitation.
  *
  * @throws Problem `invalid_request` when the reviewer belongs to another person, or differs
  */
