@@ -14,3 +14,19 @@ export const events = {
     errors: [],
   }),
 };
+
+/** The data of each event of the stream, by its name. */
+export interface StreamEvents {
+  /** Before every other event; then everything that was fetched earlier may be old. */
+  readonly ready: { readonly pulse_ms: number };
+  /** A request changed. */
+  readonly request: { readonly id: string };
+  /** A freeze was set or lifted. */
+  readonly freezes: Readonly<Record<string, never>>;
+  /** The permissions of the caller changed. */
+  readonly caller: Readonly<Record<string, never>>;
+  /** Every `pulse_ms` milliseconds; a client that misses two has lost the connection. */
+  readonly pulse: Readonly<Record<string, never>>;
+  /** The last event. */
+  readonly end: { readonly reason: "signed_out" | "project" | "shutdown" };
+}

@@ -3,6 +3,8 @@
  * a shared worker or in the leading tab, which pass its messages to all tabs.
  */
 
+import type { StreamEvents } from "@countersign/review-api";
+
 /** A hint of the server; its reader fetches what changed. */
 export type FeedEvent =
   | { readonly name: "request"; readonly id: string }
@@ -96,29 +98,27 @@ export class Feed {
     const source = new EventSource(`${this.#root}review/v1/events`);
     this.#source = source;
     this.#expectWithin(OPENING_MS);
-    const on = (name: string, act: (data: string) => void) =>
+    const on = <Name extends keyof StreamEvents>(
+      name: Name,
+      act: (data: StreamEvents[Name]) => void,
+    ) =>
       source.addEventListener(name, ({ data }: MessageEvent<string>) => {
         this.#expectWithin(this.#silenceMs);
-        act(data);
+        act(JSON.parse(data));
       });
     const pass = (event: FeedEvent) => this.#send({ kind: "event", event });
-    on("ready", (data) => {
-      const { pulse_ms } = JSON.parse(data) as { readonly pulse_ms: number };
+    on("ready", ({ pulse_ms }) => {
       this.#silenceMs = PULSES_MISSED * pulse_ms + PULSE_LATE_MS;
       this.#expectWithin(this.#silenceMs);
       this.#retryMs = RETRY_MS_MIN;
       clearInterval(this.#polling);
       this.#become({ kind: "open", silenceMs: this.#silenceMs });
     });
-    on("request", (data) => {
-      const { id } = JSON.parse(data) as { readonly id: string };
-      pass({ name: "request", id });
-    });
+    on("request", ({ id }) => pass({ name: "request", id }));
     on("freezes", () => pass({ name: "freezes" }));
     on("caller", () => pass({ name: "caller" }));
     on("pulse", () => pass({ name: "pulse" }));
-    on("end", (data) => {
-      const { reason } = JSON.parse(data) as { readonly reason: string };
+    on("end", ({ reason }) => {
       if (reason === "project") pass({ name: "project" });
       this.#lose();
     });

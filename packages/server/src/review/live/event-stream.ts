@@ -5,6 +5,7 @@
 
 import { PassThrough } from "node:stream";
 import { Problem } from "@countersign/protocol";
+import type { StreamEvents } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type EventStreams, PULSE_MS } from "./event-streams.ts";
@@ -20,8 +21,6 @@ const UNREAD_BYTES_MAX = 64 * 1024;
 const RETRY_MS = 1_000;
 
 const PULSE = event("pulse", {});
-
-export type EndReason = "signed_out" | "project" | "shutdown";
 
 export interface StreamParts {
   readonly context: Context;
@@ -110,7 +109,7 @@ export class EventStream {
     }
   }
 
-  #end(reason: EndReason): void {
+  #end(reason: StreamEvents["end"]["reason"]): void {
     this.#write(event("end", { reason }));
     this.close();
   }
@@ -130,6 +129,6 @@ function permissionsOf({ role, groups, scopes, isBot, name }: ReviewerCaller): s
   return JSON.stringify([role, groups, scopes, isBot, name]);
 }
 
-function event(name: string, data: Readonly<Record<string, string | number>>): string {
+function event<Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
