@@ -139,7 +139,7 @@ test("[ours.audit.late] interrupted rescans are repeated, and leave nothing to t
   // Begun, and its process is killed.
   assert.equal((await claimRescans(context)).length, 1);
   clock.stop(RESCAN_LEASE_MS - 1);
-  assert.deepEqual(await claimRescans(context), [], "somebody may be at it");
+  assert.deepEqual(await claimRescans(context), [], "another process may be rescanning");
   for (let lost = 0; lost < 20; lost++) {
     clock.stop(RESCAN_LEASE_MS);
     assert.equal((await claimRescans(context)).length, 1);

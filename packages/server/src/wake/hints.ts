@@ -4,7 +4,7 @@
  *   1 SENDER r:REQUEST t:PROJECT:REQUEST h:PROJECT:INSTANCE v:SCOPE:KEYHASH ...
  *   1 SENDER *
  *
- * The star stands for more than a message holds: reread everything you wait for. Any user of
+ * The star means that the hints do not fit into one message: reread everything you wait for. Any user of
  * the database can send such a text, so it is parsed strictly; and it causes nothing
  * except a read of the database.
  */

@@ -1,5 +1,5 @@
 /**
- * What replicas tell each other, over a bus in memory whose messages the test hands on.
+ * Signals between replicas, over a bus in memory whose messages the test delivers.
  */
 
 import assert from "node:assert/strict";

@@ -202,7 +202,7 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
     {
       about: "into an operator",
       exception: {
-        because: "nobody can give a power that they lack; elsewhere the reviewer is not found",
+        because: "a caller cannot grant a power that it lacks; elsewhere the reviewer is not found",
         power: "server",
         also: ["foreign"],
       },
@@ -215,7 +215,7 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
     { body: (stage) => ({ name: stage.freshName(), role: "viewer", scopes: ["people"] }) },
     {
       about: "that reads",
-      exception: { because: "nobody can give a power that they lack", not: ["people"] },
+      exception: { because: "a caller cannot grant a power that it lacks", not: ["people"] },
       body: (stage) => ({ name: stage.freshName(), role: "viewer", scopes: ["read"] }),
     },
   ],

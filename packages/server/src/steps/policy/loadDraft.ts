@@ -13,7 +13,7 @@ import { readKnownGroups } from "./readKnownGroups.ts";
 export interface BothPolicies {
   readonly floor?: Policy;
   readonly project?: Policy;
-  /** Of the active versions, one of which the draft stands in for; 0 where there is none. */
+  /** Of the active versions, one of which the draft replaces; 0 where there is none. */
   readonly floorNumber: number;
   readonly projectNumber: number;
 }

@@ -101,7 +101,7 @@ export const VERDICT_CHECKS: readonly VerdictCheck[] = [
   },
   {
     name: "deadline",
-    rule: "Nobody decides after the deadline or after the deletion of the instance.",
+    rule: "No verdict counts after the deadline or after the deletion of the instance.",
     applies: EVERY,
     answer: "already_terminal",
     check: closeOverdue,

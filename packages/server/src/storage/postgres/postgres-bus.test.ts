@@ -23,7 +23,7 @@ interface Listener {
 }
 
 /**
- * A bus whose clock stands still, and what it says.
+ * A bus with a stopped clock, and its messages.
  *
  * @param pooled where the connections of its pool lead
  */
@@ -111,7 +111,7 @@ test("[ours.replicas.not-notified] a lost connection is reported once, opened ag
     listener.clock.advance(PAUSE_MS_MAX);
     await until(() => mock.callCount() === tries, "it pauses again");
   }
-  assert.equal(listener.reports.length, 2, "a loss that goes on is told once");
+  assert.equal(listener.reports.length, 2, "a continuing loss is reported once");
   proxy.isDown = false;
   listener.clock.advance(PAUSE_MS_MAX);
   await listening(listener);

@@ -10,7 +10,7 @@ import { EVERY_INSTANCE } from "./freezes.ts";
 
 export type FreezeCover = Pick<StoredFreeze, "projectId" | "instanceId">;
 
-/** A pending request, and where it stands in the order of the scan. */
+/** A pending request and its position in the order of the scan. */
 export interface Covered extends InstanceRequestKey {
   readonly deadlineAt: number;
 }
