@@ -104,7 +104,7 @@ test("[ours.notify.email.tls] a mail server gets nothing without a valid certifi
     `smtps://localhost:${(await startMailServer(t, { secure: true })).port}`,
   );
   assert.deepEqual([untrusted.outcome, untrusted.status], ["unreachable:tls", undefined]);
-  assert.match(untrusted.message, /valid certificate/);
+  assert.match(untrusted.message, /valid TLS certificate/);
   const plain = await outcomeAt(t, `smtp://127.0.0.1:${trusted.port}`);
   assert.deepEqual([plain.outcome, plain.status], ["sent", 250]);
   assert.equal(trusted.mails.length, 1);
