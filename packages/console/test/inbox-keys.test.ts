@@ -72,7 +72,7 @@ test("[ours.console.keys] x selects, Escape selects nothing, / filters, and a re
   // What is typed into the filter is no key. By itself it may be in the name of an instance.
   await page.getByRole("searchbox").fill("");
   await page.getByRole("searchbox").pressSequentially("x%");
-  await page.getByText("Nothing that waits fits").waitFor();
+  await page.getByText("No pending request matches this filter").waitFor();
   await page.getByRole("searchbox").fill("");
   await untilRows(page, 3);
   await page.getByRole("searchbox").press("Escape");
