@@ -132,7 +132,7 @@ test("[ours.console.keys] without a mouse a call is found by Tab, selected and d
     }
   }
   await page.keyboard.press("Enter");
-  await page.getByLabel("Why,").focus();
+  await page.locator("#deny-note:focus").waitFor();
   await page.keyboard.type("Ask again tomorrow.");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");

@@ -5,7 +5,7 @@
 
 import "./dialog.css";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Text } from "../exact/text.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -24,7 +24,8 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children, actions, isWide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs into the dialog.
+  useLayoutEffect(() => {
     const shown = dialog.current;
     const before = document.activeElement;
     shown?.showModal();

@@ -4,9 +4,9 @@
  *   1 SENDER r:REQUEST t:PROJECT:REQUEST h:PROJECT:INSTANCE v:SCOPE:KEYHASH ...
  *   1 SENDER *
  *
- * The star means that the hints do not fit into one message: reread everything you wait for. Any user of
- * the database can send such a text, so it is parsed strictly; and it causes nothing
- * except a read of the database.
+ * The star means that the hints do not fit into one message: reread everything you wait for. Any
+ * user of the database can send such a text, so it is parsed strictly, and it only causes a read of
+ * the database.
  */
 
 import type { Signal } from "./wake.ts";
