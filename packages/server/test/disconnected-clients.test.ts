@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { createHttpServer } from "../src/http/create-http-server.ts";
 import { sendJson } from "../src/http/exchange.ts";
 import type { ReviewerCaller } from "../src/identity/caller.ts";
@@ -38,6 +38,22 @@ async function connect(t: TestContext, url: string) {
   return connection;
 }
 
+/** Resolves when the server has noticed that the client is gone. */
+async function requestAndDisconnect(
+  t: TestContext,
+  { server }: FastifyInstance,
+  url: string,
+): Promise<void> {
+  const { socket } = await connect(t, url);
+  const requested = once(server, "request");
+  socket.write(GET);
+  const [, response] = await requested;
+  const closed = once(response, "close");
+  // The server keeps a connection that only closed its side.
+  socket.resetAndDestroy();
+  await closed;
+}
+
 test("[ours.exchange.slow] an answer that is ready after its client disconnected is not counted as unread", async (t) => {
   const disconnected = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -47,14 +63,7 @@ test("[ours.exchange.slow] an answer that is ready after its client disconnected
     answered.resolve();
     return sent;
   });
-  const { socket } = await connect(t, url);
-  const requested = once(app.server, "request");
-  socket.write(GET);
-  const [, response] = await requested;
-  const closed = once(response, "close");
-  // The server keeps a connection that only closed its side.
-  socket.resetAndDestroy();
-  await closed;
+  await requestAndDisconnect(t, app, url);
   disconnected.resolve();
   await answered.promise;
   assert.equal(app.unread.chars, 0);
@@ -114,13 +123,7 @@ test("[ours.events.bounded] readers that disconnect before their stream opens ta
       reply,
     });
   for (let count = 0; count < 8; count++) {
-    const { socket } = await connect(t, url);
-    const requested = once(app.server, "request");
-    socket.write(GET);
-    const [, response] = await requested;
-    const closed = once(response, "close");
-    socket.resetAndDestroy();
-    await closed;
+    await requestAndDisconnect(t, app, url);
   }
   disconnected.resolve();
   await Promise.all(opened);
