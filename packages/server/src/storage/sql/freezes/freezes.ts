@@ -43,7 +43,7 @@ export async function findFreeze(
      order by project_id, instance_id limit 1`,
     [projectId, instanceId],
   );
-  return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
+  return toFreezeRef(row);
 }
 
 /** The same for the instance of a request: it can be sent together with the lock of that. */
@@ -60,7 +60,7 @@ export async function findFreezeOfRequest(
      order by call_freeze.project_id, call_freeze.instance_id limit 1`,
     [projectId, id],
   );
-  return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
+  return toFreezeRef(row);
 }
 
 /** The active one on exactly this scope. */
@@ -160,6 +160,10 @@ export async function deleteFreezesLiftedBefore(
     await tx.run("delete from call_freeze where project_id = $1 and id = $2", [projectId, id]);
   }
   return rows.length;
+}
+
+function toFreezeRef(row: Row | undefined): FreezeRef | undefined {
+  return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
 }
 
 function toFreeze(row: Row | undefined): StoredFreeze | undefined {
