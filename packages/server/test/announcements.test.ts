@@ -183,7 +183,7 @@ test("[ours.notify.independent] a channel without an answer delays no other, and
     ["third", "1h"],
   ] as const) {
     await server.submit(instance.token, { tool, timeout });
-    await untilNotified(scene, () => textsAt("/quick").includes(tool), `${tool} is told`);
+    await untilNotified(scene, () => textsAt("/quick").includes(tool), `${tool} is announced`);
   }
   assert.equal(scene.at("/slow").length, 1);
   manual.answer(0, 200);
@@ -260,7 +260,7 @@ test("[ours.notify.reminder] a request that is still pending before its deadline
   const { id } = await server.submit(instance.token, { timeout: "20m" });
   const decided = await server.submit(instance.token, { timeout: "20m" });
   const short = await server.submit(instance.token, { timeout: "9m" });
-  await untilNotified(scene, () => scene.at("/all").length === 3, "all are told");
+  await untilNotified(scene, () => scene.at("/all").length === 3, "all are announced");
   assert.equal((await server.decide(reviewer, id, "approve")).status, 200);
   assert.equal((await server.decide(reviewer, decided.id, "deny")).status, 200);
   await cancel(server, instance.token, short.id);
@@ -312,7 +312,7 @@ test("[ours.notify.erased] announcements are erased with their requests", async 
   const { server, instance } = scene;
   await newChannel(scene, "all", { remind_before: "5m" });
   const { id } = await server.submit(instance.token);
-  await untilNotified(scene, () => scene.at("/all").length === 1, "it is told");
+  await untilNotified(scene, () => scene.at("/all").length === 1, "it is announced");
   await cancel(server, instance.token, id);
   assert.equal((await announcements(scene)).length, 2);
   scene.clock.advance(169 * 3_600_000);
@@ -362,7 +362,7 @@ test("[ours.notify.independent] as many channels as other projects may have, all
   );
   await newChannel(scene, "quick");
   await server.submit(instance.token);
-  await untilNotified(scene, () => scene.at("/quick").length === 1, "the quick channel is told");
+  await untilNotified(scene, () => scene.at("/quick").length === 1, "it is announced");
   // Who had no room comes when somebody has left.
   const busy = manual.arrived;
   for (let index = 0; index < busy; index++) manual.answer(index, 200);

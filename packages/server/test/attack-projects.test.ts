@@ -121,7 +121,7 @@ function assertLeaksNothing(route: Route, sent: string, answer: Answer): void {
   // The log of exports says what was asked for, which they know.
   const text = answer.text.replaceAll(/"query":"[^"]*"/g, "");
   const leaked = Object.values(ids).filter((id) => id !== sent && text.includes(id));
-  assert.deepEqual(leaked, [], `${route.operation} tells ids: ${text}`);
+  assert.deepEqual(leaked, [], `${route.operation} reveals ids: ${text}`);
   assert.doesNotMatch(text, new RegExp(CANARY), `${route.operation} with ${sent}`);
 }
 

@@ -3,7 +3,7 @@
  * run it. The parser's own evaluator is not used: see docs/decisions/0014.
  *
  * Promises: what is made never throws but StepsExceeded, answers a Fault wherever CEL has an error,
- * and spends a step from the meter for every value it looks at.
+ * and spends a step from the meter for every value it reads.
  */
 
 import type { Binary, Comprehension, Expression, FunctionCall } from "./expression.ts";

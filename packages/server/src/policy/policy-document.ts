@@ -2,7 +2,7 @@
  * Reads YAML with locations: every value has its line, and all faults are collected, so that an
  * author sees all of them at once.
  *
- * Promises: no alias, anchor, tag or second document is read; a key stands once; numbers keep their
+ * Promises: no alias, anchor, tag or second document is read; keys are unique; numbers keep their
  * spelling.
  */
 

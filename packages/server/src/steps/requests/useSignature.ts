@@ -20,7 +20,7 @@ export function toSigned(requestId: string, verdict: Verdict, nonce: string): Si
 }
 
 /**
- * Uses a signature up, so that it stands for one verdict only.
+ * Uses a signature up, so that it counts for one verdict only.
  *
  * @param now epoch ms, behind the lock of the request
  * @returns what is kept of it

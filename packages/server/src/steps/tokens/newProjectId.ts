@@ -1,6 +1,6 @@
 import type { Random } from "../../clock.ts";
 
-/** Short, because it stands in front of every key: docs/decisions/0011. */
+/** Short, because every key starts with it: docs/decisions/0011. */
 export function newProjectId(random: Random): string {
   return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
 }
