@@ -3,7 +3,7 @@
  * has named the provider, which says who may decide here, so its address is not judged, as that of
  * a receiver is; it may be in a private network. Everything that it sends is bounded all the same.
  *
- * @see docs/decisions/0017-sign-in-at-an-identity-provider.md
+ * @see docs/decisions/0017-oidc-sign-in.md
  */
 
 import type { CustomFetch } from "openid-client";
