@@ -136,7 +136,7 @@ async function performForInstance(
   if (call.kind === "get") {
     const { id, waitMs } = call;
     // The caller disconnects only with the whole exchange.
-    const waiting = waitMs === 0 ? undefined : { waitMs, onGone: () => {} };
+    const waiting = waitMs === 0 ? undefined : { waitMs, onDisconnect: () => {} };
     return [200, writeApprovalRequest(await getApprovalRequest(context, caller, id, waiting))];
   }
   if (call.kind === "cancel") {

@@ -28,7 +28,7 @@ import { ACTIVE_STATES_CACHED_MAX } from "../../packages/server/src/storage/sql/
 import type { Worker } from "../../packages/server/src/timer-loop.ts";
 import { LocalWake } from "../../packages/server/src/wake/local-wake.ts";
 import { SharedWake } from "../../packages/server/src/wake/shared-wake.ts";
-import { startAwaited } from "../../packages/server/src/workers/awaited.ts";
+import { startResolutionPoll } from "../../packages/server/src/workers/resolution-poll.ts";
 import { startWorkers } from "../../packages/server/src/workers/start-workers.ts";
 import type { Database } from "./database.ts";
 import type { Faults } from "./faults.ts";
@@ -109,7 +109,7 @@ export class Replica implements Actor {
     this.#wake = this.#createWake(clock);
     this.context = this.#compose(clock, report);
     const { context } = this;
-    const awaited = startAwaited(context, report);
+    const awaited = startResolutionPoll(context, report);
     this.#wake.open({
       onListening: () => report.wakeListening(),
       onLost: (error) => report.wakeLost(error),

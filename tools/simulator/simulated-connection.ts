@@ -10,8 +10,8 @@ import type {
   Connection,
   ConnectionSource,
 } from "../../packages/server/src/storage/postgres/connections.ts";
-import { TIME } from "../../packages/server/src/storage/postgres/postgres-store.ts";
-import { shareReads } from "../../packages/server/src/storage/postgres/shared-reads.ts";
+import { deduplicateReads } from "../../packages/server/src/storage/postgres/deduplicate-reads.ts";
+import { TIME_QUERY } from "../../packages/server/src/storage/postgres/postgres-store.ts";
 import type {
   Answer,
   Kind,
@@ -108,7 +108,7 @@ class SimulatedConnection implements Connection {
   }
 
   #send(): void {
-    const statements = shareReads(this.#waiting);
+    const statements = deduplicateReads(this.#waiting);
     this.#waiting = [];
     this.#last = this.#last.then(() => this.#play(statements));
   }
@@ -169,7 +169,7 @@ class SimulatedConnection implements Connection {
     const { database, actor } = this.#parts;
     const session = this.#session;
     if (session === undefined) return found(database.read(actor, text, values));
-    if (text === TIME) return found([{ now: database.now(session) }]);
+    if (text === TIME_QUERY) return found([{ now: database.now(session) }]);
     if (kind !== "write") return found(database.all(session, text.replace(LOCK, ""), values));
     if (RETURNS_ROWS.test(text)) return found(database.all(session, text, values));
     return { rows: [], count: database.change(session, text, values), command: "WRITE" };

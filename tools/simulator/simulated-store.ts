@@ -9,7 +9,7 @@ import {
   type PostgresParts,
   PostgresStore,
 } from "../../packages/server/src/storage/postgres/postgres-store.ts";
-import { LASTS_MS_MAX } from "../../packages/server/src/storage/postgres/postgres-transaction.ts";
+import { TRANSACTION_MS_MAX } from "../../packages/server/src/storage/postgres/postgres-transaction.ts";
 import type { Work } from "../../packages/server/src/storage/postgres/run-works.ts";
 import type { Transaction } from "../../packages/server/src/storage/store.ts";
 import { type ConnectionParts, SimulatedConnections } from "./simulated-connection.ts";
@@ -39,7 +39,7 @@ export class SimulatedStore extends PostgresStore {
     let isShared = false;
     const counted = (tx: Transaction): Promise<T> => {
       const wasShared = isShared;
-      isShared = tx.lastsMsMax > LASTS_MS_MAX;
+      isShared = tx.lastsMsMax > TRANSACTION_MS_MAX;
       if (wasShared) world.count("shared and undone");
       return work(isShared ? this.#failingReads(tx) : tx);
     };

@@ -33,7 +33,7 @@ import type { Store } from "./storage/store.ts";
 import type { Worker } from "./timer-loop.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
-import { startAwaited } from "./workers/awaited.ts";
+import { startResolutionPoll } from "./workers/resolution-poll.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startWorkers } from "./workers/start-workers.ts";
 
@@ -227,7 +227,7 @@ export function addRoutes(
 
 /** Polls for requests that other replicas resolved, whether their messages arrive or not. */
 function startAwaiting(context: Context, shared: SharedWake, report: Report): Worker {
-  const worker = startAwaited(context, report);
+  const worker = startResolutionPoll(context, report);
   report.observeWake(shared);
   shared.open({
     onListening: () => report.wakeListening(),

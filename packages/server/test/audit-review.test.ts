@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { Found } from "../src/audit/finding.ts";
+import { FindingError } from "../src/audit/finding.ts";
 import type { ReviewerRole } from "../src/core/roles.ts";
 import { readVerifier, verifyExport, verifyProof } from "../src/index.ts";
 import { logOf, untilSealed } from "./support/audit-logs.ts";
@@ -108,7 +108,7 @@ test("[ours.audit.review] entries are listed newest first, by kind, subject and 
 });
 
 function isUnreadable(error: unknown): boolean {
-  return error instanceof Found && error.finding.fault === "unreadable";
+  return error instanceof FindingError && error.finding.fault === "unreadable";
 }
 
 test("[ours.audit.proof] [ours.audit.export] what the surface gives away is verified by the key of the log", async () => {

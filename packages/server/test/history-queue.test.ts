@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newestOf, scanHistory } from "../src/steps/history/scanHistory.ts";
+import { scanHistory, scanStart } from "../src/steps/history/scanHistory.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { copyDecided } from "./support/history.ts";
 import { end, startScene } from "./support/scene.ts";
@@ -88,7 +88,7 @@ test("[ours.history.line] a history query stops reading when its client has disc
   const scan = {
     filter,
     direction: "older" as const,
-    from: newestOf(filter),
+    from: scanStart(filter),
     projectId: String(row?.project_id),
     signal: gone.signal,
   };

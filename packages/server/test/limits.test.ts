@@ -28,7 +28,7 @@ import {
   HEADER_BYTES_MAX,
   INTERIM_ANSWERS_MAX,
 } from "../src/egress/http-exchange.ts";
-import { ADDRESSES_MAX, TIMEOUT_MS, TRIES } from "../src/egress/resolve-host.ts";
+import { ADDRESSES_MAX, ATTEMPTS_MAX, TIMEOUT_MS } from "../src/egress/resolve-host.ts";
 import { EXAMINATION_MIB_MAX, EXAMINATION_MS_MAX } from "../src/examiner/examiner-thread.ts";
 import { SCANNED_MAX } from "../src/operations/history/listHistory.ts";
 import { ATTEMPT_MS } from "../src/outbox/webhook-destination.ts";
@@ -99,7 +99,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "A verification waits": [seconds(VERIFICATION_QUEUE_MS)],
   "Equal attempts wait": [seconds(JOINED_MS_MAX)],
   "One attempt to deliver": [seconds(ATTEMPT_MS), hours(RETRY_WINDOW_MS)],
-  "DNS query for a receiver": [seconds(TIMEOUT_MS), `${TRIES} tries`],
+  "DNS query for a receiver": [seconds(TIMEOUT_MS), `${ATTEMPTS_MAX} tries`],
   "Addresses of one receiver name": [count(ADDRESSES_MAX)],
   "Interim (1xx) answers": [count(INTERIM_ANSWERS_MAX)],
   "Body of an answer to a notification": [kib(DRAIN_BYTES_MAX), seconds(DRAIN_MS_MAX)],

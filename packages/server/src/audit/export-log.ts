@@ -4,7 +4,7 @@
  */
 
 import { firstIdAt } from "@countersign/protocol";
-import { type StoredEntry, writeEntry, writePlaced } from "../core/audit-line.ts";
+import { type StoredEntry, writeEntry, writeExportLine } from "../core/audit-line.ts";
 import { fullSubtrees } from "../core/merkle.ts";
 import { Failure } from "../failure.ts";
 import { readEntriesBetween } from "../storage/sql/audit/audit-entries.ts";
@@ -40,7 +40,7 @@ export async function* exportLog(
       if (position >= size) break;
       const entries = await entriesOf(reader, seal);
       for (const [i, entry] of entries.entries())
-        yield writePlaced(position + i, writeEntry(entry));
+        yield writeExportLine(position + i, writeEntry(entry));
       position = seal.position + seal.entries;
       unchecked += entries.length;
       if (position >= size || unchecked < ENTRIES_PER_CHECKPOINT_MIN) continue;

@@ -40,7 +40,7 @@ export interface Finding {
 }
 
 /** Ends a verification. */
-export class Found extends Error {
+export class FindingError extends Error {
   readonly finding: Finding;
 
   constructor(finding: Finding) {

@@ -5,7 +5,7 @@
 import { areEqual, type Hash } from "../core/merkle.ts";
 import { readTile, TILE_WIDTH } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
-import { Found } from "./finding.ts";
+import { FindingError } from "./finding.ts";
 
 const TILE_BITS = Math.log2(TILE_WIDTH);
 
@@ -58,6 +58,6 @@ export class TileCheck {
     if (isSame) return;
     const position = tile * TILE_WIDTH * TILE_WIDTH ** level;
     const message = `the hashes that proofs are made of were altered (level ${level})`;
-    throw new Found({ fault: "seal", position, message });
+    throw new FindingError({ fault: "seal", position, message });
   }
 }

@@ -3,11 +3,11 @@
  * no secret, and no more in memory than a line.
  */
 
-import { type EntryContent, readEntry, readPlaced } from "../core/audit-line.ts";
+import { type EntryContent, parseExportLine, readEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, hashLeaf, isIncluded } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
 import { findEntryFault } from "./entry-checks.ts";
-import { type Fault, type Finding, Found } from "./finding.ts";
+import { type Fault, type Finding, FindingError } from "./finding.ts";
 
 export interface VerifyExportOptions {
   readonly verifier: Verifier;
@@ -40,7 +40,7 @@ export async function verifyExport(
     run.end();
     return { origin, from: run.from, size: run.size, finding: undefined };
   } catch (error) {
-    if (!(error instanceof Found)) throw error;
+    if (!(error instanceof FindingError)) throw error;
     return { origin, from: run.from, size: run.size, finding: { origin, ...error.finding } };
   }
 }
@@ -64,7 +64,7 @@ class ExportVerification {
 
   read(line: string): void {
     this.#lines++;
-    const placed = readPlaced(line);
+    const placed = parseExportLine(line);
     if (this.#frontier === undefined) this.#begin(line);
     else if (placed !== undefined) this.#append(this.#frontier, placed);
     else this.#compare(this.#frontier, line);
@@ -142,7 +142,7 @@ class ExportVerification {
     throw found("rewritten", {}, message);
   }
 
-  #unreadable(): Found {
+  #unreadable(): FindingError {
     return found("unreadable", {}, `line ${this.#lines} is not a line of an export`);
   }
 }
@@ -210,6 +210,10 @@ function toHash(text: unknown): Uint8Array {
   return hash.toString("base64") === text ? hash : new Uint8Array();
 }
 
-function found(fault: Fault, ref: Omit<Finding, "fault" | "message">, message: string): Found {
-  return new Found({ fault, ...ref, message });
+function found(
+  fault: Fault,
+  ref: Omit<Finding, "fault" | "message">,
+  message: string,
+): FindingError {
+  return new FindingError({ fault, ...ref, message });
 }

@@ -17,7 +17,7 @@ import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit/
 import type { Reader } from "../storage/store.ts";
 import { findMissingProof } from "./approval-proofs.ts";
 import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";
-import { type Fault, type Finding, Found } from "./finding.ts";
+import { type Fault, type Finding, FindingError } from "./finding.ts";
 import { TileCheck } from "./tile-check.ts";
 
 const SEALS_PER_READ = 4;
@@ -63,7 +63,7 @@ export async function verifyLog(
     await run.verify();
     return { ...summary, unsealed: run.unsealed, late: run.late, finding: undefined };
   } catch (error) {
-    if (!(error instanceof Found)) throw error;
+    if (!(error instanceof FindingError)) throw error;
     const finding = { origin, projectId, ...error.finding };
     return { ...summary, unsealed: run.unsealed, late: run.late, finding };
   }
@@ -314,7 +314,7 @@ function found(
   fault: Fault,
   ref: EntryRef & Omit<Finding, "fault" | "message" | "position" | "id">,
   message: string,
-): Found {
+): FindingError {
   const { id, ...rest } = ref;
-  return new Found({ fault, ...rest, ...(id !== undefined && { id }), message });
+  return new FindingError({ fault, ...rest, ...(id !== undefined && { id }), message });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readEntry, readPlaced, writeEntry, writePlaced } from "./audit-line.ts";
+import { parseExportLine, readEntry, writeEntry, writeExportLine } from "./audit-line.ts";
 
 const ENTRY = {
   projectId: "p",
@@ -26,7 +26,7 @@ test("[ours.audit.sealed] an entry is sealed as one line in which its detail sta
 test("[ours.audit.export] an entry is read from its place as exactly the text that was written there", () => {
   for (const position of [0, 1, 10, Number.MAX_SAFE_INTEGER]) {
     for (const entry of [LINE, "{}", '{"a":"}}"}', '{"a":\n1}']) {
-      assert.deepEqual(readPlaced(writePlaced(position, entry)), { position, entry });
+      assert.deepEqual(parseExportLine(writeExportLine(position, entry)), { position, entry });
     }
   }
 });
@@ -36,8 +36,8 @@ test("[ours.audit.verify] a line of another form is no entry in its place", () =
     "",
     "{}",
     LINE,
-    ` ${writePlaced(1, "{}")}`,
-    `${writePlaced(1, "{}")}\n`,
+    ` ${writeExportLine(1, "{}")}`,
+    `${writeExportLine(1, "{}")}\n`,
     ...["01", "-1", "1.0", "1e1", "10000000000000000", '"1"', ""].map(
       (position) => `{"position":${position},"entry":{}}`,
     ),
@@ -45,7 +45,7 @@ test("[ours.audit.verify] a line of another form is no entry in its place", () =
     '{"entry":{},"position":1}',
     '{"position":1,"entry":{},"more":1}x',
   ]) {
-    assert.equal(readPlaced(line), undefined, line);
+    assert.equal(parseExportLine(line), undefined, line);
   }
 });
 

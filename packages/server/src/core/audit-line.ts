@@ -40,14 +40,14 @@ export function writeEntry({
 }
 
 /** An entry where it stands in its log: a line of an export. */
-export function writePlaced(position: number, entry: string): string {
+export function writeExportLine(position: number, entry: string): string {
   return `{"position":${position},"entry":${entry}}`;
 }
 
 const PLACED = /^\{"position":(0|[1-9]\d{0,15}),"entry":(\{.*\})\}$/s;
 
 /** @returns undefined when the text is no such line; the entry in it may yet be anything */
-export function readPlaced(
+export function parseExportLine(
   line: string,
 ): { readonly position: number; readonly entry: string } | undefined {
   const [, position, entry = ""] = PLACED.exec(line) ?? [];

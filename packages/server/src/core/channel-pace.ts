@@ -23,7 +23,7 @@ export interface DueRequest {
   readonly deadlineAt: number;
 }
 
-export type Turn =
+export type NextSending =
   /** Of the request whose deadline is the earliest. */
   | { readonly kind: "one" }
   /** One message about all of them. */
@@ -34,12 +34,12 @@ export type Turn =
  * @param failures of the channel since its last success: the backlog goes out as one digest
  * @param due at least one
  */
-export function nextTurn(
+export function nextSending(
   pace: Pace,
   failures: number,
   due: readonly DueRequest[],
   now: number,
-): Turn {
+): NextSending {
   const isFull = isInMinute(pace, now) && pace.messages >= MESSAGES_PER_MINUTE_MAX;
   if (isFull) {
     const until = opensAt(pace, due);
@@ -51,7 +51,7 @@ export function nextTurn(
 }
 
 /** The pace after a message. A digest ends what may come one by one in its minute. */
-export function paced(pace: Pace, kind: "one" | "digest", now: number): Pace {
+export function paceAfter(pace: Pace, kind: "one" | "digest", now: number): Pace {
   if (kind === "digest") {
     return { minuteAt: now, messages: MESSAGES_PER_MINUTE_MAX, sentAt: now };
   }

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pace } from "./channel.ts";
-import { coversRequirement, remindAt, restMs, sendingStatus, sendingText } from "./channel.ts";
-import { nextTurn, paced } from "./channel-pace.ts";
+import {
+  coversRequirement,
+  remindAt,
+  retryDelayMs,
+  sendingStatus,
+  sendingText,
+} from "./channel.ts";
+import { nextSending, paceAfter } from "./channel-pace.ts";
 import { shownTarget } from "./channel-target.ts";
 
 const IDLE: Pace = { minuteAt: null, messages: 0, sentAt: null };
@@ -37,45 +43,45 @@ test("[ours.notify.reminder] there is no reminder where it would come right behi
 });
 
 test("[ours.notify.digest] ten messages a minute come one by one, more come as one", () => {
-  assert.deepEqual(nextTurn(IDLE, 0, due(10), 0), { kind: "one" });
-  assert.deepEqual(nextTurn(IDLE, 0, due(11), 0), { kind: "digest" });
+  assert.deepEqual(nextSending(IDLE, 0, due(10), 0), { kind: "one" });
+  assert.deepEqual(nextSending(IDLE, 0, due(11), 0), { kind: "digest" });
   let pace = IDLE;
   for (let now = 0; now < 10_000; now += 1_000) {
-    assert.deepEqual(nextTurn(pace, 0, due(1, now), now), { kind: "one" });
-    pace = paced(pace, "one", now);
+    assert.deepEqual(nextSending(pace, 0, due(1, now), now), { kind: "one" });
+    pace = paceAfter(pace, "one", now);
   }
-  assert.deepEqual(nextTurn(pace, 0, due(2, 9_000), 10_000), { kind: "wait", until: 60_000 });
-  assert.deepEqual(nextTurn(pace, 0, due(2, 9_000), 60_000), { kind: "one" });
+  assert.deepEqual(nextSending(pace, 0, due(2, 9_000), 10_000), { kind: "wait", until: 60_000 });
+  assert.deepEqual(nextSending(pace, 0, due(2, 9_000), 60_000), { kind: "one" });
   const soon = due(2, 9_000, 49_000);
-  assert.deepEqual(nextTurn(pace, 0, soon, 10_000), { kind: "wait", until: 19_000 });
-  assert.deepEqual(nextTurn(pace, 0, soon, 19_000), { kind: "digest" });
+  assert.deepEqual(nextSending(pace, 0, soon, 10_000), { kind: "wait", until: 19_000 });
+  assert.deepEqual(nextSending(pace, 0, soon, 19_000), { kind: "digest" });
   const hasty = due(1, 9_000, 10_000);
-  assert.deepEqual(nextTurn(pace, 0, hasty, 10_000), { kind: "wait", until: 14_000 });
-  assert.deepEqual(nextTurn(pace, 0, hasty, 14_000), { kind: "one" });
+  assert.deepEqual(nextSending(pace, 0, hasty, 10_000), { kind: "wait", until: 14_000 });
+  assert.deepEqual(nextSending(pace, 0, hasty, 14_000), { kind: "one" });
 });
 
 test("[ours.notify.digest] a digest makes a minute quiet, and after a failure what piled up is one", () => {
-  const pace = paced(IDLE, "digest", 5_000);
-  assert.deepEqual(nextTurn(pace, 0, due(3, 6_000), 6_000), { kind: "wait", until: 65_000 });
-  assert.deepEqual(nextTurn(IDLE, 1, due(2), 0), { kind: "digest" });
-  assert.deepEqual(nextTurn(IDLE, 1, due(1), 0), { kind: "one" });
-  const first = paced(IDLE, "one", 7_000);
+  const pace = paceAfter(IDLE, "digest", 5_000);
+  assert.deepEqual(nextSending(pace, 0, due(3, 6_000), 6_000), { kind: "wait", until: 65_000 });
+  assert.deepEqual(nextSending(IDLE, 1, due(2), 0), { kind: "digest" });
+  assert.deepEqual(nextSending(IDLE, 1, due(1), 0), { kind: "one" });
+  const first = paceAfter(IDLE, "one", 7_000);
   const both = { minuteAt: 7_000, messages: 2, sentAt: 7_000 };
-  assert.deepEqual(paced(first, "one", 7_000), both, "of one moment too");
+  assert.deepEqual(paceAfter(first, "one", 7_000), both, "of one moment too");
   // A clock that was set back does not keep a channel quiet.
-  assert.deepEqual(nextTurn(pace, 0, due(1), 4_000), { kind: "one" });
+  assert.deepEqual(nextSending(pace, 0, due(1), 4_000), { kind: "one" });
 });
 
 test("[ours.notify.retried] a channel rests for 2 s, doubled up to a minute, or as long as it asks", () => {
   const reset = { kind: "unreachable", reason: "reset" } as const;
   assert.deepEqual(
-    [1, 2, 5, 6, 40].map((failures) => restMs(failures, reset, 0)),
+    [1, 2, 5, 6, 40].map((failures) => retryDelayMs(failures, reset, 0)),
     [1_000, 2_000, 16_000, 30_000, 30_000],
   );
-  assert.equal(restMs(1, reset, 0.999), 1_999);
+  assert.equal(retryDelayMs(1, reset, 0.999), 1_999);
   const busy = { kind: "rejected", status: 429, retryAfterMs: 90_000 } as const;
-  assert.equal(restMs(1, busy, 0), 90_000);
-  assert.equal(restMs(1, { ...busy, retryAfterMs: 10 ** 9 }, 0), 3_600_000);
+  assert.equal(retryDelayMs(1, busy, 0), 90_000);
+  assert.equal(retryDelayMs(1, { ...busy, retryAfterMs: 10 ** 9 }, 0), 3_600_000);
 });
 
 test("[ours.notify.secrets] of a target only the host, or first letter and domain, are shown", () => {

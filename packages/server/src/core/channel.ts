@@ -142,7 +142,7 @@ const RETRY_AFTER_MS_MAX = 3_600_000;
  * @param failures this one included
  * @param chance even in [0, 1)
  */
-export function restMs(failures: number, outcome: SendOutcome, chance: number): number {
+export function retryDelayMs(failures: number, outcome: SendOutcome, chance: number): number {
   const stepMs = Math.min(STEP_MS_MIN * 2 ** (failures - 1), STEP_MS_MAX);
   const retryAfterMs = outcome.kind === "rejected" ? (outcome.retryAfterMs ?? 0) : 0;
   return Math.ceil(

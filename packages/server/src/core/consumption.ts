@@ -60,7 +60,7 @@ export function consume(
   return { kind: "consumed", consumption: { keyHash, consumedAt, outcome: null } };
 }
 
-export type Reporting =
+export type OutcomeReport =
   | { readonly kind: "reported"; readonly outcome: StoredOutcome }
   /** The same again. */
   | { readonly kind: "replayed" }
@@ -76,7 +76,7 @@ export function report(
   existing: StoredConsumption | undefined,
   { status, note }: Pick<StoredOutcome, "status" | "note">,
   now: number,
-): Reporting {
+): OutcomeReport {
   if (existing === undefined) return { kind: "refused", code: "not_consumed" };
   const { outcome, consumedAt } = existing;
   if (outcome === null) {

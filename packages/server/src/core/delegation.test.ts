@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   type Authorization,
-  aboveYours,
   invitationRefusal,
   isAbove,
+  roleAboveMessage,
   roleRefusal,
   tokenRefusal,
 } from "./delegation.ts";
@@ -51,7 +51,7 @@ test("[ours.authorization.no-more-than-own] a reviewer cannot change a higher ro
     roleRefusal(ADMIN, authorization("viewer"), before),
     "The role operator is above yours.",
   );
-  assert.equal(roleRefusal(ADMIN, authorization("viewer"), before), aboveYours("operator"));
+  assert.equal(roleRefusal(ADMIN, authorization("viewer"), before), roleAboveMessage("operator"));
   assert.equal(
     roleRefusal({ role: "operator", scopes: null }, authorization("viewer"), before),
     undefined,

@@ -4,7 +4,7 @@
  */
 
 import { allows, type Power, powersOf, type ReviewerRole } from "./roles.ts";
-import { type Authority, decidesFor, may } from "./scopes.ts";
+import { type Authority, isPermitted, votingGroups } from "./scopes.ts";
 
 /** A role and groups, as a reviewer has them now or would have them. */
 export interface Authorization extends Authority {
@@ -24,12 +24,12 @@ export function roleRefusal(
   after: Pick<Authorization, "role" | "groups">,
   before: Pick<Authorization, "role" | "groups"> = NOTHING,
 ): string | undefined {
-  if (isAbove(before.role, delegator.role)) return aboveYours(before.role);
+  if (isAbove(before.role, delegator.role)) return roleAboveMessage(before.role);
   const requested = powersOf(after.role).filter((power) => !allows(before.role, power));
-  const lacked = requested.find((power) => !may(delegator, power));
+  const lacked = requested.find((power) => !isPermitted(delegator, power));
   if (lacked !== undefined) return `You cannot assign the role ${after.role}: ${lack(lacked)}`;
   const added = after.groups.filter((group) => !before.groups.includes(group));
-  const forGroups = decidesFor(delegator.scopes);
+  const forGroups = votingGroups(delegator.scopes);
   const outside = forGroups && added.find((group) => !forGroups.includes(group));
   if (typeof outside === "string") {
     return `The scopes of your token do not let you assign the group ${outside}.`;
@@ -66,7 +66,7 @@ export function invitationRefusal(
   after: Pick<Authorization, "role" | "groups">,
 ): string | undefined {
   if (delegator.isBot) return "Bots cannot create invitations.";
-  if (!may(delegator, "read")) return `You cannot create invitations: ${lack("read")}`;
+  if (!isPermitted(delegator, "read")) return `You cannot create invitations: ${lack("read")}`;
   return roleRefusal(delegator, after);
 }
 
@@ -78,11 +78,11 @@ export function invitationRefusal(
 export function tokenRefusal(delegator: Authority, token: Authority): string | undefined {
   const reading: readonly Power[] = ["read"];
   const lacked = [...reading, ...powersOf(token.role)].find(
-    (power) => may(token, power) && !may(delegator, power),
+    (power) => isPermitted(token, power) && !isPermitted(delegator, power),
   );
   if (lacked !== undefined) return `You cannot issue such a token: ${lack(lacked)}`;
   if (!allows(token.role, "decide")) return undefined;
-  const [own, requested] = [decidesFor(delegator.scopes), decidesFor(token.scopes)];
+  const [own, requested] = [votingGroups(delegator.scopes), votingGroups(token.scopes)];
   if (requested?.length === 0) return undefined;
   if (!allows(delegator.role, "decide")) return `You cannot issue such a token: ${lack("decide")}`;
   const isWithin = own === null || requested?.every((group) => own.includes(group)) === true;
@@ -96,7 +96,7 @@ export function isAbove(role: ReviewerRole, other: ReviewerRole): boolean {
   return powersOf(role).some((power) => !allows(other, power));
 }
 
-export function aboveYours(role: ReviewerRole): string {
+export function roleAboveMessage(role: ReviewerRole): string {
   return `The role ${role} is above yours.`;
 }
 

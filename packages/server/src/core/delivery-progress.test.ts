@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DeliveryProgress, givesUpAt, progressOf } from "./delivery-progress.ts";
+import { type DeliveryProgress, deliveryWindowEnd, progressOf } from "./delivery-progress.ts";
 import type { StoredNotification } from "./notification.ts";
 
 const HOUR_MS = 3_600_000;
@@ -60,7 +60,7 @@ test("with a passed epoch it has ended, by the removal of the receiver or of the
 
 test("at the end of its window it has ended, 168 hours after the decision", () => {
   const createdAt = NOW - 168 * HOUR_MS;
-  assert.equal(givesUpAt({ createdAt }), NOW);
+  assert.equal(deliveryWindowEnd({ createdAt }), NOW);
   assert.deepEqual(progress({ createdAt }), { kind: "ended", at: NOW, by: "window" });
   const earlier = { createdAt: createdAt + 1, nextAt: NOW };
   assert.deepEqual(progress(earlier), { kind: "waiting", nextAt: NOW });

@@ -21,7 +21,7 @@ export type DeliveryProgress =
   | { readonly kind: "ended"; readonly at: number | null; readonly by: NotificationEndCause };
 
 /** When its window closes, epoch ms: nothing is attempted from then on. */
-export function givesUpAt({ createdAt }: Pick<StoredNotification, "createdAt">): number {
+export function deliveryWindowEnd({ createdAt }: Pick<StoredNotification, "createdAt">): number {
   return createdAt + RETRY_WINDOW_MS;
 }
 
@@ -41,7 +41,7 @@ export function progressOf(
     return { kind: "in_flight", nextAt: claimedUntil };
   }
   if (isWindowOver(notification, now)) {
-    return { kind: "ended", at: givesUpAt(notification), by: "window" };
+    return { kind: "ended", at: deliveryWindowEnd(notification), by: "window" };
   }
   return { kind: "waiting", nextAt };
 }

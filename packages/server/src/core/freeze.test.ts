@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endingOf, scopeOf } from "./freeze.ts";
+import { freezeDecision, scopeOf } from "./freeze.ts";
 
 test("[ours.freeze.powers] a freeze is laid on an instance, on its project or on the whole server", () => {
   assert.equal(scopeOf({ projectId: "p", instanceId: "i" }), "instance");
@@ -10,7 +10,7 @@ test("[ours.freeze.powers] a freeze is laid on an instance, on its project or on
 
 test("[ours.freeze.pending] what a freeze covers is denied by it, with its note or the word for it", () => {
   const ending = { status: "denied", by: "freeze:f" };
-  assert.deepEqual(endingOf({ id: "f", note: 'a "b"' }), { ...ending, note: '"a \\"b\\""' });
-  assert.deepEqual(endingOf({ id: "f", note: "" }), { ...ending, note: '""' });
-  assert.deepEqual(endingOf({ id: "f", note: null }), { ...ending, note: '"Frozen."' });
+  assert.deepEqual(freezeDecision({ id: "f", note: 'a "b"' }), { ...ending, note: '"a \\"b\\""' });
+  assert.deepEqual(freezeDecision({ id: "f", note: "" }), { ...ending, note: '""' });
+  assert.deepEqual(freezeDecision({ id: "f", note: null }), { ...ending, note: '"Frozen."' });
 });

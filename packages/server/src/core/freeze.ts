@@ -4,7 +4,7 @@
  */
 
 import type { Actor } from "./actor.ts";
-import type { Ending, JsonText } from "./request.ts";
+import type { IntendedDecision, JsonText } from "./request.ts";
 
 /** Times are epoch milliseconds. */
 export interface StoredFreeze {
@@ -38,9 +38,11 @@ export function scopeOf({
 const NOTE_DEFAULT = "Frozen.";
 
 /** How a request ends that a freeze covers. */
-export function endingOf({
-  id,
-  note,
-}: FreezeRef): Extract<Ending, { readonly status: "denied" }> & { readonly note: JsonText } {
+export function freezeDecision({ id, note }: FreezeRef): Extract<
+  IntendedDecision,
+  { readonly status: "denied" }
+> & {
+  readonly note: JsonText;
+} {
   return { status: "denied", by: `freeze:${id}`, note: JSON.stringify(note ?? NOTE_DEFAULT) };
 }

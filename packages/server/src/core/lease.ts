@@ -20,6 +20,6 @@ export const MESSAGE_LEASE: Lease = { ms: 12_000, marginMs: 2_000 };
  *
  * @returns `Clock.monotonic` when an attempt under the lease must be over
  */
-export function attemptsEndBy(clock: { monotonic(): number }, { ms, marginMs }: Lease): number {
+export function attemptDeadline(clock: { monotonic(): number }, { ms, marginMs }: Lease): number {
   return clock.monotonic() + ms - marginMs;
 }

@@ -7,7 +7,7 @@ import {
   outcomeStatus,
   outcomeText,
   type StoredNotification,
-  settle,
+  settleAttempt,
   writeEvent,
 } from "./notification.ts";
 
@@ -59,24 +59,24 @@ test("[event.body] an event is these bytes, in this order, with the decision's t
 
 test("[event.acknowledged] an acknowledgement ends delivery, also when the window is over by then", () => {
   for (const now of [CREATED, END - 1, END, END + 9_000]) {
-    const settled = settle(notification(), ACKNOWLEDGED, now, 0);
+    const settled = settleAttempt(notification(), ACKNOWLEDGED, now, 0);
     assert.deepEqual(settled, { kind: "ended", by: "acknowledged" });
   }
 });
 
 test("[event.retry.window] whatever fails before the end of the window is tried again, then delivery ends", () => {
   for (const outcome of [rejected(500), rejected(400), rejected(302), UNREACHABLE, REFUSED]) {
-    const first = settle(notification(), outcome, CREATED, 0);
+    const first = settleAttempt(notification(), outcome, CREATED, 0);
     assert.deepEqual(first, { kind: "retry", nextAt: CREATED + 2_500 });
     for (const now of [END, END + 9_000]) {
-      const last = settle(notification(), outcome, now, 0);
+      const last = settleAttempt(notification(), outcome, now, 0);
       assert.deepEqual(last, { kind: "ended", by: "window" });
     }
   }
 });
 
 test("[event.retry.window] the attempt that can be the last leaves the end of the window to be recorded", () => {
-  const settled = settle(notification({ attempts: 200 }), UNREACHABLE, END - 1, 0.5);
+  const settled = settleAttempt(notification({ attempts: 200 }), UNREACHABLE, END - 1, 0.5);
   assert.deepEqual(settled, { kind: "retry", nextAt: END });
 });
 
@@ -88,23 +88,23 @@ test("[event.retry.window] the window is over from its last millisecond on", () 
 
 test("[event.retry.backoff] the step grows with the attempts that were completed before", () => {
   const waits = [0, 1, 2, 3].map((attempts) => {
-    const settled = settle(notification({ attempts }), UNREACHABLE, CREATED, 0);
+    const settled = settleAttempt(notification({ attempts }), UNREACHABLE, CREATED, 0);
     return settled.kind === "retry" ? settled.nextAt - CREATED : undefined;
   });
   assert.deepEqual(waits, [2_500, 5_000, 10_000, 20_000]);
 });
 
 test("[event.retry.retry-after] the receiver's wish is waited for", () => {
-  const settled = settle(notification(), rejected(429, 2 * HOUR), CREATED, 0);
+  const settled = settleAttempt(notification(), rejected(429, 2 * HOUR), CREATED, 0);
   assert.deepEqual(settled, { kind: "retry", nextAt: CREATED + 2 * HOUR });
 });
 
 test("what was postponed comes again after the delay, and no later than the window ends", () => {
-  const settled = settle(notification({ attempts: 9 }), postponed(1_000), CREATED, 0.9);
+  const settled = settleAttempt(notification({ attempts: 9 }), postponed(1_000), CREATED, 0.9);
   assert.deepEqual(settled, { kind: "retry", nextAt: CREATED + 1_000 });
-  const late = settle(notification(), postponed(1_000), END - 1, 0);
+  const late = settleAttempt(notification(), postponed(1_000), END - 1, 0);
   assert.deepEqual(late, { kind: "retry", nextAt: END });
-  const over = settle(notification(), postponed(1_000), END, 0);
+  const over = settleAttempt(notification(), postponed(1_000), END, 0);
   assert.deepEqual(over, { kind: "ended", by: "window" });
 });
 
@@ -127,7 +127,7 @@ test("[event.retry.window] without an acknowledgement delivery ends at the end o
     fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
     (each, attempts, sinceMs, chance) => {
       const now = CREATED + sinceMs;
-      const settled = settle(notification({ attempts }), each, now, chance);
+      const settled = settleAttempt(notification({ attempts }), each, now, chance);
       if (now >= END) return assert.deepEqual(settled, { kind: "ended", by: "window" });
       assert.ok(settled.kind === "retry" && settled.nextAt >= now && settled.nextAt <= END);
     },

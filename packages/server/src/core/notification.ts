@@ -99,7 +99,7 @@ export function isWindowOver(notification: StoredNotification, now: number): boo
  * @param chance even in [0, 1)
  * @see contract: Events, Delivery rules, 3
  */
-export function settle(
+export function settleAttempt(
   notification: StoredNotification,
   outcome: AttemptOutcome,
   now: number,

@@ -61,6 +61,6 @@ export const SUBSCRIPTIONS_PER_PERSON_MAX = 20;
 export const PUSH_CHANNEL = "push";
 
 /** The push service has said that the browser is gone. */
-export function isGone(status: number | null): boolean {
+export function isSubscriptionGone(status: number | null): boolean {
   return status === 404 || status === 410;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isTimeZone, loudFrom, writeWallClock } from "./quiet-hours.ts";
+import { isTimeZone, quietHoursEndAt, writeWallClock } from "./quiet-hours.ts";
 
 const at = (text: string) => Date.parse(text);
 
@@ -14,11 +14,11 @@ test("[ours.push.quiet] quiet hours go past midnight, by the clock of their time
     ["2026-01-02T06:00:00.000Z", "2026-01-02T06:00:00.000Z"],
     ["2026-07-01T20:30:00.000Z", "2026-07-02T05:00:00.000Z"],
   ];
-  for (const [now, loud] of cases) assert.equal(loudFrom(hours, at(now)), at(loud), now);
+  for (const [now, loud] of cases) assert.equal(quietHoursEndAt(hours, at(now)), at(loud), now);
   const noon = { from: 12 * 60, to: 13 * 60, timeZone: "UTC" };
-  assert.equal(loudFrom(noon, at("2026-01-01T12:15:00Z")), at("2026-01-01T13:00:00Z"));
-  assert.equal(loudFrom(noon, at("2026-01-01T13:15:00Z")), at("2026-01-01T13:15:00Z"));
-  assert.equal(loudFrom(null, 5), 5);
+  assert.equal(quietHoursEndAt(noon, at("2026-01-01T12:15:00Z")), at("2026-01-01T13:00:00Z"));
+  assert.equal(quietHoursEndAt(noon, at("2026-01-01T13:15:00Z")), at("2026-01-01T13:15:00Z"));
+  assert.equal(quietHoursEndAt(null, 5), 5);
 });
 
 test("[ours.preferences.checked] times are written as HH:MM, and only known time zones are accepted", () => {

@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
  * When it is loud again, epoch ms; `now` itself when it is. On the days when clocks are changed it
  * can be off by the change, and is checked again then.
  */
-export function loudFrom(hours: QuietHours | null, now: number): number {
+export function quietHoursEndAt(hours: QuietHours | null, now: number): number {
   if (hours === null) return now;
   const { from, to, timeZone } = hours;
   const minute = minuteOfDay(now, timeZone);

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   DECIDER_KINDS,
-  type EndedOutline,
   InsightCount,
   isOpen,
-  passes,
+  matchesFilter,
   type RequestFilter,
+  type ResolvedOutline,
 } from "./request-filter.ts";
 
 const ALL: RequestFilter = {
@@ -20,7 +20,7 @@ const ALL: RequestFilter = {
   until: undefined,
 };
 
-const ENDED: EndedOutline = {
+const ENDED: ResolvedOutline = {
   id: "r",
   instanceId: "i",
   tool: '"deploy_app"',
@@ -32,8 +32,8 @@ const ENDED: EndedOutline = {
   bytes: 10,
 };
 
-function narrows(filter: Partial<RequestFilter>, outline: Partial<EndedOutline> = {}): boolean {
-  return !passes({ ...ALL, ...filter }, { ...ENDED, ...outline });
+function narrows(filter: Partial<RequestFilter>, outline: Partial<ResolvedOutline> = {}): boolean {
+  return !matchesFilter({ ...ALL, ...filter }, { ...ENDED, ...outline });
 }
 
 test("[ours.history.filters] what is not asked for narrows nothing, and the times are no matter of the rest", () => {
@@ -94,7 +94,7 @@ test("[ours.history.filters] a server lets through calls that name it, and none 
 test("[ours.history.filters] who can end a request can be asked for by their kind", () => {
   assert.deepEqual(DECIDER_KINDS, ["reviewer", "policy", "grant", "freeze", "instance", "system"]);
   for (const kind of DECIDER_KINDS) {
-    const decidedBy = `${kind}:x` as EndedOutline["decidedBy"];
+    const decidedBy = `${kind}:x` as ResolvedOutline["decidedBy"];
     assert.equal(narrows({ decidedBy: kind }, { decidedBy }), false);
   }
 });
@@ -113,13 +113,13 @@ test("[ours.history.filters] a filter is open when it names nothing but times", 
   }
 });
 
-function insightsOf(...ended: readonly Partial<EndedOutline>[]) {
+function insightsOf(...ended: readonly Partial<ResolvedOutline>[]) {
   const count = new InsightCount("ana");
   for (const each of ended) count.add({ ...ENDED, ...each });
   return count.result();
 }
 
-const took = (at: number, decidedBy: EndedOutline["decidedBy"] = "reviewer:ben") => ({
+const took = (at: number, decidedBy: ResolvedOutline["decidedBy"] = "reviewer:ben") => ({
   createdAt: 10_000,
   at: 10_000 + at,
   decidedBy,

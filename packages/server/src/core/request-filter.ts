@@ -24,7 +24,7 @@ export interface RequestFilter {
 }
 
 /** An ended request without its contents. Times are epoch milliseconds. */
-export interface EndedOutline {
+export interface ResolvedOutline {
   readonly id: string;
   readonly instanceId: string;
   /** JSON text. */
@@ -51,7 +51,7 @@ export const DECIDER_KINDS = [
 ] satisfies readonly ActorKind[];
 
 /** The reader of the rows applies the times, because it reads in their order. */
-export function passes(filter: RequestFilter, outline: EndedOutline): boolean {
+export function matchesFilter(filter: RequestFilter, outline: ResolvedOutline): boolean {
   const { tool, toolPrefix, server, instanceId, decidedBy, statuses } = filter;
   if (instanceId !== undefined && outline.instanceId !== instanceId) return false;
   if (statuses !== undefined && !statuses.includes(outline.status)) return false;
@@ -62,11 +62,11 @@ export function passes(filter: RequestFilter, outline: EndedOutline): boolean {
   return name === (tool ?? name) && name.startsWith(toolPrefix ?? "");
 }
 
-function isOf({ server }: EndedOutline, wanted: string): boolean {
+function isOf({ server }: ResolvedOutline, wanted: string): boolean {
   return server !== null && nameIn(server) === wanted;
 }
 
-function isDecidedBy({ decidedBy }: EndedOutline, wanted: string): boolean {
+function isDecidedBy({ decidedBy }: ResolvedOutline, wanted: string): boolean {
   return decidedBy === wanted || kindOfActor(decidedBy) === wanted;
 }
 
@@ -112,7 +112,7 @@ export class InsightCount {
     this.#own = `reviewer:${reviewerId}`;
   }
 
-  add({ status, decidedBy, createdAt, at }: EndedOutline): void {
+  add({ status, decidedBy, createdAt, at }: ResolvedOutline): void {
     this.#matching++;
     this.#byStatus[status]++;
     if (kindOfActor(decidedBy) !== "reviewer") return;

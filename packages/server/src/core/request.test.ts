@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { kindOfActor } from "./actor.ts";
 import {
   deadline,
-  type Ending,
+  type IntendedDecision,
   isOverdue,
   type ResolvableRequest,
   resolve,
@@ -32,13 +32,22 @@ const pending: ResolvableRequest = {
   isInstanceDeleted: false,
 };
 
-const approve: Ending = { status: "approved", by: "reviewer:r", note: '"go"', validityMs: 5_000 };
-const deny: Ending = { status: "denied", by: "reviewer:r", note: null };
-const cancel: Ending = { status: "cancelled", by: "instance:i" };
-const expire: Ending = { status: "expired" };
+const approve: IntendedDecision = {
+  status: "approved",
+  by: "reviewer:r",
+  note: '"go"',
+  validityMs: 5_000,
+};
+const deny: IntendedDecision = { status: "denied", by: "reviewer:r", note: null };
+const cancel: IntendedDecision = { status: "cancelled", by: "instance:i" };
+const expire: IntendedDecision = { status: "expired" };
 
 /** The request after an ending, as an operation would record it. */
-function after(request: ResolvableRequest, ending: Ending, now: number): ResolvableRequest {
+function after(
+  request: ResolvableRequest,
+  ending: IntendedDecision,
+  now: number,
+): ResolvableRequest {
   const resolution = resolve(request, ending, now);
   if (resolution.kind === "not_due") return request;
   return { ...request, status: resolution.decision.status, decision: resolution.decision };
@@ -113,7 +122,7 @@ test("a clock that stepped back does not date a decision before its request", ()
   assert.deepEqual(resolve(pending, expire, early), { kind: "not_due" });
 });
 
-const ending: fc.Arbitrary<Ending> = fc.oneof(
+const ending: fc.Arbitrary<IntendedDecision> = fc.oneof(
   fc.record({
     status: fc.constant("approved" as const),
     by: fc.constant("reviewer:r" as const),
@@ -164,7 +173,7 @@ test("of what kind an actor is stands before the first colon", () => {
 
 test("[instance.delete.no-decision] under a deleted instance every ending becomes cancelled, before and after the deadline", () => {
   const orphan = { ...pending, isInstanceDeleted: true };
-  const endings: readonly Ending[] = [approve, deny, cancel, expire];
+  const endings: readonly IntendedDecision[] = [approve, deny, cancel, expire];
   for (const now of [CREATED + 1, DEADLINE, DEADLINE + 1]) {
     for (const asked of endings) {
       const decision: StoredDecision = {

@@ -51,7 +51,7 @@ export interface StoredDecision {
 }
 
 /** What a caller wants a pending request to become. */
-export type Ending =
+export type IntendedDecision =
   | {
       readonly status: "approved";
       readonly by: Actor;
@@ -98,7 +98,11 @@ export function isClosed(request: ResolvableRequest, now: number): boolean {
  *
  * @param now epoch ms, read after the row was locked
  */
-export function resolve(request: ResolvableRequest, ending: Ending, now: number): Resolution {
+export function resolve(
+  request: ResolvableRequest,
+  ending: IntendedDecision,
+  now: number,
+): Resolution {
   if (request.decision !== null) {
     return { kind: "already_terminal", decision: request.decision };
   }

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allows, type Power, REVIEWER_ROLES, type ReviewerRole } from "./roles.ts";
 import {
-  both,
-  covers,
-  decidesFor,
-  decidesThrough,
-  may,
+  includesPower,
+  intersectGroups,
+  isPermitted,
   mayVote,
   scopesFault,
   toScopes,
+  votingGroups,
+  votingGroupsOfTokens,
 } from "./scopes.ts";
 
 const POWERS: readonly Power[] = [
@@ -57,23 +57,23 @@ test("[ours.authorization.scopes] a token may do what both role and scopes allow
   };
   for (const role of REVIEWER_ROLES) {
     for (const [scope, opened] of Object.entries(scopes)) {
-      const allowed = POWERS.filter((power) => may({ role, scopes: [scope] }, power));
+      const allowed = POWERS.filter((power) => isPermitted({ role, scopes: [scope] }, power));
       assert.deepEqual(allowed, allows(role, opened as Power) ? [opened] : [], `${role} ${scope}`);
     }
-    const whole = POWERS.filter((power) => may({ role, scopes: null }, power));
+    const whole = POWERS.filter((power) => isPermitted({ role, scopes: null }, power));
     assert.deepEqual(whole, TABLE[role]);
   }
 });
 
 test("[ours.authorization.scopes] no scope opens the whole server", () => {
   const scopes = ["read", "decide", "freeze", "policy", "people", "audit", "server"];
-  assert.equal(may({ role: "operator", scopes }, "server"), false);
-  assert.equal(may({ role: "operator", scopes: null }, "server"), true);
+  assert.equal(isPermitted({ role: "operator", scopes }, "server"), false);
+  assert.equal(isPermitted({ role: "operator", scopes: null }, "server"), true);
 });
 
 test("[ours.authorization.scopes] what is no scope here allows nothing", () => {
   for (const scope of ["constructor", "__proto__", "Read", "decide-all", "*", ""]) {
-    const allowed = POWERS.filter((power) => covers([scope], power));
+    const allowed = POWERS.filter((power) => includesPower([scope], power));
     assert.deepEqual(allowed, [], scope);
     assert.equal(mayVote({ role: "operator", scopes: [scope] }), false);
   }
@@ -81,13 +81,13 @@ test("[ours.authorization.scopes] what is no scope here allows nothing", () => {
 
 test("[ours.authorization.scopes] to decide for a group is to vote for it, and no more", () => {
   const scopes = ["decide:dba", "decide:finance"];
-  assert.equal(may({ role: "admin", scopes }, "decide"), false);
+  assert.equal(isPermitted({ role: "admin", scopes }, "decide"), false);
   assert.equal(mayVote({ role: "admin", scopes }), true);
   assert.equal(mayVote({ role: "viewer", scopes }), false);
-  assert.deepEqual(decidesFor(scopes), ["dba", "finance"]);
-  assert.equal(decidesFor(null), null);
-  assert.equal(decidesFor([...scopes, "decide"]), null);
-  assert.deepEqual(decidesFor(["read"]), []);
+  assert.deepEqual(votingGroups(scopes), ["dba", "finance"]);
+  assert.equal(votingGroups(null), null);
+  assert.equal(votingGroups([...scopes, "decide"]), null);
+  assert.deepEqual(votingGroups(["read"]), []);
 });
 
 test("[ours.authorization.scopes] what is no scope is refused by its name", () => {
@@ -104,18 +104,18 @@ test("[ours.authorization.scopes] what is no scope is refused by its name", () =
 });
 
 test("[ours.authorization.scopes] several ways in reach what each of them reaches, and one for everything reaches everything", () => {
-  assert.deepEqual(decidesThrough([["decide:ops"], ["decide:dba", "read"]]), ["dba", "ops"]);
-  assert.deepEqual(decidesThrough([["decide:ops"], ["decide:ops"]]), ["ops"]);
-  assert.deepEqual(decidesThrough([["read"]]), []);
-  assert.deepEqual(decidesThrough([]), []);
-  assert.equal(decidesThrough([["decide:ops"], null]), null);
-  assert.equal(decidesThrough([["decide"], ["read"]]), null);
+  assert.deepEqual(votingGroupsOfTokens([["decide:ops"], ["decide:dba", "read"]]), ["dba", "ops"]);
+  assert.deepEqual(votingGroupsOfTokens([["decide:ops"], ["decide:ops"]]), ["ops"]);
+  assert.deepEqual(votingGroupsOfTokens([["read"]]), []);
+  assert.deepEqual(votingGroupsOfTokens([]), []);
+  assert.equal(votingGroupsOfTokens([["decide:ops"], null]), null);
+  assert.equal(votingGroupsOfTokens([["decide"], ["read"]]), null);
 });
 
 test("[ours.authorization.scopes] two narrowings leave what both leave", () => {
-  assert.equal(both(null, null), null);
-  assert.deepEqual(both(null, ["ops"]), ["ops"]);
-  assert.deepEqual(both(["ops"], null), ["ops"]);
-  assert.deepEqual(both(["ops", "dba"], ["lead", "ops"]), ["ops"]);
-  assert.deepEqual(both(["ops"], ["dba"]), []);
+  assert.equal(intersectGroups(null, null), null);
+  assert.deepEqual(intersectGroups(null, ["ops"]), ["ops"]);
+  assert.deepEqual(intersectGroups(["ops"], null), ["ops"]);
+  assert.deepEqual(intersectGroups(["ops", "dba"], ["lead", "ops"]), ["ops"]);
+  assert.deepEqual(intersectGroups(["ops"], ["dba"]), []);
 });

@@ -47,7 +47,7 @@ export function toScopes(scopes: readonly string[]): readonly string[] {
 }
 
 /** Whether scopes leave a power as it is; `decide:GROUP` leaves only a part of `decide`. */
-export function covers(scopes: Scopes, power: Power): boolean {
+export function includesPower(scopes: Scopes, power: Power): boolean {
   return (
     scopes === null || scopes.some((scope) => Object.hasOwn(OPENS, scope) && OPENS[scope] === power)
   );
@@ -58,21 +58,21 @@ export function covers(scopes: Scopes, power: Power): boolean {
  *
  * @returns null when they count for whatever the holder is named by; empty when there can be none
  */
-export function decidesFor(scopes: Scopes): readonly string[] | null {
-  if (scopes === null || covers(scopes, "decide")) return null;
+export function votingGroups(scopes: Scopes): readonly string[] | null {
+  if (scopes === null || includesPower(scopes, "decide")) return null;
   return scopes
     .filter((scope) => scope.startsWith(DECIDE_FOR))
     .map((scope) => scope.slice(DECIDE_FOR.length));
 }
 
-/** The groups for which a reviewer with these tokens can vote; as {@link decidesFor}. */
-export function decidesThrough(ways: readonly Scopes[]): readonly string[] | null {
-  const each = ways.map(decidesFor);
+/** The groups for which a reviewer with these tokens can vote; as {@link votingGroups}. */
+export function votingGroupsOfTokens(ways: readonly Scopes[]): readonly string[] | null {
+  const each = ways.map(votingGroups);
   return each.includes(null) ? null : toScopes(each.flatMap((groups) => groups ?? []));
 }
 
 /** What two narrowings by groups leave together. */
-export function both(
+export function intersectGroups(
   one: readonly string[] | null,
   other: readonly string[] | null,
 ): readonly string[] | null {
@@ -86,11 +86,11 @@ export interface Authority {
   readonly scopes: Scopes;
 }
 
-export function may({ role, scopes }: Authority, power: Power): boolean {
-  return allows(role, power) && covers(scopes, power);
+export function isPermitted({ role, scopes }: Authority, power: Power): boolean {
+  return allows(role, power) && includesPower(scopes, power);
 }
 
 /** Whether verdicts can be given at all, if only for some groups. */
 export function mayVote({ role, scopes }: Authority): boolean {
-  return allows(role, "decide") && decidesFor(scopes)?.length !== 0;
+  return allows(role, "decide") && votingGroups(scopes)?.length !== 0;
 }

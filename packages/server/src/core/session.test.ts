@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   isFresh,
+  isLastSeenStale,
   isLive,
-  isSeenLongAgo,
   OIDC_CEREMONY_MS,
   SESSION_FRESH_MS,
   SESSION_IDLE_MS,
-  SESSION_LASTS_MS,
+  SESSION_LIFETIME_MS,
   SESSION_SEEN_MS,
 } from "./session.ts";
 
@@ -17,7 +17,7 @@ const MINUTE = 60_000;
 
 test("[ours.sign-in.session] a session lasts twelve hours, an hour without use, and is fresh for ten minutes", () => {
   assert.deepEqual(
-    [SESSION_LASTS_MS, SESSION_IDLE_MS, SESSION_SEEN_MS, SESSION_FRESH_MS, OIDC_CEREMONY_MS],
+    [SESSION_LIFETIME_MS, SESSION_IDLE_MS, SESSION_SEEN_MS, SESSION_FRESH_MS, OIDC_CEREMONY_MS],
     [12 * HOUR, HOUR, MINUTE, 10 * MINUTE, 5 * MINUTE],
   );
 });
@@ -33,8 +33,8 @@ test("[ours.sign-in.session] a session is live until its end and until an hour a
 });
 
 test("[ours.sign-in.session] a use is written down again when the last one is a minute old", () => {
-  assert.equal(isSeenLongAgo({ seenAt: BEGUN }, BEGUN + MINUTE - 1), false);
-  assert.equal(isSeenLongAgo({ seenAt: BEGUN }, BEGUN + MINUTE), true);
+  assert.equal(isLastSeenStale({ seenAt: BEGUN }, BEGUN + MINUTE - 1), false);
+  assert.equal(isLastSeenStale({ seenAt: BEGUN }, BEGUN + MINUTE), true);
 });
 
 test("[ours.people.fresh] a sign-in is fresh for ten minutes, the last moment not included", () => {

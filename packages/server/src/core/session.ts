@@ -3,7 +3,7 @@
  */
 
 /** However much it is used. */
-export const SESSION_LASTS_MS = 12 * 3_600_000;
+export const SESSION_LIFETIME_MS = 12 * 3_600_000;
 
 /** Without being used. */
 export const SESSION_IDLE_MS = 3_600_000;
@@ -29,7 +29,7 @@ export function isLive({ seenAt, expiresAt }: SessionTimes, now: number): boolea
 }
 
 /** Whether its use is to be written down again. */
-export function isSeenLongAgo({ seenAt }: Pick<SessionTimes, "seenAt">, now: number): boolean {
+export function isLastSeenStale({ seenAt }: Pick<SessionTimes, "seenAt">, now: number): boolean {
   return now >= seenAt + SESSION_SEEN_MS;
 }
 

@@ -31,7 +31,7 @@ export interface ResolverOptions {
 export const ADDRESSES_MAX = 32;
 
 export const TIMEOUT_MS = 1_000;
-export const TRIES = 2;
+export const ATTEMPTS_MAX = 2;
 
 /** A name server's word that the name has no addresses of this family. */
 const NOTHING_THERE = ["ENODATA", "ENOTFOUND"];
@@ -74,7 +74,10 @@ interface Lookup {
 function startLookup(host: string, options: ResolverOptions, forget: () => void): Lookup {
   // One for each question: to cancel is to cancel everything that it asked, and what it has
   // learned of a name server's speed would shorten the timeout (nodejs/node#57839).
-  const nameServers = new NameServers({ timeout: options.timeoutMs ?? TIMEOUT_MS, tries: TRIES });
+  const nameServers = new NameServers({
+    timeout: options.timeoutMs ?? TIMEOUT_MS,
+    tries: ATTEMPTS_MAX,
+  });
   if (options.servers !== undefined) nameServers.setServers(options.servers);
   const answer = resolveBoth(nameServers, host).finally(forget);
   // A joined caller sees the failure; without one, it is ignored.

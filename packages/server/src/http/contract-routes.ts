@@ -27,7 +27,7 @@ import { createApprovalRequest } from "../operations/requests/createApprovalRequ
 import { getApprovalRequest } from "../operations/requests/getApprovalRequest.ts";
 import { showConsumption } from "../operations/requests/showConsumption.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
-import { idempotencyKey, jsonBody, onGone, pathIdentifier, sendJson } from "./exchange.ts";
+import { idempotencyKey, jsonBody, onDisconnect, pathIdentifier, sendJson } from "./exchange.ts";
 import { writeApprovalRequest, writeInstance, writeProvisioning } from "./wire.ts";
 
 type Handler = (
@@ -102,7 +102,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const waiting =
       waitMs === 0
         ? undefined
-        : { waitMs, onGone: (callback: () => void) => onGone(reply, callback) };
+        : { waitMs, onDisconnect: (callback: () => void) => onDisconnect(reply, callback) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
     return sendJson(reply, 200, await written(context, approval));
   },

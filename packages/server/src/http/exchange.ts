@@ -101,7 +101,7 @@ function asWritten(json: string): string {
 }
 
 /** An answer that is written piece by piece. */
-export interface Pieces {
+export interface StreamWriter {
   /** Resolves when the client has room for the next piece. */
   write(text: string): Promise<void>;
   /** Aborted when the client has gone. */
@@ -109,26 +109,26 @@ export interface Pieces {
 }
 
 /** How an answer in pieces is sent. */
-export interface PiecesForm {
+export interface StreamOptions {
   /** Of an answer that has begun. */
   readonly headers: Readonly<Record<string, string>>;
   /** What to end with when it fails halfway; nothing when undefined. */
   readonly failed?: ((problem: Problem) => string) | undefined;
 }
 
-/** Answers 200 and a line of JSON at a time, as {@link sendPieces}. */
+/** Answers 200 and a line of JSON at a time, as {@link sendStream}. */
 export function sendJsonLines(
   request: FastifyRequest,
   reply: FastifyReply,
-  produce: (lines: Pieces) => Promise<void>,
+  produce: (lines: StreamWriter) => Promise<void>,
 ): Promise<FastifyReply> {
-  return sendPieces(request, reply, jsonLines(request), ({ write, signal }) =>
+  return sendStream(request, reply, jsonLines(request), ({ write, signal }) =>
     produce({ write: (json) => write(`${json}\n`), signal }),
   );
 }
 
 /** Lines of JSON, of which the last one is the envelope when something fails. */
-export function jsonLines({ id }: FastifyRequest): PiecesForm {
+export function jsonLines({ id }: FastifyRequest): StreamOptions {
   return {
     headers: { "content-type": LINES_TYPE },
     failed: (problem) => `${JSON.stringify(errorResponse(problem, id))}\n`,
@@ -140,7 +140,7 @@ export function jsonLines({ id }: FastifyRequest): PiecesForm {
  * client that has gone cannot be told from one that only closed its side and still reads: so a held
  * poll ends early then, with an answer.
  */
-export function onGone({ raw }: FastifyReply, callback: () => void): void {
+export function onDisconnect({ raw }: FastifyReply, callback: () => void): void {
   if (raw.destroyed || raw.req.socket.readableEnded) callback();
   else {
     raw.once("close", callback);
@@ -155,7 +155,7 @@ export function onClosed({ raw }: FastifyReply, callback: () => void): void {
 }
 
 /** Aborted when the client has gone, or has its answer. */
-export function goneSignal(reply: FastifyReply): AbortSignal {
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   onClosed(reply, () => gone.abort());
   return gone.signal;
@@ -165,13 +165,13 @@ export function goneSignal(reply: FastifyReply): AbortSignal {
  * Answers 200 and a piece at a time. What fails before the first piece is answered as any other
  * error; after it, as the form says.
  */
-export async function sendPieces(
+export async function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
-  { headers, failed }: PiecesForm,
-  produce: (pieces: Pieces) => Promise<void>,
+  { headers, failed }: StreamOptions,
+  produce: (pieces: StreamWriter) => Promise<void>,
 ): Promise<FastifyReply> {
-  const gone = goneSignal(reply);
+  const gone = disconnectSignal(reply);
   const stream = new PassThrough();
   let hasBegun = false;
   const write = async (text: string) => {

@@ -37,6 +37,6 @@ const ELSEWHERE: readonly unknown[] = ["cross-site", "same-site"];
  *
  * @throws Problem `cross_origin`
  */
-export function assertNotLedHere({ headers }: Pick<FastifyRequest, "headers">): void {
+export function assertNotCrossSite({ headers }: Pick<FastifyRequest, "headers">): void {
   if (ELSEWHERE.includes(headers["sec-fetch-site"])) throw new Problem("cross_origin");
 }

@@ -6,7 +6,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { SESSION_LASTS_MS } from "../core/session.ts";
+import { SESSION_LIFETIME_MS } from "../core/session.ts";
 
 const NAME = "__Host-countersign";
 
@@ -32,7 +32,7 @@ export function cookieNamed(
 
 /** @param value as beginSession answered it */
 export function setSessionCookie(reply: FastifyReply, value: string): void {
-  const lastsS = SESSION_LASTS_MS / 1000;
+  const lastsS = SESSION_LIFETIME_MS / 1000;
   reply.header("set-cookie", `${NAME}=${value}; Max-Age=${lastsS}; ${ATTRIBUTES}`);
 }
 

@@ -2,7 +2,7 @@
 
 import { Problem } from "@countersign/protocol";
 import { allows, type Power } from "../core/roles.ts";
-import { type Authority, decidesFor, may, mayVote } from "../core/scopes.ts";
+import { type Authority, isPermitted, mayVote, votingGroups } from "../core/scopes.ts";
 import type { ReviewerCaller } from "./caller.ts";
 
 const REFUSALS: Readonly<Record<Power, string>> = {
@@ -28,7 +28,7 @@ const NARROWED: Readonly<Record<Power, string>> = {
 
 /** @throws Problem `forbidden` when the caller's role or the scopes of the token do not allow it */
 export function assertMay(authority: Authority, power: Power): void {
-  if (!may(authority, power)) throw new Problem("forbidden", refusalOf(authority, power));
+  if (!isPermitted(authority, power)) throw new Problem("forbidden", refusalOf(authority, power));
 }
 
 /**
@@ -47,5 +47,5 @@ export function refusalOf({ role }: Pick<Authority, "role">, power: Power): stri
 
 /** The caller as rules of policy name them, through the token at hand. */
 export function deciderOf({ reviewerId, name, groups, isBot, scopes }: ReviewerCaller) {
-  return { id: reviewerId, name, groups, isBot, forGroups: decidesFor(scopes) };
+  return { id: reviewerId, name, groups, isBot, forGroups: votingGroups(scopes) };
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ALGORITHMS, Authenticator, type Bent } from "../../test/support/authenticator.ts";
 import {
   creationOptions,
-  isCounterBehind,
+  isCounterRegressed,
   PasskeyRefused,
   relyingPartyOf,
   requestOptions,
@@ -138,6 +138,6 @@ test("[ours.passkey.counter] a counter may not stand still or go back once it ha
     [1, 0, true],
   ];
   for (const [seen, counter, isBehind] of table) {
-    assert.equal(isCounterBehind(seen, counter), isBehind, `${seen}, then ${counter}`);
+    assert.equal(isCounterRegressed(seen, counter), isBehind, `${seen}, then ${counter}`);
   }
 });

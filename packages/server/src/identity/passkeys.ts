@@ -4,7 +4,7 @@
  *
  * Promises: the user was verified (never only present); the answer was given on our origin, for our
  * host; the key is one whose signatures the audit log can prove later. Whether a signature counter
- * went backwards is asked where the row is locked: see {@link isCounterBehind}.
+ * went backwards is asked where the row is locked: see {@link isCounterRegressed}.
  *
  * @see W3C Web Authentication Level 3, sections 7.1 and 7.2
  */
@@ -35,7 +35,7 @@ export interface PublicCredential {
 }
 
 /** What a browser answered, as its `toJSON` has it; nothing of it is trusted. */
-export type BrowserAnswer = Readonly<Record<string, unknown>>;
+export type BrowserCredential = Readonly<Record<string, unknown>>;
 
 /** The answer of a browser is not what was asked for: why, as a sentence for people. */
 export class PasskeyRefused extends Error {}
@@ -107,7 +107,7 @@ export interface NewCredential extends PublicCredential {
  */
 export async function verifyCreation(
   party: RelyingParty,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
   challenge: string,
 ): Promise<NewCredential> {
   const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
@@ -148,7 +148,7 @@ export interface Assertion {
   readonly credentialId: string;
   /** Zero of those that do not count. */
   readonly counter: number;
-  /** As {@link BrowserAnswer}'s, base64url. */
+  /** As {@link BrowserCredential}'s, base64url. */
   readonly clientData: string;
   readonly authenticatorData: string;
   readonly signature: string;
@@ -161,7 +161,7 @@ export interface Assertion {
  */
 export async function verifyAssertion(
   party: RelyingParty,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
   challenge: string,
   publicKey: string,
 ): Promise<Assertion> {
@@ -196,7 +196,7 @@ export async function verifyAssertion(
  * Whether an authenticator that counts its signatures has been copied: it signed with a number
  * that was seen already. Those that do not count say 0 for ever.
  */
-export function isCounterBehind(seen: number, counter: number): boolean {
+export function isCounterRegressed(seen: number, counter: number): boolean {
   return (seen > 0 || counter > 0) && counter <= seen;
 }
 
@@ -222,7 +222,7 @@ const ID_CHARS_MAX = 1_366;
 
 const TRANSPORTS_MAX = 16;
 
-function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
+function readCreation(answer: BrowserCredential): RegistrationResponseJSON {
   const { id, response } = readAnswer(answer);
   const transports = Array.isArray(response.transports) ? response.transports : [];
   const valid = transports.filter((one) => typeof one === "string" && /^[a-z-]{1,20}$/.test(one));
@@ -239,7 +239,7 @@ function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
   };
 }
 
-function readAssertion(answer: BrowserAnswer): AuthenticationResponseJSON {
+function readAssertion(answer: BrowserCredential): AuthenticationResponseJSON {
   const { id, response } = readAnswer(answer);
   return {
     id,
@@ -254,7 +254,7 @@ function readAssertion(answer: BrowserAnswer): AuthenticationResponseJSON {
   };
 }
 
-function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
+function readAnswer({ id, rawId, type, response }: BrowserCredential) {
   const isId = typeof id === "string" && id.length <= ID_CHARS_MAX && /^[\w-]+$/.test(id);
   if (!isId || id !== rawId || type !== "public-key") {
     throw new PasskeyRefused(
@@ -264,7 +264,7 @@ function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
   if (typeof response !== "object" || response === null) {
     throw new PasskeyRefused("Invalid passkey response: response is missing.");
   }
-  return { id, response: response as BrowserAnswer };
+  return { id, response: response as BrowserCredential };
 }
 
 /**
@@ -272,14 +272,14 @@ function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
  *
  * @throws PasskeyRefused for what can be no id, which a database could refuse to look for
  */
-export function credentialIdOf(answer: BrowserAnswer): string {
+export function credentialIdOf(answer: BrowserCredential): string {
   return readAnswer(answer).id;
 }
 
 /** What is signed is kept for good, and a client may have put anything into it. */
 const CHARS_MAX = 8_192;
 
-function text(response: BrowserAnswer, name: string): string {
+function text(response: BrowserCredential, name: string): string {
   const value = response[name];
   const isText = typeof value === "string" && value.length <= CHARS_MAX;
   if (isText && /^[\w-]+$/.test(value)) return value;
@@ -291,7 +291,7 @@ function text(response: BrowserAnswer, name: string): string {
  *
  * @throws PasskeyRefused
  */
-export function challengeOf(answer: BrowserAnswer): string {
+export function challengeOf(answer: BrowserCredential): string {
   const { response } = readAnswer(answer);
   try {
     const json = Buffer.from(text(response, "clientDataJSON"), "base64url").toString();

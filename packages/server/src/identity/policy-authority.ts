@@ -2,7 +2,7 @@
 
 import type { Actor } from "../core/actor.ts";
 import type { Power } from "../core/roles.ts";
-import { may } from "../core/scopes.ts";
+import { isPermitted } from "../core/scopes.ts";
 import { SERVER } from "../storage/sql/keys.ts";
 import { assertMay } from "./assert-may.ts";
 import type { ReviewerCaller } from "./caller.ts";
@@ -19,7 +19,7 @@ export interface PolicyActor {
 
 /** @throws Problem `forbidden` */
 export function assertMayPublish(caller: ReviewerCaller, scope: PolicyScope): void {
-  assertMay(caller, powerFor(scope));
+  assertMay(caller, publishPowerFor(scope));
 }
 
 /**
@@ -29,11 +29,11 @@ export function assertMayPublish(caller: ReviewerCaller, scope: PolicyScope): vo
  * @throws Problem `forbidden`
  */
 export function assertMayCheck(caller: ReviewerCaller, scope: PolicyScope): void {
-  if (scope === "project" && !may(caller, "publish")) assertMay(caller, "read");
+  if (scope === "project" && !isPermitted(caller, "publish")) assertMay(caller, "read");
   else assertMayPublish(caller, scope);
 }
 
-export function powerFor(scope: PolicyScope): Power {
+export function publishPowerFor(scope: PolicyScope): Power {
   return scope === "floor" ? "server" : "publish";
 }
 

@@ -6,7 +6,7 @@
 import { Failure } from "../failure.ts";
 import type { Integrity } from "../storage/integrity.ts";
 import { analyze, insertRows, readRows } from "../storage/postgres/import-target.ts";
-import { isSoundRow } from "../storage/sql/requests/request-rows.ts";
+import { isIntactRow } from "../storage/sql/requests/request-rows.ts";
 import type { ImportSource } from "../storage/sqlite/import-source.ts";
 import type { Row, Transaction } from "../storage/store.ts";
 import { type Content, ContentDigest, nameOf, sizeOf, type Table } from "../storage/table.ts";
@@ -130,7 +130,7 @@ function assertEqual(source: Content | undefined, target: Content): void {
 }
 
 function findMismatch(integrity: Integrity, { name }: Table, row: Row): string | undefined {
-  if (name !== "request" || isSoundRow(integrity, row)) return undefined;
+  if (name !== "request" || isIntactRow(integrity, row)) return undefined;
   return "its content does not match its MAC or checksum";
 }
 

@@ -10,6 +10,7 @@ import { parseRetryAfter } from "../core/retry.ts";
 import { signMessage } from "../delivery/sign-message.ts";
 import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
+import { formatMessage, quotePlain } from "./format-message.ts";
 import {
   type HttpMessage,
   linkOf,
@@ -20,13 +21,12 @@ import {
 import type { Notifier, PushRequest, SendRequest, TargetFault } from "./notifier.ts";
 import { encryptPush, vapidHeader } from "./push-encryption.ts";
 import { type MailServer, sendMail } from "./send-mail.ts";
-import { type ReadUrl, targetFault } from "./target.ts";
-import { quotePlain, wordsOf } from "./words.ts";
+import { type ParseUrl, targetFault } from "./target.ts";
 
 export interface NotifierParts {
   /** Undefined when this server sends nothing over HTTP. */
   readonly egress: EgressClient | undefined;
-  readonly readUrl: ReadUrl;
+  readonly readUrl: ParseUrl;
   readonly mail: { readonly server: MailServer; readonly from: string } | undefined;
   /** Where people reach this server, without a slash at the end. */
   readonly publicUrl: string;
@@ -156,7 +156,7 @@ export class ChannelNotifier implements Notifier {
     if (mail === undefined) return { kind: "off" };
     const { message, isWanted = () => true, endsBy = Number.POSITIVE_INFINITY } = request;
     const style = { quote: quotePlain, argumentsBytesMax: MAIL_ARGUMENTS_BYTES_MAX };
-    const { title, lines } = wordsOf(message, style);
+    const { title, lines } = formatMessage(message, style);
     const text = [...lines, "", linkOf(publicUrl, message), ""].join("\n");
     const timeoutMs = Math.min(request.timeoutMs, endsBy - clock.monotonic());
     const { signal } = this.#closing;

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallMessage } from "./channel-message.ts";
+import { formatMessage, formatTimeLeft, quotePlain } from "./format-message.ts";
 import { encodeHeader, ntfyMessage, slackMessage, webhookMessage } from "./http-kinds.ts";
-import { quotePlain, timeLeft, wordsOf } from "./words.ts";
 
 const BASE = "https://countersign.example";
 
@@ -108,7 +108,7 @@ function decodeWords(text: string): string {
 
 test("[ours.notify.hostile] in plain words nothing ends its quotes, its line or becomes a link", () => {
   for (const hostile of HOSTILE) {
-    const { title, lines } = wordsOf(callOf(hostile), {
+    const { title, lines } = formatMessage(callOf(hostile), {
       quote: quotePlain,
       argumentsBytesMax: 10_000,
     });
@@ -121,11 +121,14 @@ test("[ours.notify.hostile] in plain words nothing ends its quotes, its line or 
     }
   }
   const style = { quote: quotePlain, argumentsBytesMax: 1_000 };
-  const { title, lines } = wordsOf(callOf("p\u0430ypal"), style);
+  const { title, lines } = formatMessage(callOf("p\u0430ypal"), style);
   assert.match(title, /^"p\\u\{0430\}ypal"/);
   assert.match(lines.at(-1) ?? "", /^Contains confusable characters\./);
-  assert.doesNotMatch(wordsOf(callOf("paypal"), style).lines.join(), /confusable/);
-  const [first] = wordsOf(callOf("\u202Eexe"), { quote: quotePlain, argumentsBytesMax: 1 }).lines;
+  assert.doesNotMatch(formatMessage(callOf("paypal"), style).lines.join(), /confusable/);
+  const [first] = formatMessage(callOf("\u202Eexe"), {
+    quote: quotePlain,
+    argumentsBytesMax: 1,
+  }).lines;
   assert.match(first ?? "", /^"\\u\{202E\}exe" of /);
 });
 
@@ -163,6 +166,6 @@ test("[ours.notify.priority] a topic of ntfy rings louder the less time is left"
   };
   const minutes = [60, 16, 15, 6, 5, 1].map((each) => priorityAt(each * 60_000));
   assert.deepEqual(minutes, ["3", "3", "4", "4", "5", "5"]);
-  const lefts = [0, 45_999, 200_000, 300_000, 3_599_000, 3_600_000, 7_500_000].map(timeLeft);
+  const lefts = [0, 45_999, 200_000, 300_000, 3_599_000, 3_600_000, 7_500_000].map(formatTimeLeft);
   assert.deepEqual(lefts, ["0s", "45s", "3m 20s", "5m", "59m", "1h", "2h 5m"]);
 });

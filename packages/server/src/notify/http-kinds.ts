@@ -5,7 +5,7 @@
 
 import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
 import type { ChannelMessage } from "./channel-message.ts";
-import { quotePlain, wordsOf } from "./words.ts";
+import { formatMessage, quotePlain } from "./format-message.ts";
 
 /** A message to the egress client. */
 export interface HttpMessage {
@@ -39,7 +39,7 @@ function escapeSlack(text: string): string {
 
 export function slackMessage(message: ChannelMessage, base: string): HttpMessage {
   const style = { quote: quoteSlack, argumentsBytesMax: SLACK_ARGUMENTS_BYTES_MAX };
-  const { lines } = wordsOf(message, style);
+  const { lines } = formatMessage(message, style);
   const reminder = message.kind === "call" && message.isReminder ? ["*Reminder*"] : [];
   const text = [...reminder, ...lines, escapeSlack(linkOf(base, message))].join("\n");
   const body = JSON.stringify({ text, unfurl_links: false, unfurl_media: false });
@@ -61,7 +61,7 @@ export function ntfyMessage(
   token: string | undefined,
 ): HttpMessage {
   const style = { quote: quotePlain, argumentsBytesMax: NTFY_ARGUMENTS_BYTES_MAX };
-  const { title, lines } = wordsOf(message, style);
+  const { title, lines } = formatMessage(message, style);
   return {
     headers: {
       "content-type": "text/plain; charset=utf-8",
@@ -145,7 +145,7 @@ function typeOf(message: ChannelMessage): string {
 
 /** One line that can be shown as it is. */
 function textOf(message: ChannelMessage): string {
-  return wordsOf(message, { quote: quotePlain, argumentsBytesMax: 0 }).title;
+  return formatMessage(message, { quote: quotePlain, argumentsBytesMax: 0 }).title;
 }
 
 function contentOf(message: ChannelMessage): object {

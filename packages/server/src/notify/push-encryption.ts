@@ -16,7 +16,7 @@ const TAG_BYTES = 16;
 export const PLAINTEXT_BYTES_MAX = 3_900;
 
 /** What is drawn anew for each message; given by tests alone. */
-export interface PushChance {
+export interface PushRandomness {
   /** 16 bytes. */
   readonly salt: Uint8Array;
   /** Private key of the sender for this message, 32 bytes; made when undefined. */
@@ -27,7 +27,7 @@ export interface PushChance {
 export function encryptPush(
   plaintext: string,
   { p256dh, auth }: Pick<PushTarget, "p256dh" | "auth">,
-  { salt, privateKey }: PushChance,
+  { salt, privateKey }: PushRandomness,
 ): Buffer {
   const text = Buffer.from(plaintext);
   if (text.length > PLAINTEXT_BYTES_MAX) throw new Error("a push message is too long");

@@ -8,7 +8,7 @@ import type { ChannelTarget } from "../core/channel.ts";
 import type { TargetFault } from "./notifier.ts";
 
 /** Reads a URL by the operator's rules; undefined when it is not accepted. */
-export type ReadUrl = (text: string) => WebhookUrl | undefined;
+export type ParseUrl = (text: string) => WebhookUrl | undefined;
 
 export const ADDRESSES_MAX = 20;
 
@@ -22,7 +22,7 @@ export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text);
 }
 
-export function targetFault(target: ChannelTarget, read: ReadUrl): TargetFault | undefined {
+export function targetFault(target: ChannelTarget, read: ParseUrl): TargetFault | undefined {
   if (target.kind === "email") return addressFault(target.to);
   const url = read(target.url);
   if (url === undefined) {

@@ -7,9 +7,9 @@ import type { AttemptOutcome } from "../core/notification.ts";
 import { DestinationLimits, type SlotOwner } from "../delivery/destination-limits.ts";
 import type { WaitingInstance } from "../storage/sql/deliveries/waiting-instances.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import type { Turn as OutboxTurn } from "./destination.ts";
+import type { QueueTurn as OutboxTurn } from "./destination.ts";
 
-type Turn = OutboxTurn<WaitingInstance>;
+type QueueTurn = OutboxTurn<WaitingInstance>;
 
 const NOW = Date.UTC(2026, 0, 1);
 
@@ -40,16 +40,16 @@ function waiting(
 }
 
 /** Whose turns it is now. */
-function turnsOf(queue: DeliveryQueue, now = NOW): Turn[] {
+function turnsOf(queue: DeliveryQueue, now = NOW): QueueTurn[] {
   return [...queue.turns(now)];
 }
 
-function idsOf(turns: readonly Turn[]): string[] {
+function idsOf(turns: readonly QueueTurn[]): string[] {
   return turns.map(({ item }) => item.instanceId);
 }
 
 /** Ends turns without an attempt. */
-function leave(queue: DeliveryQueue, turns: readonly Turn[], more: boolean): void {
+function leave(queue: DeliveryQueue, turns: readonly QueueTurn[], more: boolean): void {
   for (const turn of turns) {
     for (const place of turn.slots) place();
     queue.served(turn, more);

@@ -9,7 +9,7 @@ import { Breaker } from "../delivery/breaker.ts";
 import type { DestinationLimits, SlotOwner } from "../delivery/destination-limits.ts";
 import { KeyedSemaphore } from "../keyed-semaphore.ts";
 import type { WaitingInstance } from "../storage/sql/deliveries/waiting-instances.ts";
-import type { OutboxQueue, Turn } from "./destination.ts";
+import type { OutboxQueue, QueueTurn } from "./destination.ts";
 
 interface Member {
   readonly instance: WaitingInstance;
@@ -88,7 +88,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
   }
 
   /** Gives turns while there is room, one to each host before the next to any. */
-  *turns(now: number): Generator<Turn<WaitingInstance>> {
+  *turns(now: number): Generator<QueueTurn<WaitingInstance>> {
     if (this.#isFull(UNUSED_KEY)) return;
     const fullAccounts = new Set<string>();
     // A member that had a turn moves to the end of the queue, where it is skipped.
@@ -106,7 +106,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     members: Set<Member>,
     fullAccounts: Set<string>,
     now: number,
-  ): Generator<Turn<WaitingInstance>, number> {
+  ): Generator<QueueTurn<WaitingInstance>, number> {
     let served = 0;
     for (const member of members) {
       const { receiver, origin, destination } = member;
@@ -129,7 +129,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
   }
 
   /** @param more whether the turn left something that is due */
-  served({ item }: Turn<WaitingInstance>, more: boolean): void {
+  served({ item }: QueueTurn<WaitingInstance>, more: boolean): void {
     const member = this.#memberOf(item);
     if (member === undefined) return;
     member.isServed = false;
@@ -137,7 +137,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     if (!more && !member.isExpected) this.#remove(member);
   }
 
-  failed({ item }: Turn<WaitingInstance>, now: number): void {
+  failed({ item }: QueueTurn<WaitingInstance>, now: number): void {
     const member = this.#memberOf(item);
     if (member === undefined) return;
     member.isServed = false;

@@ -5,7 +5,7 @@
 import type { Signal } from "../wake/wake.ts";
 
 /** One turn of an item: the outbox claims what is due for it. */
-export interface Turn<Item> {
+export interface QueueTurn<Item> {
   readonly item: Item;
   /** Each releases a slot for one attempt. Empty where only an end is to be recorded. */
   readonly slots: (() => void)[];
@@ -15,15 +15,15 @@ export interface Turn<Item> {
 export interface OutboxQueue<Item> {
   readonly size: number;
   /** Takes turns while slots are free. */
-  turns(now: number): Iterable<Turn<Item>>;
+  turns(now: number): Iterable<QueueTurn<Item>>;
   /** @param more whether the item may have more that is due */
-  served(turn: Turn<Item>, more: boolean): void;
+  served(turn: QueueTurn<Item>, more: boolean): void;
   /** The turn failed, for a reason of this server. */
-  failed(turn: Turn<Item>, now: number): void;
+  failed(turn: QueueTurn<Item>, now: number): void;
 }
 
 /** What is claimed: no other process attempts it until the lease ends. */
-export interface Leased {
+export interface AttemptLease {
   /** `Clock.monotonic` when an attempt must be over, with a margin to the end of the lease. */
   readonly endsBy: number;
 }
@@ -38,7 +38,7 @@ export interface Recorded {
   readonly kind: string;
 }
 
-export interface Destination<Item, Claim extends Leased, Outcome, Result extends Recorded> {
+export interface Destination<Item, Claim extends AttemptLease, Outcome, Result extends Recorded> {
   /** The dependency that failures are reported for. */
   readonly name: string;
   readonly queue: OutboxQueue<Item>;

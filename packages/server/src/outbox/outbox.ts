@@ -10,7 +10,7 @@
 import type { Context } from "../context.ts";
 import type { Report } from "../report.ts";
 import { TimerLoop, type Worker } from "../timer-loop.ts";
-import type { Destination, Leased, Recorded, Turn } from "./destination.ts";
+import type { AttemptLease, Destination, QueueTurn, Recorded } from "./destination.ts";
 
 const SCAN_MS = 1_000;
 
@@ -25,7 +25,7 @@ const PUMP_MS_PER_ITEM = 1 / 100;
 const RECORD_TRIES_MAX = 5;
 const RECORD_PAUSE_MS = 500;
 
-export class Outbox<Item, Claim extends Leased, Outcome, Result extends Recorded>
+export class Outbox<Item, Claim extends AttemptLease, Outcome, Result extends Recorded>
   implements Worker
 {
   readonly #clock: Context["clock"];
@@ -100,7 +100,7 @@ export class Outbox<Item, Claim extends Leased, Outcome, Result extends Recorded
     if (size > 0) this.#pumpAfter("later", Math.max(PUMP_MS, size * PUMP_MS_PER_ITEM));
   }
 
-  async #serve(turn: Turn<Item>): Promise<void> {
+  async #serve(turn: QueueTurn<Item>): Promise<void> {
     const { item, slots } = turn;
     const { queue, isSerial } = this.#destination;
     try {

@@ -3,7 +3,7 @@
  */
 
 import { KeyedSemaphore, type SemaphoreLimits } from "../keyed-semaphore.ts";
-import type { OutboxQueue, Turn } from "./destination.ts";
+import type { OutboxQueue, QueueTurn } from "./destination.ts";
 
 interface Member<Item> {
   readonly item: Item;
@@ -40,7 +40,7 @@ export class SerialQueue<Item extends SerialItem> implements OutboxQueue<Item> {
     }
   }
 
-  *turns(): Generator<Turn<Item>> {
+  *turns(): Generator<QueueTurn<Item>> {
     for (const [id, member] of this.#members) {
       if (this.#slots.isFull) return;
       const release = member.isServed ? undefined : this.#slots.tryAcquire(member.item.group);
@@ -54,7 +54,7 @@ export class SerialQueue<Item extends SerialItem> implements OutboxQueue<Item> {
     }
   }
 
-  served({ item: { id } }: Turn<Item>, more: boolean): void {
+  served({ item: { id } }: QueueTurn<Item>, more: boolean): void {
     const member = this.#members.get(id);
     if (member === undefined) return;
     member.isServed = false;
@@ -62,7 +62,7 @@ export class SerialQueue<Item extends SerialItem> implements OutboxQueue<Item> {
   }
 
   /** The next scan finds it again. */
-  failed({ item: { id } }: Turn<Item>): void {
+  failed({ item: { id } }: QueueTurn<Item>): void {
     this.#members.delete(id);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from "../context.ts";
-import { givesUpAt } from "../core/delivery-progress.ts";
+import { deliveryWindowEnd } from "../core/delivery-progress.ts";
 import { type AttemptOutcome, outcomeStatus, outcomeText } from "../core/notification.ts";
 import type { MaybePromise } from "../egress/message.ts";
 import {
@@ -126,7 +126,7 @@ export class WebhookDestination
     const { notification, url, signingKey, endsBy } = claim;
     const { clock, delivery } = this.#context;
     // An attempt ends before the retry window does.
-    const timeoutMs = Math.min(ATTEMPT_MS, givesUpAt(notification) - clock.now());
+    const timeoutMs = Math.min(ATTEMPT_MS, deliveryWindowEnd(notification) - clock.now());
     if (timeoutMs < ATTEMPT_MS_MIN) return this.postponed;
     if (url === undefined) return { kind: "refused" };
     const { id, body } = notification;

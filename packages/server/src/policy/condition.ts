@@ -22,7 +22,7 @@ import {
 } from "./expression.ts";
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { operandFault } from "./fixed-operands.ts";
-import { FUNCTIONS, ZONED } from "./functions.ts";
+import { FUNCTIONS, ZONED_FUNCTIONS } from "./functions.ts";
 import { HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
 import { INT_MAX, INT_MIN, isExactDouble, LongNumber } from "./values.ts";
@@ -35,7 +35,7 @@ export interface Condition {
 }
 
 /** What a condition answers whose value is neither true nor false. */
-export const NOT_BOOL = new Fault("the condition returned neither true nor false");
+export const NOT_BOOL_FAULT = new Fault("the condition returned neither true nor false");
 
 /** An expression that says a text: what a reviewer must type. */
 export interface TextExpression {
@@ -88,7 +88,7 @@ export function conditionOf(source: string, expression: Expression): Condition {
   const evaluate = (scope: Scope): boolean | Fault => {
     const answer = step(scope);
     if (typeof answer === "boolean" || answer instanceof Fault) return answer;
-    return answer instanceof LongNumber ? INEXACT_FAULT : NOT_BOOL;
+    return answer instanceof LongNumber ? INEXACT_FAULT : NOT_BOOL_FAULT;
   };
   return { source, expression, evaluate };
 }
@@ -330,7 +330,7 @@ class Translation {
   #call(name: string, args: readonly ASTNode[], at: number): Expression {
     if (name === "has") return this.#has(args, at);
     const known = FUNCTIONS.get(name);
-    if (!ZONED.has(name) && known === undefined) return this.#unknown(name, at);
+    if (!ZONED_FUNCTIONS.has(name) && known === undefined) return this.#unknown(name, at);
     const operands = args.map((arg) => this.translate(arg));
     const counts = known?.free ?? [2];
     if (!counts.includes(operands.length)) return this.#wrongCount(name, at);
@@ -404,7 +404,7 @@ class Translation {
     if (name === "matches") {
       return this.#refuse(at, 'matches() is not allowed: use glob(text, "a pattern with * and ?")');
     }
-    const names = [...FUNCTIONS.keys(), ...ZONED, ...MACROS, "has"].sort();
+    const names = [...FUNCTIONS.keys(), ...ZONED_FUNCTIONS, ...MACROS, "has"].sort();
     return this.#refuse(at, `unknown function ${name}(): there are ${names.join(", ")}`);
   }
 

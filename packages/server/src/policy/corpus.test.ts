@@ -7,7 +7,7 @@ import { create } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { JsonObject, parseJson } from "@countersign/protocol";
 import { parse } from "yaml";
-import { ConditionError, compileCondition, NOT_BOOL } from "./condition.ts";
+import { ConditionError, compileCondition, NOT_BOOL_FAULT } from "./condition.ts";
 import { Fault } from "./fault.ts";
 import { Meter } from "./meter.ts";
 import { type CelValue, fromJson, isMap, Timestamp } from "./values.ts";
@@ -88,7 +88,7 @@ function ours({ when, args }: Case): Result {
       meter: new Meter(100_000),
       local: null,
     });
-    if (answer === NOT_BOOL) return "not-bool";
+    if (answer === NOT_BOOL_FAULT) return "not-bool";
     if (answer instanceof Fault) return answer.inexact ? "inexact" : "error";
     return toResult(answer);
   } catch (error) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   approvalRefusal,
+  collectsVotes,
   confirmationFault,
   type Decider,
   denialRefusal,
@@ -11,7 +12,6 @@ import {
   isEnough,
   needsPasskey,
   passkeyRefusal,
-  takesVotes,
 } from "./decider.ts";
 import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
@@ -87,10 +87,10 @@ test("every set needs a member among the approvers, who may be the same", () => 
 });
 
 test("votes are kept where one approval may not be enough", () => {
-  assert.equal(takesVotes(NO_REQUIREMENT), false);
-  assert.equal(takesVotes(asks({ from: [["group:a", "group:b"]] })), false);
-  assert.equal(takesVotes(asks({ from: [["group:a"], ["group:b"]] })), true);
-  assert.equal(takesVotes(asks({ quorum: 2 })), true);
+  assert.equal(collectsVotes(NO_REQUIREMENT), false);
+  assert.equal(collectsVotes(asks({ from: [["group:a", "group:b"]] })), false);
+  assert.equal(collectsVotes(asks({ from: [["group:a"], ["group:b"]] })), true);
+  assert.equal(collectsVotes(asks({ quorum: 2 })), true);
 });
 
 test("a confirmation is the exact text, or the end of the id, or not needed", () => {

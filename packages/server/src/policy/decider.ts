@@ -5,7 +5,7 @@
  * Whether a role may decide anything at all is asked elsewhere, see core/roles.ts.
  */
 
-import type { Confirm, Requirement } from "./rule.ts";
+import type { ConfirmationKind, Requirement } from "./rule.ts";
 
 /** A reviewer, as far as rules can name one. */
 export interface Decider {
@@ -18,7 +18,7 @@ export interface Decider {
 }
 
 /** Whose call it is. */
-export interface Owned {
+export interface CallOwnership {
   /** A reviewer; null when the instance has no owner. */
   readonly ownerId: string | null;
   readonly instanceId: string;
@@ -31,7 +31,7 @@ export interface Owned {
 export function approvalRefusal(
   requirement: Requirement,
   decider: Decider,
-  { ownerId, instanceId }: Owned,
+  { ownerId, instanceId }: CallOwnership,
 ): string | undefined {
   if (!isNamed(requirement, decider)) return notNamed(requirement, decider);
   if (decider.isBot && !requirement.bots) return NO_BOTS;
@@ -78,7 +78,7 @@ export function failedAttemptsRefusal(attempts: number): string | undefined {
 export function denialRefusal(
   requirement: Requirement,
   decider: Decider,
-  { ownerId }: Pick<Owned, "ownerId">,
+  { ownerId }: Pick<CallOwnership, "ownerId">,
 ): string | undefined {
   const isOwner = ownerId === decider.id && decider.forGroups === null;
   return isNamed(requirement, decider) || isOwner ? undefined : notNamed(requirement, decider);
@@ -105,7 +105,7 @@ function countPeople(people: readonly Decider[]): number {
 }
 
 /** Whether one approval may not be enough, so that votes are kept. */
-export function takesVotes({ from, quorum }: Requirement): boolean {
+export function collectsVotes({ from, quorum }: Requirement): boolean {
   return quorum > 1 || from.length > 1;
 }
 
@@ -113,7 +113,7 @@ export function takesVotes({ from, quorum }: Requirement): boolean {
 const MATCHED_CHARS = 4;
 
 /** What must be sent as confirmation; undefined when nothing. */
-export function confirmationOf(confirm: Confirm, requestId: string): string | undefined {
+export function confirmationOf(confirm: ConfirmationKind, requestId: string): string | undefined {
   if (confirm.kind === "type") return confirm.text;
   return confirm.kind === "match" ? requestId.slice(-MATCHED_CHARS) : undefined;
 }
@@ -123,7 +123,7 @@ export function confirmationOf(confirm: Confirm, requestId: string): string | un
  * its field; undefined when nothing is.
  */
 export function confirmationFault(
-  confirm: Confirm,
+  confirm: ConfirmationKind,
   requestId: string,
   typed: string | undefined,
 ): string | undefined {

@@ -6,15 +6,15 @@
 
 import type { Condition } from "./condition.ts";
 import {
-  BROKEN,
-  bounded,
+  EVALUATION_FAULT,
   faultOf,
   RULE_STEPS_MAX,
   scopeOf,
   sizeOf,
+  TIME_LIMIT_FAULT,
   TIME_LIMIT_MS,
-  TOO_LONG,
-  UNWATCHED_STEPS,
+  truncateMessage,
+  UNTIMED_STEPS,
 } from "./evaluate.ts";
 import { Fault } from "./fault.ts";
 import type { Scope } from "./interpret.ts";
@@ -39,12 +39,12 @@ export function evaluateConditions(
   call: Call,
 ): readonly ConditionOutcome[] {
   const outcomes: ConditionOutcome[] = [];
-  const scope = scopeOf(call, new Meter(UNWATCHED_STEPS));
+  const scope = scopeOf(call, new Meter(UNTIMED_STEPS));
   try {
     scope.meter.spend(sizeOf(call) / 8);
     for (const condition of conditions) outcomes.push(conditionOutcome(condition, scope));
   } catch (error) {
-    if (!(error instanceof StepsExceeded)) outcomes.push(failed(BROKEN));
+    if (!(error instanceof StepsExceeded)) outcomes.push(failed(EVALUATION_FAULT));
   }
   if (outcomes.length < conditions.length) {
     withinTime(TIME_LIMIT_MS, () => {
@@ -58,7 +58,7 @@ export function evaluateConditions(
       }
     });
   }
-  return conditions.map((_, index) => outcomes[index] ?? failed(TOO_LONG));
+  return conditions.map((_, index) => outcomes[index] ?? failed(TIME_LIMIT_FAULT));
 }
 
 function conditionOutcome(condition: Condition, scope: Scope): ConditionOutcome {
@@ -67,5 +67,5 @@ function conditionOutcome(condition: Condition, scope: Scope): ConditionOutcome 
 }
 
 function failed({ message }: Fault): ConditionOutcome {
-  return { holds: false, error: bounded(message) };
+  return { holds: false, error: truncateMessage(message) };
 }

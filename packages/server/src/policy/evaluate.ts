@@ -12,13 +12,13 @@ import { Fault } from "./fault.ts";
 import { type HistoryQuery, historyKey } from "./history.ts";
 import type { Scope } from "./interpret.ts";
 import {
-  candidates,
-  fittingTool,
+  candidateRules,
+  compareEvaluationOrder,
   historyQueriesFor,
-  inOrder,
   matches,
   matchesCaller,
   type QualifiedRule,
+  rulesMatchingTool,
 } from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
 import { mergeRequirements, requirementOfRule } from "./requirement.ts";
@@ -41,7 +41,7 @@ export const TIME_LIMIT_MS = 50;
 export const RULE_STEPS_MAX = 1_000_000;
 
 /** Up to here nothing is watched: it is well under a millisecond. */
-export const UNWATCHED_STEPS = 20_000;
+export const UNTIMED_STEPS = 20_000;
 
 /** In front of the ids of its rules; no id of a project begins with it. */
 const FLOOR = "floor/";
@@ -94,12 +94,12 @@ function asks(because: string): Evaluation {
   };
 }
 
-export const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
+export const TIME_LIMIT_FAULT = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
 const TOO_MANY_STEPS = new Fault("the condition takes too many steps");
-export const BROKEN = new Fault("the condition could not be evaluated");
+export const EVALUATION_FAULT = new Fault("the condition could not be evaluated");
 
 export function faultOf(error: unknown): Fault {
-  return error instanceof StepsExceeded ? TOO_MANY_STEPS : BROKEN;
+  return error instanceof StepsExceeded ? TOO_MANY_STEPS : EVALUATION_FAULT;
 }
 
 /** What became of one rule that applies. */
@@ -133,7 +133,7 @@ function strictestRequirement(
       .filter(({ verb }) => verb === "ask")
       .map((rule) => ({
         qualified: { rule, id: prefix + rule.id },
-        result: BROKEN,
+        result: EVALUATION_FAULT,
         text: undefined,
       })),
   );
@@ -159,7 +159,7 @@ class EvaluationRun {
 
   /** Most calls are done here, without a watch. @returns false when steps ran out */
   #unwatched(): boolean {
-    const meter = new Meter(UNWATCHED_STEPS);
+    const meter = new Meter(UNTIMED_STEPS);
     try {
       meter.spend(sizeOf(this.#call) / 32);
       this.#prepare(meter);
@@ -189,7 +189,8 @@ class EvaluationRun {
   /** @param shared bounds the matching of all rules together; undefined: each has its own */
   #prepare(shared: Meter | undefined): void {
     const outcomes = shared === undefined ? this.#findEach() : this.#findTogether(shared);
-    if (this.#policies.length > 1) outcomes.sort((a, b) => inOrder(a.qualified, b.qualified));
+    if (this.#policies.length > 1)
+      outcomes.sort((a, b) => compareEvaluationOrder(a.qualified, b.qualified));
     this.#outcomes = outcomes;
     this.#scope = scopeOf(this.#call, shared ?? new Meter(RULE_STEPS_MAX));
   }
@@ -198,7 +199,7 @@ class EvaluationRun {
     const call = this.#call;
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#policies) {
-      for (const qualified of fittingTool(policy, prefix, call.tool, meter)) {
+      for (const qualified of rulesMatchingTool(policy, prefix, call.tool, meter)) {
         if (!matchesCaller(qualified.rule.match, call, meter)) continue;
         outcomes.push({ qualified, result: undefined, text: undefined });
       }
@@ -210,7 +211,7 @@ class EvaluationRun {
   #findEach(): Outcome[] {
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#policies) {
-      for (const qualified of candidates(policy, prefix, this.#call.tool)) {
+      for (const qualified of candidateRules(policy, prefix, this.#call.tool)) {
         let result: Fault | undefined;
         try {
           if (!matches(qualified.rule.match, this.#call, new Meter(RULE_STEPS_MAX))) continue;
@@ -220,7 +221,7 @@ class EvaluationRun {
         outcomes.push({ qualified, result, text: undefined });
       }
     }
-    return outcomes.sort((a, b) => inOrder(a.qualified, b.qualified));
+    return outcomes.sort((a, b) => compareEvaluationOrder(a.qualified, b.qualified));
   }
 
   #evaluate(outcome: Outcome, meter: Meter): void {
@@ -236,7 +237,7 @@ class EvaluationRun {
 
   #conclude(): Evaluation {
     const outcomes = this.#outcomes.filter(({ result }) => result !== "quiet");
-    for (const outcome of outcomes) outcome.result ??= TOO_LONG;
+    for (const outcome of outcomes) outcome.result ??= TIME_LIMIT_FAULT;
     const fired = outcomes.filter(({ result }) => result === "fired");
     const base = {
       fired: fired.map(({ qualified }) => qualified.id).sort(),
@@ -300,7 +301,7 @@ class EvaluationRun {
   }
 }
 
-const TOO_LONG_ERROR = { message: TOO_LONG.message };
+const TOO_LONG_ERROR = { message: TIME_LIMIT_FAULT.message };
 
 export function scopeOf(call: Call, meter: Meter): Scope {
   const { id, name, groups } = call.instance;
@@ -335,7 +336,7 @@ function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Faul
     answer = when.evaluate(scope);
   } catch (error) {
     if (error instanceof StepsExceeded) throw error;
-    return BROKEN;
+    return EVALUATION_FAULT;
   }
   if (answer instanceof Fault) return answer;
   return answer ? "fired" : "quiet";
@@ -380,12 +381,12 @@ function errorsOf(outcomes: readonly Outcome[]): readonly RuleError[] {
   for (const { qualified, result, text } of outcomes) {
     for (const fault of [result, text]) {
       if (!(fault instanceof Fault) || errors.length >= ERRORS_MAX) continue;
-      errors.push({ rule: qualified.id, message: bounded(fault.message) });
+      errors.push({ rule: qualified.id, message: truncateMessage(fault.message) });
     }
   }
   return errors;
 }
 
-export function bounded(message: string): string {
+export function truncateMessage(message: string): string {
   return message.length <= MESSAGE_CHARS_MAX ? message : message.slice(0, MESSAGE_CHARS_MAX);
 }

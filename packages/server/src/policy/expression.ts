@@ -126,7 +126,7 @@ export interface Comprehension {
 }
 
 /** The parts an expression is made of, in the order of the source. */
-export function partsOf(expression: Expression): readonly Expression[] {
+export function subexpressionsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case "history":
     case "literal":
@@ -157,8 +157,14 @@ export function partsOf(expression: Expression): readonly Expression[] {
 }
 
 /** Whether a part of the expression satisfies the predicate. */
-export function mentions(expression: Expression, wanted: (part: Expression) => boolean): boolean {
-  return wanted(expression) || partsOf(expression).some((part) => mentions(part, wanted));
+export function someSubexpression(
+  expression: Expression,
+  wanted: (part: Expression) => boolean,
+): boolean {
+  return (
+    wanted(expression) ||
+    subexpressionsOf(expression).some((part) => someSubexpression(part, wanted))
+  );
 }
 
 /** The history that an expression reads, each once. */
@@ -173,5 +179,5 @@ function collect(expression: Expression, queries: Map<string, HistoryQuery>): vo
     const { name, windowMs } = expression;
     queries.set(historyKey(expression), { name, windowMs });
   }
-  for (const part of partsOf(expression)) collect(part, queries);
+  for (const part of subexpressionsOf(expression)) collect(part, queries);
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Expression } from "./expression.ts";
-import { ZONED } from "./functions.ts";
+import { ZONED_FUNCTIONS } from "./functions.ts";
 import { readGlob } from "./glob.ts";
 import { isWithin } from "./paths.ts";
 import { readZone } from "./times.ts";
@@ -23,14 +23,14 @@ export function operandFault(
   const text = second?.kind === "literal" ? second.value : undefined;
   if (typeof text !== "string") {
     const message = 'the time zone must be written out, as in hour(now, "Europe/Berlin")';
-    return ZONED.has(name) ? { at: undefined, message } : undefined;
+    return ZONED_FUNCTIONS.has(name) ? { at: undefined, message } : undefined;
   }
   const message = faultOf(name, text);
   return message === undefined ? undefined : { at: second?.at, message };
 }
 
 function faultOf(name: string, text: string): string | undefined {
-  if (ZONED.has(name) && readZone(text) === undefined) {
+  if (ZONED_FUNCTIONS.has(name) && readZone(text) === undefined) {
     return `unknown time zone "${text.slice(0, 60)}"`;
   }
   if (name === "glob" && readGlob(text) === undefined) {

@@ -7,7 +7,7 @@
  */
 
 import { Fault, INEXACT_FAULT } from "./fault.ts";
-import { fitsGlob, readGlob } from "./glob.ts";
+import { matchesGlob, readGlob } from "./glob.ts";
 import { indexWithin } from "./linear-search.ts";
 import type { Meter } from "./meter.ts";
 import { isList } from "./operators.ts";
@@ -99,10 +99,10 @@ for (const name of new Set([...Object.keys(TIMESTAMP_PARTS), ...Object.keys(DURA
 export const FUNCTIONS: ReadonlyMap<string, PolicyFunction> = new Map(functions);
 
 /** Functions whose second operand is a time zone, written out. */
-export const ZONED: ReadonlySet<string> = new Set(["hour", "weekday"]);
+export const ZONED_FUNCTIONS: ReadonlySet<string> = new Set(["hour", "weekday"]);
 
 /** `hour(time, zone)` and `weekday(time, zone)` for one zone; undefined: no such zone. */
-export function zoned(name: string, zoneName: string): Apply | undefined {
+export function functionInZone(name: string, zoneName: string): Apply | undefined {
   const zone = readZone(zoneName);
   if (zone === undefined) return undefined;
   return ([time = null], meter) => {
@@ -146,7 +146,7 @@ function glob([text = null, pattern = null]: readonly CelValue[], meter: Meter):
   }
   meter.spend(pattern.length);
   const read = readGlob(pattern);
-  return read === undefined ? LONG_PATTERN : fitsGlob(read, text, meter);
+  return read === undefined ? LONG_PATTERN : matchesGlob(read, text, meter);
 }
 
 function within([path = null, folder = null]: readonly CelValue[], meter: Meter): CelValue | Fault {

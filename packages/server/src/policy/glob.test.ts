@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fitsGlob, readGlob } from "./glob.ts";
+import { matchesGlob, readGlob } from "./glob.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
 
 function fits(pattern: string, text: string, steps = 1_000_000): boolean {
   const glob = readGlob(pattern);
   assert.ok(glob !== undefined, pattern);
-  return fitsGlob(glob, text, new Meter(steps));
+  return matchesGlob(glob, text, new Meter(steps));
 }
 
 /** The same pattern as an expression that may backtrack: slow, and known to be right. */

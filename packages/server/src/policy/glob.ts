@@ -62,7 +62,7 @@ function pieceOf(points: readonly (string | null)[]): Piece {
 }
 
 /** Whether the whole text fits. */
-export function fitsGlob(glob: Glob, text: string, meter: Meter): boolean {
+export function matchesGlob(glob: Glob, text: string, meter: Meter): boolean {
   if (glob.literal !== undefined) return glob.literal === text;
   meter.spend(1 + text.length / 16);
   const { pieces } = glob;

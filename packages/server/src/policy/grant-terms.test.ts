@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JsonObject, parseJson } from "@countersign/protocol";
 import fc from "fast-check";
-import { escapeGlob, fittingTerms, sessionOf, type Terms, termsFault } from "./grant-terms.ts";
+import { escapeGlob, findMatchingTerms, sessionOf, type Terms, termsFault } from "./grant-terms.ts";
 import type { Call } from "./rule.ts";
 
 function object(text: string): JsonObject {
@@ -12,7 +12,7 @@ function object(text: string): JsonObject {
 }
 
 function termsFit(terms: Terms, call: Call): boolean {
-  return fittingTerms([terms], call).has(terms);
+  return findMatchingTerms([terms], call).has(terms);
 }
 
 function call(fields: Partial<Call> = {}): Call {
@@ -83,6 +83,6 @@ test("[ours.policy.bounded] many terms together end at the limit of one evaluati
   });
   const last = { tool: "edit", when: "true" };
   const args = object(`{"l":${list}}`);
-  assert.deepEqual([...fittingTerms([last, ...slow], call({ args }))], [last]);
-  assert.deepEqual([...fittingTerms([...slow, last], call({ args }))], []);
+  assert.deepEqual([...findMatchingTerms([last, ...slow], call({ args }))], [last]);
+  assert.deepEqual([...findMatchingTerms([...slow, last], call({ args }))], []);
 });

@@ -9,7 +9,7 @@ import { RecentlyUsed } from "../recently-used.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
 import { RULE_STEPS_MAX } from "./evaluate.ts";
 import { evaluateConditions } from "./evaluate-conditions.ts";
-import { fitsGlob, type Glob, readGlob } from "./glob.ts";
+import { type Glob, matchesGlob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
 
@@ -52,7 +52,7 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
  * Which of these terms answer the call, within the limits of one evaluation for all of them: what
  * they leave no time for fits nothing. Never throws.
  */
-export function fittingTerms<T extends Terms>(all: readonly T[], call: Call): ReadonlySet<T> {
+export function findMatchingTerms<T extends Terms>(all: readonly T[], call: Call): ReadonlySet<T> {
   const meter = new Meter(RULE_STEPS_MAX);
   const fitting = all.flatMap((terms) => {
     const compiled = compiledIfNamed(terms, call, meter);
@@ -73,7 +73,7 @@ function compiledIfNamed(terms: Terms, call: Call, meter: Meter): Compiled | und
     if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
     if (call.server !== terms.server) return undefined;
     const made = compiled(terms);
-    return fitsGlob(made.glob, call.tool, meter) ? made : undefined;
+    return matchesGlob(made.glob, call.tool, meter) ? made : undefined;
   } catch {
     return undefined;
   }

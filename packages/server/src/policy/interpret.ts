@@ -8,8 +8,8 @@
 
 import type { Binary, Comprehension, Expression, FunctionCall } from "./expression.ts";
 import { Fault, INEXACT_FAULT } from "./fault.ts";
-import { FUNCTIONS, ZONED, zoned } from "./functions.ts";
-import { fitsGlob, readGlob } from "./glob.ts";
+import { FUNCTIONS, functionInZone, ZONED_FUNCTIONS } from "./functions.ts";
+import { matchesGlob, readGlob } from "./glob.ts";
 import { answerHistoryQuery, type CallHistory, historyKey } from "./history.ts";
 import type { Meter } from "./meter.ts";
 import {
@@ -152,11 +152,11 @@ type Apply = (operands: readonly CelValue[], meter: Meter) => CelValue | Fault;
 function special(name: string, operands: readonly Expression[]): Apply | undefined {
   const [, second] = operands;
   if (second?.kind !== "literal" || typeof second.value !== "string") return undefined;
-  if (ZONED.has(name)) return zoned(name, second.value);
+  if (ZONED_FUNCTIONS.has(name)) return functionInZone(name, second.value);
   const pattern = name === "glob" ? readGlob(second.value) : undefined;
   if (pattern === undefined) return undefined;
   return ([text = null], meter) => {
-    if (typeof text === "string") return fitsGlob(pattern, text, meter);
+    if (typeof text === "string") return matchesGlob(pattern, text, meter);
     return text instanceof LongNumber
       ? INEXACT_FAULT
       : new Fault(`no glob(${typeOf(text)}, string)`);

@@ -4,7 +4,7 @@
  * changes nothing in it.
  */
 
-import { takesBots } from "./requirement.ts";
+import { acceptsBotApprovals } from "./requirement.ts";
 import { NO_REQUIREMENT, type Requirement, type RuleError, type Verb } from "./rule.ts";
 
 /** A published version; the digest is of its source. */
@@ -53,5 +53,5 @@ export function readJudgement(text: string | null): Judgement {
 /** What deciding a request takes. */
 export function requirementOf(judgement: Judgement): Requirement {
   const requirement = judgement.requirement ?? NO_REQUIREMENT;
-  return { ...requirement, bots: takesBots({ ...judgement, requirement }) };
+  return { ...requirement, bots: acceptsBotApprovals({ ...judgement, requirement }) };
 }

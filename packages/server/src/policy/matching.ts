@@ -3,7 +3,7 @@
  */
 
 import { RecentlyUsed } from "../recently-used.ts";
-import { fitsGlob } from "./glob.ts";
+import { matchesGlob } from "./glob.ts";
 import type { HistoryQuery } from "./history.ts";
 import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
@@ -18,7 +18,7 @@ export interface QualifiedRule {
 const RANKS: Readonly<Record<Verb, number>> = { deny: 0, ask: 1, approve: 2 };
 
 /** The order in which rules are evaluated, whatever their order in the files. */
-export function inOrder(left: QualifiedRule, right: QualifiedRule): number {
+export function compareEvaluationOrder(left: QualifiedRule, right: QualifiedRule): number {
   const ranks = RANKS[left.rule.verb] - RANKS[right.rule.verb];
   if (ranks !== 0) return ranks;
   return left.id < right.id ? -1 : 1;
@@ -30,7 +30,7 @@ interface RuleIndex {
   readonly others: readonly QualifiedRule[];
   /** Rules with history queries. */
   readonly usingHistory: readonly QualifiedRule[];
-  /** What {@link fittingTool} found, by tool. */
+  /** What {@link rulesMatchingTool} found, by tool. */
   readonly fitting: RecentlyUsed<string, readonly QualifiedRule[]>;
 }
 
@@ -45,12 +45,16 @@ const MATCH_STEPS_MAX = 10_000;
 const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
 
 /** The rules that may apply to a tool: all that do, and few that do not. */
-export function candidates(policy: Policy, prefix: string, tool: string): readonly QualifiedRule[] {
+export function candidateRules(
+  policy: Policy,
+  prefix: string,
+  tool: string,
+): readonly QualifiedRule[] {
   return candidatesOf(indexFor(policy, prefix), tool);
 }
 
 /** The rules whose tools fit, in order. */
-export function fittingTool(
+export function rulesMatchingTool(
   policy: Policy,
   prefix: string,
   tool: string,
@@ -60,7 +64,7 @@ export function fittingTool(
   const known = index.fitting.get(tool);
   if (known !== undefined) return known;
   const fits = ({ rule: { match } }: QualifiedRule) => fitsTool(match, tool, meter);
-  const found = candidatesOf(index, tool).filter(fits).sort(inOrder);
+  const found = candidatesOf(index, tool).filter(fits).sort(compareEvaluationOrder);
   if (tool.length <= KEPT_TOOL_CHARS_MAX) index.fitting.set(tool, found);
   return found;
 }
@@ -85,7 +89,7 @@ export function historyQueriesFor(
 function mayFit({ tools }: Match, tool: string): boolean {
   const meter = new Meter(MATCH_STEPS_MAX);
   try {
-    return tools?.some((glob) => fitsGlob(glob, tool, meter)) ?? true;
+    return tools?.some((glob) => matchesGlob(glob, tool, meter)) ?? true;
   } catch {
     return true;
   }
@@ -137,16 +141,16 @@ export function matchesCaller(match: Match, { instance, server }: Call, meter: M
   const { groups, instanceIds, instanceNames } = match;
   if (instanceIds !== undefined && !instanceIds.has(instance.id)) return false;
   if (groups !== undefined && !instance.groups.some((group) => groups.has(group))) return false;
-  return instanceNames?.some((glob) => fitsGlob(glob, instance.name, meter)) ?? true;
+  return instanceNames?.some((glob) => matchesGlob(glob, instance.name, meter)) ?? true;
 }
 
 function fitsServer({ servers }: Match, server: string | undefined, meter: Meter): boolean {
   if (servers === undefined) return true;
   if (server === undefined) return servers.length === 0;
-  return servers.some((glob) => fitsGlob(glob, server, meter));
+  return servers.some((glob) => matchesGlob(glob, server, meter));
 }
 
 function fitsTool({ tools }: Match, tool: string, meter: Meter): boolean {
   meter.spend(1);
-  return tools?.some((glob) => fitsGlob(glob, tool, meter)) ?? true;
+  return tools?.some((glob) => matchesGlob(glob, tool, meter)) ?? true;
 }

@@ -4,8 +4,15 @@
 
 import { formatDuration } from "@countersign/protocol";
 import { evaluatePolicies } from "./evaluate.ts";
-import { takesBots } from "./requirement.ts";
-import type { Confirm, Evaluation, ExpectedAsk, Policy, PolicyTest, Requirement } from "./rule.ts";
+import { acceptsBotApprovals } from "./requirement.ts";
+import type {
+  ConfirmationKind,
+  Evaluation,
+  ExpectedAsk,
+  Policy,
+  PolicyTest,
+  Requirement,
+} from "./rule.ts";
 
 export interface TestOutcome {
   /** From 0. */
@@ -68,7 +75,7 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
   const within = withinMs === undefined ? undefined : duration(withinMs);
   add("within", within, duration(requirement.withinMs));
   add("grants", grants?.toString(), requirement.grants.toString());
-  add("bots", bots?.toString(), takesBots(evaluation).toString());
+  add("bots", bots?.toString(), acceptsBotApprovals(evaluation).toString());
   return compared;
 }
 
@@ -78,6 +85,6 @@ function sets(from: Requirement["from"]): string {
   return texts.length === 0 ? "any reviewer" : [...new Set(texts)].sort().join(" and ");
 }
 
-function confirmText(confirm: Confirm): string {
+function confirmText(confirm: ConfirmationKind): string {
   return confirm.kind === "type" ? `type(${confirm.text})` : confirm.kind;
 }

@@ -4,14 +4,14 @@
  * looks at.
  */
 
-import { type Expression, mentions, partsOf } from "./expression.ts";
+import { type Expression, someSubexpression, subexpressionsOf } from "./expression.ts";
 import type { Glob } from "./glob.ts";
 import type { Match } from "./rule.ts";
 
 const PROVED_FIELDS: readonly string[] = ["id", "groups"];
 
 /** @returns what is wrong with the rule, or undefined */
-export function unproved(match: Match, when: Expression | undefined): string | undefined {
+export function findProofFault(match: Match, when: Expression | undefined): string | undefined {
   const { tools, servers, groups, instanceIds, instanceNames } = match;
   if (groups !== undefined || instanceIds !== undefined) return undefined;
   if (tools !== undefined && !tools.some(isEverything)) return undefined;
@@ -55,7 +55,7 @@ function restsOnProof(expression: Expression, wanted: boolean): boolean {
       (restsOnProof(condition, false) || restsOnProof(no, wanted))
     );
   }
-  return mentions(expression, isProved);
+  return someSubexpression(expression, isProved);
 }
 
 function isProved(part: Expression): boolean {
@@ -67,7 +67,7 @@ function isProved(part: Expression): boolean {
 function restsOnClaims(expression: Expression): boolean {
   if (isInstance(expression)) return !PROVED_FIELDS.includes(expression.field);
   if (expression.kind === "variable") return ["context", "instance"].includes(expression.name);
-  return partsOf(expression).some(restsOnClaims);
+  return subexpressionsOf(expression).some(restsOnClaims);
 }
 
 function isInstance(part: Expression): part is Extract<Expression, { kind: "select" | "has" }> {

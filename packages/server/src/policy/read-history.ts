@@ -20,7 +20,7 @@ const COUNT_MAX = 1_000_000_000;
  * @param queries of the rules of the policy: a query without a count counts as 0, and a count
  *   without a query is a fault
  */
-export function readGivenHistory(
+export function readTestHistory(
   document: PolicyDocument,
   location: YamlLocation | undefined,
   queries: readonly HistoryQuery[],

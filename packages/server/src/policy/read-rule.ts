@@ -13,7 +13,7 @@ import {
 import { historyQueriesIn } from "./expression.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
-import { unproved } from "./proof.ts";
+import { findProofFault } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
 
 /** The most that an operator may allow. */
@@ -81,7 +81,7 @@ class RuleReader {
     this.#checkVerb(location, verb, validityMs);
     const whenIsMissing = this.#members.has("when") && when === undefined;
     if (verb === "approve" && !whenIsMissing) {
-      const fault = unproved(match, when?.expression);
+      const fault = findProofFault(match, when?.expression);
       if (fault !== undefined) this.#document.add(location, fault);
     }
     const line = this.#document.lineOf(location);

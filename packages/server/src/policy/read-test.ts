@@ -10,7 +10,7 @@ import { isMap, isScalar, isSeq } from "yaml";
 import { Fault } from "./fault.ts";
 import type { HistoryQuery } from "./history.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
-import { readGivenHistory } from "./read-history.ts";
+import { readTestHistory } from "./read-history.ts";
 import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
 import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
 import { readTimestamp } from "./times.ts";
@@ -67,7 +67,7 @@ function readGiven(
   const nowMs = now === undefined ? NOW : readNow(document, now);
   const caller = readInstance(document, instance);
   const server = from === undefined ? undefined : document.text(from, CHARS_MAX);
-  const history = readGivenHistory(document, past, rules.history);
+  const history = readTestHistory(document, past, rules.history);
   if (name === undefined || exactArgs === undefined || nowMs === undefined) return undefined;
   const call = {
     tool: name,

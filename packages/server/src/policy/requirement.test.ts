@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { approvalRefusal, type Decider, isEnough } from "./decider.ts";
-import { differingParts, mergeRequirements, requirementOfRule, takesBots } from "./requirement.ts";
-import { type Ask, type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
+import {
+  acceptsBotApprovals,
+  differingParts,
+  mergeRequirements,
+  requirementOfRule,
+} from "./requirement.ts";
+import { type Ask, type ConfirmationKind, NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
 function requirement(changes: Partial<Requirement>): Requirement {
   return { ...NO_REQUIREMENT, ...changes };
@@ -52,7 +57,7 @@ test("[ours.policy.merge] sets stay distinct for any names of reviewers", () => 
 });
 
 test("[ours.policy.merge] click is weaker than type, type than match, match than passkey", () => {
-  const confirms: Confirm[] = [
+  const confirms: ConfirmationKind[] = [
     { kind: "click" },
     { kind: "type", text: "a" },
     { kind: "match" },
@@ -74,7 +79,11 @@ const requirements: fc.Arbitrary<Requirement> = fc.record({
   from: fc.array(fc.subarray(members, { minLength: 1 }), { maxLength: 1 }),
   quorum: fc.integer({ min: 1, max: 3 }),
   excludeOwner: fc.boolean(),
-  confirm: fc.constantFrom<Confirm>({ kind: "click" }, { kind: "match" }, { kind: "passkey" }),
+  confirm: fc.constantFrom<ConfirmationKind>(
+    { kind: "click" },
+    { kind: "match" },
+    { kind: "passkey" },
+  ),
   noteRequired: fc.boolean(),
   withinMs: fc.option(fc.integer({ min: 1, max: 9 })),
   grants: fc.boolean(),
@@ -137,11 +146,14 @@ test("[ours.policy.bots] bots count when every rule that asks says so, and not w
 
 test("[ours.policy.bots] where policy met an error or an inexact number, bots do not count", () => {
   const sure = { requirement: requirement({ bots: true }), errors: [], because: "deploys" };
-  assert.equal(takesBots(sure), true);
-  assert.equal(takesBots({ ...sure, errors: [{ rule: "other", message: "failed" }] }), false);
-  assert.equal(takesBots({ ...sure, because: "inexact" }), false);
+  assert.equal(acceptsBotApprovals(sure), true);
+  assert.equal(
+    acceptsBotApprovals({ ...sure, errors: [{ rule: "other", message: "failed" }] }),
+    false,
+  );
+  assert.equal(acceptsBotApprovals({ ...sure, because: "inexact" }), false);
   const { bots: _, ...older } = sure.requirement;
-  assert.equal(takesBots({ ...sure, requirement: older as Requirement }), false);
+  assert.equal(acceptsBotApprovals({ ...sure, requirement: older as Requirement }), false);
 });
 
 test("[ours.policy.order] merging does not depend on the order", () => {

@@ -8,14 +8,14 @@
 
 import {
   type Ask,
-  type Confirm,
+  type ConfirmationKind,
   type Evaluation,
   NO_REQUIREMENT,
   type Requirement,
 } from "./rule.ts";
 
 /** From the easiest to the hardest. */
-const CONFIRMS: readonly Confirm["kind"][] = ["click", "type", "match", "passkey"];
+const CONFIRMS: readonly ConfirmationKind["kind"][] = ["click", "type", "match", "passkey"];
 
 /**
  * The strictest of all.
@@ -91,7 +91,7 @@ function stricter(left: Requirement, right: Requirement): Requirement {
   };
 }
 
-function strength(confirm: Confirm): number {
+function strength(confirm: ConfirmationKind): number {
   return CONFIRMS.indexOf(confirm.kind);
 }
 
@@ -104,7 +104,7 @@ function shortest(left: number | null, right: number | null): number | null {
  * Whether approvals by bots count for a call that was judged so: where policy met an error or a
  * number that cannot be held, people answer, whatever rules say.
  */
-export function takesBots({
+export function acceptsBotApprovals({
   requirement,
   errors,
   because,
@@ -151,7 +151,7 @@ export function requirementOfRule(ask: Ask | undefined, text: string | undefined
   };
 }
 
-function confirmOf(kind: Confirm["kind"], text: string | undefined): Confirm {
+function confirmOf(kind: ConfirmationKind["kind"], text: string | undefined): ConfirmationKind {
   if (kind !== "type") return { kind };
   // What cannot be typed is confirmed in the next harder way.
   return text === undefined ? { kind: "match" } : { kind, text };

@@ -142,7 +142,7 @@ export interface Requirement {
   readonly quorums?: readonly number[];
   /** The owner of the instance may not decide. */
   readonly excludeOwner: boolean;
-  readonly confirm: Confirm;
+  readonly confirm: ConfirmationKind;
   readonly noteRequired: boolean;
   /** The longest decision window; null: as the request asked. */
   readonly withinMs: number | null;
@@ -152,7 +152,7 @@ export interface Requirement {
   readonly bots: boolean;
 }
 
-export type Confirm =
+export type ConfirmationKind =
   | { readonly kind: "click" | "match" | "passkey" }
   | { readonly kind: "type"; readonly text: string };
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluatePolicies } from "./evaluate.ts";
-import { fittingTerms } from "./grant-terms.ts";
+import { findMatchingTerms } from "./grant-terms.ts";
 import { loadPolicy, PolicyError } from "./load.ts";
 import { callOf, policyOf } from "./policy-fixture.ts";
 import { runPolicyTests } from "./policy-tests.ts";
@@ -95,7 +95,7 @@ tests:
 test("[ours.extensions.server.policy] a grant answers calls of exactly the server that it names, and of none when it names none", () => {
   const terms = [{ tool: "read" }, { tool: "read", server: "github" }];
   const fitting = (server: string | undefined) => {
-    const found = fittingTerms(terms, { ...callOf({ tool: "read" }), server });
+    const found = findMatchingTerms(terms, { ...callOf({ tool: "read" }), server });
     return terms.map((one) => found.has(one));
   };
   assert.deepEqual(fitting(undefined), [true, false]);

@@ -10,7 +10,7 @@ const OPAQUE_BYTES = 32;
 
 const OPAQUE = /^[A-Za-z0-9_-]{43}$/;
 
-export function drawOpaque(random: Random): string {
+export function generateOpaque(random: Random): string {
   return Buffer.from(random.bytes(OPAQUE_BYTES)).toString("base64url");
 }
 

@@ -11,7 +11,7 @@ interface SignInSecrets {
   readonly codeVerifier: string;
 }
 
-/** @param cookie 256 random bits, as drawOpaque draws them */
+/** @param cookie 256 random bits, from {@link generateOpaque} */
 export function deriveSignInSecrets(cookie: string): SignInSecrets {
   const derive = (purpose: string) =>
     createHmac("sha256", cookie).update(`countersign oidc ${purpose}`).digest("base64url");

@@ -11,7 +11,7 @@
 
 import type { Signal } from "./wake.ts";
 
-export type Hint =
+export type WakeHint =
   | Extract<Signal, { readonly kind: "voted" | "retryRequested" | "verified" }>
   | ResolvedHint;
 
@@ -22,12 +22,12 @@ export interface ResolvedHint {
 
 export interface ReplicaMessage {
   readonly sender: string;
-  readonly hints: readonly Hint[] | "everything";
+  readonly hints: readonly WakeHint[] | "everything";
 }
 
 const FORMAT = "1";
 
-export const EVERYTHING = "*";
+export const ALL_HINTS = "*";
 
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const SENDER = new RegExp(`^${UUID}$`);
@@ -71,8 +71,8 @@ export function toMessage(sender: string, hints: Iterable<string>): string {
 export function readMessage(message: string): ReplicaMessage | undefined {
   const [format, sender = "", ...texts] = message.split(" ");
   if (format !== FORMAT || !SENDER.test(sender) || texts.length === 0) return undefined;
-  if (texts.length === 1 && texts[0] === EVERYTHING) return { sender, hints: "everything" };
-  const hints: Hint[] = [];
+  if (texts.length === 1 && texts[0] === ALL_HINTS) return { sender, hints: "everything" };
+  const hints: WakeHint[] = [];
   for (const text of texts) {
     const hint = readHint(text);
     if (hint === undefined) return undefined;
@@ -81,7 +81,7 @@ export function readMessage(message: string): ReplicaMessage | undefined {
   return { sender, hints };
 }
 
-function readHint(text: string): Hint | undefined {
+function readHint(text: string): WakeHint | undefined {
   const [, requestId] = RESOLVED.exec(text) ?? [];
   if (requestId !== undefined) return { kind: "resolved", requestId };
   const [, votedIn, votedOn] = VOTED.exec(text) ?? [];

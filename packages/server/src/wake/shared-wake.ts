@@ -9,7 +9,7 @@
 
 import type { Clock, Random } from "../clock.ts";
 import type { ReplicaBus, ReplicaBusListener } from "../storage/replica-bus.ts";
-import { EVERYTHING, type Hint, readMessage, toHint, toMessage } from "./hints.ts";
+import { ALL_HINTS, readMessage, toHint, toMessage, type WakeHint } from "./hints.ts";
 import type { LocalWake } from "./local-wake.ts";
 import type { Signal, Wake } from "./wake.ts";
 
@@ -150,7 +150,7 @@ export class SharedWake implements Wake {
   }
 
   #take(): string {
-    const message = toMessage(this.#id, this.#isEverything ? [EVERYTHING] : this.#hints);
+    const message = toMessage(this.#id, this.#isEverything ? [ALL_HINTS] : this.#hints);
     this.#isEverything = false;
     this.#hints.clear();
     this.#openedIn.clear();
@@ -167,7 +167,7 @@ export class SharedWake implements Wake {
   }
 
   #follow(
-    hints: readonly Hint[],
+    hints: readonly WakeHint[],
     onResolvedElsewhere: SharedWakeListener["onResolvedElsewhere"],
   ): void {
     const requestIds: string[] = [];

@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import type { Caller } from "../../identity/caller.ts";
 import { hashToken, isWellFormedToken } from "../../secrets/token.ts";
 import { mayAuthenticate, toReviewerCaller } from "../../steps/access/mayAuthenticate.ts";
-import { assertLive } from "../../steps/access/recheckInstance.ts";
+import { assertCredentialActive } from "../../steps/access/recheckInstance.ts";
 import { readCredentialByHash } from "../../storage/sql/access/credentials.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";
 
@@ -24,7 +24,10 @@ export async function authenticateCaller(
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined || !isWellFormedToken(token)) throw new Problem("invalid_credential");
   const tokenHash = hashToken(token);
-  const credential = assertLive(context, await readCredentialByHash(context.store, tokenHash));
+  const credential = assertCredentialActive(
+    context,
+    await readCredentialByHash(context.store, tokenHash),
+  );
   const { id: credentialId, projectId, holderId } = credential;
   switch (credential.kind) {
     case "provisioner":

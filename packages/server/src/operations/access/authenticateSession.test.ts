@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { newPerson, type SignedInPerson } from "../../../test/support/people.ts";
 import { openTestContext, withStore } from "../../../test/support/test-context.ts";
-import { SESSION_IDLE_MS, SESSION_LASTS_MS, SESSION_SEEN_MS } from "../../core/session.ts";
+import { SESSION_IDLE_MS, SESSION_LIFETIME_MS, SESSION_SEEN_MS } from "../../core/session.ts";
 import { Failure } from "../../failure.ts";
 import { hashToken } from "../../secrets/token.ts";
 import type { Durability, Store } from "../../storage/store.ts";
@@ -110,7 +110,7 @@ test("[ours.sign-in.session] an hour without use, and twelve in all, end a sessi
   clock.advance(1);
   await assertInvalid(idle.cookie);
   await authenticateSession(context, busy.cookie);
-  const lastMs = begunAt + SESSION_LASTS_MS - 1;
+  const lastMs = begunAt + SESSION_LIFETIME_MS - 1;
   await store.transact((tx) => tx.run("update session set seen_at = $1", [lastMs]));
   clock.set(lastMs);
   await authenticateSession(context, busy.cookie);

@@ -2,7 +2,7 @@
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { isLive, isSeenLongAgo } from "../../core/session.ts";
+import { isLastSeenStale, isLive } from "../../core/session.ts";
 import { Failure } from "../../failure.ts";
 import type { ReviewerCaller, SignedIn } from "../../identity/caller.ts";
 import { isOpaque } from "../../secrets/opaque.ts";
@@ -34,7 +34,7 @@ export async function authenticateSession(
     readMembership(store, session.projectId, session.personId),
   ]);
   if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
-  if (isUse && isSeenLongAgo(session, now)) await recordUse(context, tokenHash, now);
+  if (isUse && isLastSeenStale(session, now)) await recordUse(context, tokenHash, now);
   return { session, person, membership };
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
-import { nextTurn } from "../../core/channel-pace.ts";
-import { attemptsEndBy, MESSAGE_LEASE } from "../../core/lease.ts";
+import { nextSending } from "../../core/channel-pace.ts";
+import { attemptDeadline, MESSAGE_LEASE } from "../../core/lease.ts";
 import type { ChannelMessage, DigestMessage } from "../../notify/channel-message.ts";
 import { composeCall, type WaitingCall } from "../../steps/channels/composeCall.ts";
 import { openTarget } from "../../steps/channels/openTarget.ts";
@@ -42,7 +42,7 @@ const DUE_MAX = 1_000;
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
  */
 export async function claimChannel(context: Context, key: RowKey): Promise<ChannelClaim> {
-  const endsBy = attemptsEndBy(context.clock, MESSAGE_LEASE);
+  const endsBy = attemptDeadline(context.clock, MESSAGE_LEASE);
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     const channel = await lockChannel(tx, key);
@@ -53,7 +53,7 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
     const calls = toCalls(await endStale(tx, key.projectId, due, now));
     const first = calls[0];
     if (first === undefined) return isMore ? "again" : undefined;
-    const turn = nextTurn(channel.pace, channel.failures, calls, now);
+    const turn = nextSending(channel.pace, channel.failures, calls, now);
     if (turn.kind === "wait") return undefined;
     const target = openTarget(context, channel);
     const announced = turn.kind === "one" ? [first] : calls;

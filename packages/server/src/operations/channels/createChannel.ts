@@ -24,7 +24,7 @@ export interface ChannelOrder extends TargetOrder {
   readonly remindMs: number | null;
 }
 
-export interface MadeChannel {
+export interface CreatedChannel {
   readonly channel: StoredChannel;
   /** Of a webhook, when it was made here: shown once. */
   readonly signingSecret: string | undefined;
@@ -39,7 +39,7 @@ export async function createChannel(
   context: Context,
   caller: ReviewerCaller,
   order: ChannelOrder,
-): Promise<MadeChannel> {
+): Promise<CreatedChannel> {
   assertMay(caller, "people");
   // Its messages contain calls.
   assertMay(caller, "read");

@@ -1,12 +1,12 @@
 import type { Context } from "../../context.ts";
 import {
-  restMs,
+  retryDelayMs,
   type SendOutcome,
   type StoredChannel,
   sendingStatus,
   sendingText,
 } from "../../core/channel.ts";
-import { paced } from "../../core/channel-pace.ts";
+import { paceAfter } from "../../core/channel-pace.ts";
 import { toFraction } from "../../core/retry.ts";
 import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels/announcements.ts";
 import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
@@ -77,8 +77,8 @@ function next(
   if (outcome.kind === "unwanted") return { failures, retryAt, last, pace };
   const result = { at: now, outcome: sendingText(outcome), status: sendingStatus(outcome) };
   if (outcome.kind === "sent") {
-    return { failures: 0, retryAt: null, last: result, pace: paced(pace, kind, now) };
+    return { failures: 0, retryAt: null, last: result, pace: paceAfter(pace, kind, now) };
   }
-  const rest = restMs(failures + 1, outcome, chance);
+  const rest = retryDelayMs(failures + 1, outcome, chance);
   return { failures: failures + 1, retryAt: now + rest, last: result, pace };
 }

@@ -10,7 +10,7 @@ import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts
 import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
 import { openTarget, targetContext } from "../../steps/channels/openTarget.ts";
 import { lockChannel, updateChannel as writeChannel } from "../../storage/sql/channels/channels.ts";
-import type { MadeChannel } from "./createChannel.ts";
+import type { CreatedChannel } from "./createChannel.ts";
 
 /** What is undefined stays as it is. */
 export interface ChannelChange extends TargetOrder {
@@ -32,7 +32,7 @@ export async function updateChannel(
   caller: ReviewerCaller,
   id: string,
   change: ChannelChange,
-): Promise<MadeChannel> {
+): Promise<CreatedChannel> {
   assertMay(caller, "people");
   // Its messages contain calls.
   assertMay(caller, "read");

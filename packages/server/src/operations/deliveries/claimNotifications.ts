@@ -2,8 +2,8 @@ import type { KeyObject } from "node:crypto";
 import type { WebhookUrl } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { givesUpAt } from "../../core/delivery-progress.ts";
-import { attemptsEndBy, DELIVERY_LEASE } from "../../core/lease.ts";
+import { deliveryWindowEnd } from "../../core/delivery-progress.ts";
+import { attemptDeadline, DELIVERY_LEASE } from "../../core/lease.ts";
 import {
   isWindowOver,
   type NotificationEndCause,
@@ -58,7 +58,7 @@ export async function claimNotifications(
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
-  const endsBy = attemptsEndBy(context.clock, DELIVERY_LEASE);
+  const endsBy = attemptDeadline(context.clock, DELIVERY_LEASE);
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     const now = await tx.now();
@@ -112,7 +112,7 @@ async function claim(
   }
   if (isWindowOver(notification, now)) {
     // It ended then, even when that is recorded much later.
-    const at = givesUpAt(notification);
+    const at = deliveryWindowEnd(notification);
     await end(tx, context, notification, { by: "window", at }, now);
     return undefined;
   }

@@ -6,7 +6,7 @@ import {
   outcomeStatus,
   outcomeText,
   type StoredNotification,
-  settle,
+  settleAttempt,
 } from "../../core/notification.ts";
 import { toFraction } from "../../core/retry.ts";
 import {
@@ -107,7 +107,7 @@ function next(
   const text = { outcome: outcomeText(outcome), status: outcomeStatus(outcome) };
   const last = isAttempt ? { at: now, ...text } : current.last;
   const { retriesFrom } = current;
-  const settlement = settle(current, outcome, now, chance);
+  const settlement = settleAttempt(current, outcome, now, chance);
   if (settlement.kind === "ended") {
     const ended = { at: now, by: settlement.by };
     return { nextAt: null, notBefore: null, attempts, retriesFrom, last, ended };

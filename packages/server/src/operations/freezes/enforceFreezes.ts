@@ -1,6 +1,10 @@
 import type { Context } from "../../context.ts";
 import type { StoredFreeze } from "../../core/freeze.ts";
-import { awaitCreates, denyCovered, START } from "../../steps/freezes/denyCovered.ts";
+import {
+  awaitConcurrentCreates,
+  denyFrozenRequests,
+  SCAN_START,
+} from "../../steps/freezes/denyFrozenRequests.ts";
 import { listActiveFreezes } from "../../storage/sql/freezes/freezes.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
@@ -28,8 +32,8 @@ export async function enforceFreezes(
   for (const id of progress.keys()) if (!ids.has(id)) progress.delete(id);
   let denied = 0;
   for (const { freeze, cursor } of inTurn(freezes, progress).slice(0, FREEZES_PER_CALL_MAX)) {
-    if (cursor === undefined) await awaitCreates(context, freeze);
-    const page = await denyCovered(context, freeze, cursor ?? START);
+    if (cursor === undefined) await awaitConcurrentCreates(context, freeze);
+    const page = await denyFrozenRequests(context, freeze, cursor ?? SCAN_START);
     denied += page.count;
     // Behind those whose turn is still to come.
     progress.delete(freeze.id);

@@ -5,7 +5,11 @@ import { sha256Hex } from "../../core/digest.ts";
 import { type FreezeScope, type StoredFreeze, scopeOf } from "../../core/freeze.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { awaitCreates, denyCovered, START } from "../../steps/freezes/denyCovered.ts";
+import {
+  awaitConcurrentCreates,
+  denyFrozenRequests,
+  SCAN_START,
+} from "../../steps/freezes/denyFrozenRequests.ts";
 import { type ReviewedFreeze, reviewFreeze } from "../../steps/freezes/reviewFreezes.ts";
 import { EVERY_INSTANCE, insertFreeze, readFreezeOf } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
@@ -21,7 +25,7 @@ export interface FreezeOrder {
   readonly note: string | undefined;
 }
 
-export interface Frozen extends ReviewedFreeze {
+export interface FreezeResult extends ReviewedFreeze {
   /** False when it was frozen already: that freeze stands, with its note. */
   readonly isNew: boolean;
   /** How many pending requests were denied before the answer. */
@@ -45,15 +49,15 @@ export async function freezeCalls(
   context: Context,
   caller: ReviewerCaller,
   order: FreezeOrder,
-): Promise<Frozen> {
+): Promise<FreezeResult> {
   assertMay(caller, "freeze");
   if (order.scope === "server") assertMay(caller, "server");
   const { freeze, isNew } = await ensureFreeze(context, caller, order);
-  await awaitCreates(context, freeze);
+  await awaitConcurrentCreates(context, freeze);
   let denied = 0;
-  let cursor: Cursor | undefined = START;
+  let cursor: Cursor | undefined = SCAN_START;
   while (cursor !== undefined && denied < REQUESTS_PER_EXCHANGE_MAX) {
-    const page = await denyCovered(context, freeze, cursor);
+    const page = await denyFrozenRequests(context, freeze, cursor);
     denied += page.count;
     cursor = page.next;
   }
@@ -65,7 +69,7 @@ async function ensureFreeze(
   context: Context,
   caller: ReviewerCaller,
   order: FreezeOrder,
-): Promise<Pick<Frozen, "freeze" | "isNew">> {
+): Promise<Pick<FreezeResult, "freeze" | "isNew">> {
   const cover = {
     projectId: order.scope === "server" ? SERVER : caller.projectId,
     instanceId: order.instanceId ?? EVERY_INSTANCE,

@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type ReviewedFreeze, reviewFreezes } from "../../steps/freezes/reviewFreezes.ts";
-import { listActiveFreezesOf, listFreezesLifted } from "../../storage/sql/freezes/freezes.ts";
+import { listActiveFreezesOf, listLiftedFreezes } from "../../storage/sql/freezes/freezes.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export type { ReviewedFreeze };
@@ -28,7 +28,7 @@ export async function listFreezes(
   { projectId }: Pick<ReviewerCaller, "projectId">,
   { state, limit, after }: FreezeListing,
 ): Promise<FreezePage> {
-  const list = state === "in_force" ? listActiveFreezesOf : listFreezesLifted;
+  const list = state === "in_force" ? listActiveFreezesOf : listLiftedFreezes;
   // One more than the limit shows whether there is a next page.
   const found = await list(store, projectId, after?.id ?? LAST_ID, limit + 1);
   const shown = found.slice(0, limit);

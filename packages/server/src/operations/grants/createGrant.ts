@@ -37,7 +37,7 @@ export interface GrantOrder {
   readonly lastsMs: number;
 }
 
-export interface MadeGrant extends ReviewedGrant {
+export interface CreatedGrant extends ReviewedGrant {
   /** False when the key was used before: that grant is answered, as it is by now. */
   readonly isNew: boolean;
 }
@@ -56,7 +56,7 @@ export async function createGrant(
   caller: ReviewerCaller,
   order: GrantOrder,
   idempotencyKey?: string,
-): Promise<MadeGrant> {
+): Promise<CreatedGrant> {
   assertMay(caller, "decide");
   const { projectId } = caller;
   const key =

@@ -3,7 +3,7 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
 import { stateOf } from "../../core/grant.ts";
-import { covers, may } from "../../core/scopes.ts";
+import { includesPower, isPermitted } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
 import { lockGrant, markRevoked } from "../../storage/sql/grants/grants.ts";
@@ -24,8 +24,8 @@ export async function revokeGrant(
     const grant = await lockGrant(tx, { projectId, id });
     if (grant === undefined) throw new Problem("not_found");
     // Whatever became of the role since then; but not with a token that is for something else.
-    const isOwn = grant.reviewerId === reviewerId && covers(caller.scopes, "decide");
-    if (!isOwn && !may(caller, "freeze") && !may(caller, "publish")) {
+    const isOwn = grant.reviewerId === reviewerId && includesPower(caller.scopes, "decide");
+    if (!isOwn && !isPermitted(caller, "freeze") && !isPermitted(caller, "publish")) {
       throw new Problem("forbidden", "Your role can read grants but cannot revoke them.");
     }
     const revokedAt = await tx.now();

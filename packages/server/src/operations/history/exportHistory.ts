@@ -1,14 +1,18 @@
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
+import type { RequestFilter, ResolvedOutline } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type EndedRequest, fitting, readEnded } from "../../steps/history/readEnded.ts";
+import {
+  countFitting,
+  type ResolvedRequest,
+  readResolvedRequests,
+} from "../../steps/history/readResolvedRequests.ts";
 import { LAST_ID, scanHistory } from "../../steps/history/scanHistory.ts";
 
-export type { EndedRequest };
+export type { ResolvedRequest };
 
 export type ExportEvent =
-  | { readonly kind: "row"; readonly row: EndedRequest }
+  | { readonly kind: "row"; readonly row: ResolvedRequest }
   | { readonly kind: "damaged"; readonly id: string }
   | { readonly kind: "end"; readonly rows: number };
 
@@ -62,7 +66,7 @@ export async function exportHistory(
   for await (const { found } of scanHistory(store, scan)) {
     signal.throwIfAborted();
     for (const batch of batchesOf(found)) {
-      const { requests, damaged } = await readEnded(store, projectId, batch);
+      const { requests, damaged } = await readResolvedRequests(store, projectId, batch);
       for (const row of requests) {
         signal.throwIfAborted();
         await emit({ kind: "row", row });
@@ -75,10 +79,10 @@ export async function exportHistory(
   await emit({ kind: "end", rows });
 }
 
-function* batchesOf(outlines: readonly EndedOutline[]): Generator<readonly EndedOutline[]> {
+function* batchesOf(outlines: readonly ResolvedOutline[]): Generator<readonly ResolvedOutline[]> {
   for (let from = 0; from < outlines.length; ) {
     const rest = outlines.slice(from, from + BATCH_ROWS_MAX);
-    const batch = rest.slice(0, fitting(rest, BATCH_BYTES_MAX));
+    const batch = rest.slice(0, countFitting(rest, BATCH_BYTES_MAX));
     yield batch;
     from += batch.length;
   }

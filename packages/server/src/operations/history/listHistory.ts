@@ -1,8 +1,12 @@
 import type { Context } from "../../context.ts";
-import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
+import type { RequestFilter, ResolvedOutline } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type EndedRequests, fitting, readEnded } from "../../steps/history/readEnded.ts";
-import { FIRST_ID, LAST_ID, newestOf, scanHistory } from "../../steps/history/scanHistory.ts";
+import {
+  countFitting,
+  type ResolvedRequestPage,
+  readResolvedRequests,
+} from "../../steps/history/readResolvedRequests.ts";
+import { FIRST_ID, LAST_ID, scanHistory, scanStart } from "../../steps/history/scanHistory.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
 export interface HistoryListing {
@@ -14,7 +18,7 @@ export interface HistoryListing {
   readonly before: Cursor | undefined;
 }
 
-export interface HistoryPage extends EndedRequests {
+export interface HistoryPage extends ResolvedRequestPage {
   /** Where older ones follow; undefined when there are none. */
   readonly next: Cursor | undefined;
   /** Where newer ones follow; undefined when there were none. */
@@ -43,9 +47,9 @@ export async function listHistory(
   signal?: AbortSignal,
 ): Promise<HistoryPage> {
   const direction = before === undefined ? "older" : "newer";
-  const from = before ?? after ?? newestOf(filter);
+  const from = before ?? after ?? scanStart(filter);
   const scan = { projectId, filter, direction, from, signal } as const;
-  const found: EndedOutline[] = [];
+  const found: ResolvedOutline[] = [];
   let scanned = 0;
   let [last, isEnd]: [Cursor | undefined, boolean] = [undefined, false];
   // One more than the limit shows whether there is a next page.
@@ -56,11 +60,11 @@ export async function listHistory(
     isEnd = stretch.isEnd;
     if (found.length > limit || scanned >= SCANNED_MAX) break;
   }
-  const shown = found.slice(0, Math.min(limit, fitting(found, PAGE_BYTES_MAX)));
+  const shown = found.slice(0, Math.min(limit, countFitting(found, PAGE_BYTES_MAX)));
   const behind = shown.length < found.length ? shown.at(-1) : isEnd ? undefined : last;
   const newestFirst = direction === "older" ? shown : shown.toReversed();
   const cursors = cursorsOf(direction, { from, first: shown[0], behind, isCursor: Boolean(after) });
-  const read = await readEnded(store, projectId, newestFirst);
+  const read = await readResolvedRequests(store, projectId, newestFirst);
   const scannedBackTo = direction === "older" ? (behind ?? last)?.at : newestFirst.at(-1)?.at;
   return { ...read, ...cursors, scannedBackTo };
 }

@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import { InsightCount, type Insights, type RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { newestOf, scanHistory } from "../../steps/history/scanHistory.ts";
+import { scanHistory, scanStart } from "../../steps/history/scanHistory.ts";
 import { SCANNED_MAX } from "./listHistory.ts";
 
 export interface HistorySummary extends Insights {
@@ -28,7 +28,7 @@ export async function summarizeHistory(
   let scannedCount = 0;
   let isComplete = false;
   let scannedBackTo: number | undefined;
-  const from = newestOf(filter);
+  const from = scanStart(filter);
   const scan = { projectId, filter, direction: "older", from, signal } as const;
   for await (const { found, scanned, last, isEnd } of scanHistory(store, scan)) {
     for (const outline of found) count.add(outline);

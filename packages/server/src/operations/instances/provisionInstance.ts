@@ -16,7 +16,7 @@ import { hashIdempotencyKey } from "../../secrets/keyring.ts";
 import { createToken } from "../../secrets/token.ts";
 import { installReceiver } from "../../steps/deliveries/installReceiver.ts";
 import {
-  type Accepted,
+  type AcceptedVerification,
   assertNeverVerified,
   commitVerified,
   type KeyedInput,
@@ -31,7 +31,7 @@ import { insertResult, readResult } from "../../storage/sql/requests/idempotency
 import type { Transaction } from "../../storage/store.ts";
 
 /** An input that a replay may be answered for and nothing else, when it has a refusal. */
-export type Refusable<T> = T & { readonly refusal?: Problem | undefined };
+export type MaybeRefused<T> = T & { readonly refusal?: Problem | undefined };
 
 export interface Provisioning {
   readonly outcome: "created" | "replayed";
@@ -52,7 +52,7 @@ export interface Provisioning {
 export async function provisionInstance(
   context: Context,
   caller: ProvisionerCaller,
-  input: Refusable<ProvisionInstanceInput>,
+  input: MaybeRefused<ProvisionInstanceInput>,
   idempotencyKey: string,
 ): Promise<Provisioning> {
   const { keyring, random, store } = context;
@@ -67,7 +67,7 @@ export async function provisionInstance(
     if (input.refusal !== undefined) throw input.refusal;
     return uuidV7(await tx.now(), random.bytes(10));
   };
-  const commit = (tx: Transaction, { instanceId }: Pick<Accepted, "instanceId">) =>
+  const commit = (tx: Transaction, { instanceId }: Pick<AcceptedVerification, "instanceId">) =>
     create(tx, context, caller, input, key, instanceId);
   const replayed = (tx: Transaction) => replay(tx, context, key);
   const { delivery } = input;

@@ -12,7 +12,7 @@ import { hashIdempotencyKey } from "../../secrets/keyring.ts";
 import { finishDeliveryEnd } from "../../steps/deliveries/finishDeliveryEnd.ts";
 import { installReceiver } from "../../steps/deliveries/installReceiver.ts";
 import {
-  type Accepted,
+  type AcceptedVerification,
   assertNeverVerified,
   commitVerified,
   type KeyedInput,
@@ -26,7 +26,7 @@ import {
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import { insertResult, readResult } from "../../storage/sql/requests/idempotency.ts";
 import type { Transaction } from "../../storage/store.ts";
-import type { Refusable } from "./provisionInstance.ts";
+import type { MaybeRefused } from "./provisionInstance.ts";
 
 /**
  * Changes an instance's name, its receiver or both, together and after a new receiver was
@@ -42,7 +42,7 @@ export async function updateInstance(
   context: Context,
   caller: ProvisionerCaller,
   id: string,
-  input: Refusable<UpdateInstanceInput>,
+  input: MaybeRefused<UpdateInstanceInput>,
   idempotencyKey: string,
 ): Promise<AnsweredInstance> {
   const { projectId } = caller;
@@ -58,7 +58,10 @@ export async function updateInstance(
     await lockOwn(tx, instance);
     return replay(tx, key);
   };
-  const commit = async (tx: Transaction, { acceptedAt }: Pick<Accepted, "acceptedAt">) => {
+  const commit = async (
+    tx: Transaction,
+    { acceptedAt }: Pick<AcceptedVerification, "acceptedAt">,
+  ) => {
     const accepted = { ...key, ...instance, acceptedAt, redirects: input.delivery !== undefined };
     const updated = await apply(tx, context, caller, input, accepted);
     // A replay must not make the retries to a failing receiver more frequent.

@@ -30,6 +30,6 @@ export async function scanProject(context: Context, projectId: string): Promise<
 }
 
 /** Whether a freeze there also holds in this project. */
-export function concerns(frozenProjectId: string, projectId: string): boolean {
+export function freezeAppliesTo(frozenProjectId: string, projectId: string): boolean {
   return frozenProjectId === projectId || frozenProjectId === SERVER;
 }

@@ -4,7 +4,7 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
-import { aboveYours, isAbove } from "../../core/delegation.ts";
+import { isAbove, roleAboveMessage } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
@@ -43,7 +43,7 @@ export async function removeReviewer(
     const reviewer = await lockReviewer(tx, "update", { projectId, id });
     if (reviewer === undefined) throw new Problem("not_found");
     if (isAbove(reviewer.role, remover.role)) {
-      throw new Problem("forbidden", aboveYours(reviewer.role));
+      throw new Problem("forbidden", roleAboveMessage(reviewer.role));
     }
     // Whom the identity provider has removed does not come back by its word.
     if (reviewer.removedAt !== null) return endManagement(tx, { projectId, id });

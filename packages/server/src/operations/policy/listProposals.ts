@@ -10,8 +10,8 @@ import {
   reviewProposals,
 } from "../../steps/policy/reviewProposals.ts";
 import {
-  listProposalsClosed,
-  listProposalsOpen,
+  listClosedProposals,
+  listOpenProposals,
   type ProposalOutline,
   readProposal,
 } from "../../storage/sql/policy/policy-proposals.ts";
@@ -42,7 +42,7 @@ export async function listProposals(
   scope: PolicyScope,
   { state, limit, after }: ProposalListing,
 ): Promise<ProposalPage> {
-  const list = state === "open" ? listProposalsOpen : listProposalsClosed;
+  const list = state === "open" ? listOpenProposals : listClosedProposals;
   // One more than the limit shows whether there is a next page.
   const found = await list(store, projectOf(caller, scope), after?.id ?? LAST_ID, limit + 1);
   const shown = found.slice(0, limit);

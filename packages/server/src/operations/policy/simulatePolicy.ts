@@ -12,12 +12,12 @@ import { type Judgement, readJudgement, requirementOf } from "../../policy/judge
 import { differingParts, type RequirementPart } from "../../policy/requirement.ts";
 import type { Evaluation, Verb } from "../../policy/rule.ts";
 import { countHistory } from "../../steps/policy/countHistory.ts";
-import { type BothPolicies, loadDraft } from "../../steps/policy/loadDraft.ts";
+import { loadDraft, type PolicyPair } from "../../steps/policy/loadDraft.ts";
 import {
-  countMade,
+  countCreated,
   firstIdAt,
-  listMade,
-  type PastOutline,
+  listCreated,
+  type RequestOutline,
 } from "../../storage/sql/history/request-history.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
@@ -129,7 +129,7 @@ export async function simulatePolicy(
   const policies = await loadDraft(context, caller, order.scope, order.source);
   const { since, until, instanceId, limit } = order;
   const stretch = { projectId: caller.projectId, since, beforeId: firstIdAt(until) };
-  const total = instanceId === undefined ? await countMade(store, stretch, limit) : undefined;
+  const total = instanceId === undefined ? await countCreated(store, stretch, limit) : undefined;
   const { floorNumber, projectNumber } = policies;
   await sink.emit({ kind: "started", since, until, total, floorNumber, projectNumber });
   const summary = await new Simulation(context, order, sink, policies).run(stretch.projectId);
@@ -140,7 +140,7 @@ class Simulation {
   readonly #context: Context;
   readonly #order: SimulationOrder;
   readonly #sink: SimulationSink;
-  readonly #policies: BothPolicies;
+  readonly #policies: PolicyPair;
   readonly #instances = new Map<string, InstanceOutline>();
   readonly #changes: Partial<Record<ChangeKind, number>> = {};
   #seen = 0;
@@ -157,7 +157,7 @@ class Simulation {
     context: Context,
     order: SimulationOrder,
     sink: SimulationSink,
-    policies: BothPolicies,
+    policies: PolicyPair,
   ) {
     this.#context = context;
     this.#order = order;
@@ -172,7 +172,7 @@ class Simulation {
     const endsAt = clock.monotonic() + SIMULATION_MS_MAX;
     let beforeId = firstIdAt(until);
     for (;;) {
-      const outlines = await listMade(store, { projectId, since, beforeId }, PAGE);
+      const outlines = await listCreated(store, { projectId, since, beforeId }, PAGE);
       const page = fitting(outlines);
       const last = page.at(-1);
       if (last === undefined) return this.#summary("all");
@@ -196,7 +196,7 @@ class Simulation {
   async #read(
     reader: Reader,
     projectId: string,
-    outlines: readonly PastOutline[],
+    outlines: readonly RequestOutline[],
   ): Promise<readonly StoredRequest[]> {
     const made = new Set(outlines.map(({ instanceId }) => instanceId));
     const unknown = [...made].filter((id) => !this.#instances.has(id));
@@ -295,7 +295,7 @@ const NO_HISTORY: CallHistory = new Map();
 const UNKNOWN_INSTANCE: InstanceOutline = { name: '""', groups: [] };
 
 /** As many as may be in memory at the same time; always at least one, if there is one. */
-function fitting(outlines: readonly PastOutline[]): readonly PastOutline[] {
+function fitting(outlines: readonly RequestOutline[]): readonly RequestOutline[] {
   let bytes = 0;
   const tooMany = outlines.findIndex((outline) => {
     bytes += outline.bytes;

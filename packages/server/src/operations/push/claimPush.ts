@@ -1,9 +1,9 @@
 import { excerpt, formatTimestamp } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { attemptsEndBy, MESSAGE_LEASE } from "../../core/lease.ts";
+import { attemptDeadline, MESSAGE_LEASE } from "../../core/lease.ts";
 import { readPreferences } from "../../core/preferences.ts";
 import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../../core/push.ts";
-import { loudFrom } from "../../core/quiet-hours.ts";
+import { quietHoursEndAt } from "../../core/quiet-hours.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import { canDecide } from "../../steps/push/canDecide.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
@@ -54,7 +54,7 @@ export async function claimPush(
   context: Context,
   id: string,
 ): Promise<ClaimedPush | "again" | undefined> {
-  const endsBy = attemptsEndBy(context.clock, MESSAGE_LEASE);
+  const endsBy = attemptDeadline(context.clock, MESSAGE_LEASE);
   return context.store.transact(async (tx) => {
     const subscription = await lockSubscription(tx, id);
     const now = await tx.now();
@@ -106,7 +106,7 @@ async function payloadOf(
     const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
     if (reviewer !== undefined && canDecide(request, reviewer, ownerId)) {
       const { quietHours } = readPreferences(await readPreferencesText(tx, personId));
-      const loudAt = loudFrom(quietHours, now);
+      const loudAt = quietHoursEndAt(quietHours, now);
       if (loudAt <= now) return describe(tx, request);
       await movePush(tx, id, due, loudAt);
       return undefined;

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
-import { restMs, type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
-import { isGone } from "../../core/push.ts";
+import { retryDelayMs, type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
+import { isSubscriptionGone } from "../../core/push.ts";
 import { toFraction } from "../../core/retry.ts";
 import { removeGoneSubscription } from "../../steps/push/removeSubscription.ts";
 import { deletePush, movePush } from "../../storage/sql/push/push-messages.ts";
@@ -32,7 +32,7 @@ export async function recordPush(
   const status = sendingStatus(outcome);
   return store.transact(async (tx): Promise<RecordedPush> => {
     const now = await tx.now();
-    const rest = restMs(failures + 1, outcome, chance);
+    const rest = retryDelayMs(failures + 1, outcome, chance);
     const isSent = outcome.kind === "sent";
     const after =
       outcome.kind === "unwanted"
@@ -47,7 +47,7 @@ export async function recordPush(
       return { kind: "released" };
     }
     if (outcome.kind === "unwanted") return { kind: "released" };
-    if (isGone(status)) {
+    if (isSubscriptionGone(status)) {
       await removeGoneSubscription(tx, random, current);
       return { kind: "gone" };
     }

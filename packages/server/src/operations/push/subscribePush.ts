@@ -20,7 +20,7 @@ import {
   insertSubscription,
   listSubscriptionsOf,
   lockSubscription,
-  lockSubscriptionAt,
+  lockSubscriptionByEndpoint,
   updateSubscription,
 } from "../../storage/sql/push/push-subscriptions.ts";
 
@@ -50,7 +50,7 @@ export async function subscribePush(
       throw new Problem("invalid_credential");
     }
     const now = await tx.now();
-    const known = await lockSubscriptionAt(tx, endpointSha256);
+    const known = await lockSubscriptionByEndpoint(tx, endpointSha256);
     const encrypt = (id: string) => keyring.encrypt(JSON.stringify(target), pushTargetContext(id));
     if (known?.personId === personId) {
       const change = { id: known.id, name, encryptedTarget: encrypt(known.id) };

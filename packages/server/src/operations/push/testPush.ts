@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
-import { isGone, type PushPayload } from "../../core/push.ts";
+import { isSubscriptionGone, type PushPayload } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { openPushTarget } from "../../steps/push/openPushTarget.ts";
@@ -47,7 +47,7 @@ export async function testPush(
   await store.transact(async (tx) => {
     const known = await lockSubscription(tx, id);
     if (known === undefined) return;
-    if (isGone(status)) await removeGoneSubscription(tx, random, known);
+    if (isSubscriptionGone(status)) await removeGoneSubscription(tx, random, known);
     else
       await updateLastPush(tx, id, { at: await tx.now(), outcome: sendingText(outcome), status });
   });

@@ -7,7 +7,7 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { mayAuthenticate, toReviewerCaller } from "../../steps/access/mayAuthenticate.ts";
 import { decideLocked, retryPastDeadline } from "../../steps/requests/decideLocked.ts";
 import { appendVerdictAudit } from "../../steps/requests/delayVerdict.ts";
-import { lockReadable } from "../../steps/requests/lockReadable.ts";
+import { lockUnlessDamaged } from "../../steps/requests/lockUnlessDamaged.ts";
 import { lockCredential } from "../../storage/sql/access/credentials.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";
 import {
@@ -66,7 +66,7 @@ async function applyLocked(
   context: Context,
   key: DelayedVerdictKey,
 ): Promise<boolean> {
-  const request = await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
+  const request = await lockUnlessDamaged(tx, { projectId: key.projectId, id: key.requestId });
   const delayed = await findDelayedVerdict(tx, key);
   const now = await tx.now();
   if (delayed === undefined || delayed.commitsAt > now) return false;
@@ -101,7 +101,7 @@ async function lapse(
   key: DelayedVerdictKey,
   { code: reason, message }: Problem,
 ): Promise<void> {
-  await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
+  await lockUnlessDamaged(tx, { projectId: key.projectId, id: key.requestId });
   const delayed = await findDelayedVerdict(tx, key);
   const now = await tx.now();
   // Another verdict may have replaced it.

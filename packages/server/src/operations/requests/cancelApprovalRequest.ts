@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { resolveRequest, subjectOf } from "../../steps/requests/resolveRequest.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 
 /**
  * Withdraws a pending request on behalf of the instance that made it. Repeating it answers the
@@ -19,7 +19,7 @@ export async function cancelApprovalRequest(
 ): Promise<StoredRequest> {
   const subject = subjectOf({ projectId: caller.projectId, requestId: id });
   const { request, resolution } = await context.store.transactBatched(subject, async (tx) => {
-    const locked = await lockResolvable(tx, { projectId: caller.projectId, id });
+    const locked = await lockForResolution(tx, { projectId: caller.projectId, id });
     if (locked?.instanceId !== caller.instanceId) throw new Problem("not_found");
     const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;
     return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };

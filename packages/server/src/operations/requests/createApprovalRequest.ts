@@ -6,10 +6,15 @@ import {
 } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
-import { endingOf } from "../../core/freeze.ts";
+import { freezeDecision } from "../../core/freeze.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import { isSameRequest } from "../../core/replay.ts";
-import { deadline, type Ending, isOverdue, type StoredRequest } from "../../core/request.ts";
+import {
+  deadline,
+  type IntendedDecision,
+  isOverdue,
+  type StoredRequest,
+} from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
@@ -186,10 +191,10 @@ interface AtOnce {
 async function answerAtOnce(
   { tx, context, instance, active, mayApprove }: AtOnce,
   { call, judgement, ending }: Judged,
-): Promise<{ readonly ending: Ending | undefined; readonly grantId?: string }> {
+): Promise<{ readonly ending: IntendedDecision | undefined; readonly grantId?: string }> {
   const { id: instanceId, projectId } = instance;
   const freeze = active.isFrozen ? await findFreeze(tx, { projectId, instanceId }) : undefined;
-  if (freeze !== undefined) return { ending: endingOf(freeze) };
+  if (freeze !== undefined) return { ending: freezeDecision(freeze) };
   if (!mayApprove && ending?.status !== "denied") return { ending: undefined };
   if (ending !== undefined || !active.hasGrants) return { ending };
   const { errors, because, validityMs = Number.POSITIVE_INFINITY } = judgement;

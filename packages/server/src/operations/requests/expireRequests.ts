@@ -1,5 +1,5 @@
 import type { Context } from "../../context.ts";
-import { lockReadable } from "../../steps/requests/lockReadable.ts";
+import { lockUnlessDamaged } from "../../steps/requests/lockUnlessDamaged.ts";
 import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
 import { readOverdue } from "../../storage/sql/requests/pending-requests.ts";
 
@@ -20,7 +20,7 @@ export async function expireRequests(
   const expired = await context.store.transact(async (tx) => {
     let count = 0;
     for (const key of overdue) {
-      const request = await lockReadable(tx, key);
+      const request = await lockUnlessDamaged(tx, key);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, { status: "expired" });
       if (resolution.kind === "resolved") count++;

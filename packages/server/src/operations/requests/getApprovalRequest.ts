@@ -10,7 +10,7 @@ export interface Waiting {
   /** How long to wait while the request is pending. */
   readonly waitMs: number;
   /** Calls back when the client has gone, or has its answer. */
-  readonly onGone: (callback: () => void) => void;
+  readonly onDisconnect: (callback: () => void) => void;
 }
 
 /**
@@ -58,12 +58,12 @@ async function resolvedOrOver(
   context: Context,
   caller: InstanceCaller,
   id: string,
-  { waitMs, onGone }: Waiting,
+  { waitMs, onDisconnect }: Waiting,
 ): Promise<boolean> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const unsubscribe = context.wake.onResolved(id, caller.projectId, end);
   const cancelTimer = context.clock.after(waitMs, end);
-  onGone(end);
+  onDisconnect(end);
   try {
     if (!(await isPending(context, caller, id))) return false;
     await ended;

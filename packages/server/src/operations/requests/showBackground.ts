@@ -13,7 +13,7 @@ import {
   findDenied,
   findLastApproved,
   readBound,
-  type Similar,
+  type SimilarCallsQuery,
 } from "../../storage/sql/history/similar-calls.ts";
 import { readConsumption } from "../../storage/sql/requests/consumptions.ts";
 import { readRequest, readRequests } from "../../storage/sql/requests/requests.ts";
@@ -90,7 +90,7 @@ export async function showBackground(
 
 async function readLastApproved(
   store: Context["store"],
-  similar: Similar,
+  similar: SimilarCallsQuery,
 ): Promise<StoredRequest | undefined> {
   const id = await findLastApproved(store, similar);
   if (id === undefined) return undefined;

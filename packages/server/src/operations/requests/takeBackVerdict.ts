@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { decidesFor } from "../../core/scopes.ts";
+import { votingGroups } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { appendVerdictAudit } from "../../steps/requests/delayVerdict.ts";
@@ -23,7 +23,7 @@ export async function takeBackVerdict(
   caller: ReviewerCaller,
   requestId: string,
 ): Promise<boolean> {
-  const forGroups = decidesFor(caller.scopes);
+  const forGroups = votingGroups(caller.scopes);
   if (forGroups?.length === 0) {
     throw new Problem("forbidden", refusalOf(caller, "decide"));
   }

@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
-  type BrowserAnswer,
+  type BrowserCredential,
   credentialIdOf,
   PasskeyRefused,
   type RelyingParty,
@@ -21,7 +21,7 @@ import type { Reader } from "../../storage/store.ts";
 export interface SignedAnswer {
   /** As it was given with the challenge. */
   readonly nonce: string;
-  readonly assertion: BrowserAnswer;
+  readonly assertion: BrowserCredential;
 }
 
 /**

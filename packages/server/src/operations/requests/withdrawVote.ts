@@ -2,11 +2,11 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { isClosed, type Resolution } from "../../core/request.ts";
-import { decidesFor } from "../../core/scopes.ts";
+import { votingGroups } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import { deleteVote, readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
 
@@ -31,7 +31,7 @@ export async function withdrawVote(
   caller: ReviewerCaller,
   id: string,
 ): Promise<boolean> {
-  const forGroups = decidesFor(caller.scopes);
+  const forGroups = votingGroups(caller.scopes);
   if (forGroups?.length === 0) throw new Problem("forbidden", refusalOf(caller, "decide"));
   const { withdrawn, ended } = await context.store.transact((tx) =>
     withdrawLocked(tx, context, caller, id),
@@ -46,12 +46,12 @@ async function withdrawLocked(
   { projectId, reviewerId, scopes }: ReviewerCaller,
   id: string,
 ): Promise<Outcome> {
-  const request = await lockResolvable(tx, { projectId, id });
+  const request = await lockForResolution(tx, { projectId, id });
   if (request === undefined) throw new Problem("not_found");
   const votes = await readVotes(tx, projectId, [id]);
   const vote = votes.find((each) => each.reviewerId === reviewerId);
   if (vote === undefined) return { withdrawn: false, ended: undefined };
-  const forGroups = decidesFor(scopes);
+  const forGroups = votingGroups(scopes);
   if (forGroups !== null && vote.forGroups?.every((group) => forGroups.includes(group)) !== true) {
     throw new Problem("forbidden", "The scopes of this token do not cover this vote.");
   }

@@ -1,12 +1,12 @@
 import type { Context } from "../../context.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import type { SignedIn } from "../../identity/caller.ts";
-import type { BrowserAnswer, RelyingParty } from "../../identity/passkeys.ts";
+import type { BrowserCredential, RelyingParty } from "../../identity/passkeys.ts";
 import { ADD_CEREMONY, endCeremony } from "../../steps/sign-in/beginCeremony.ts";
 import { verifyNew, writePasskey } from "../../steps/sign-in/bindPasskey.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { listPasskeysOf, type StoredPasskey } from "../../storage/sql/sign-in/passkeys.ts";
-import { assertRoom, CHANGE_PASSKEYS } from "./beginPasskey.ts";
+import { assertPasskeyLimit, CHANGE_PASSKEYS } from "./beginPasskey.ts";
 
 /**
  * Adds a passkey for a user with a fresh sign-in.
@@ -19,7 +19,7 @@ export async function addPasskey(
   context: Context,
   party: RelyingParty,
   { session, person }: SignedIn,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
   name: string,
 ): Promise<StoredPasskey> {
   const { credential, challenge } = await verifyNew(party, answer);
@@ -28,7 +28,7 @@ export async function addPasskey(
     const now = await tx.now();
     assertFresh(session, now, CHANGE_PASSKEYS);
     await endCeremony(tx, ADD_CEREMONY, challenge, now, { personId: person.id });
-    assertRoom((await listPasskeysOf(tx, person.id)).length);
+    assertPasskeyLimit((await listPasskeysOf(tx, person.id)).length);
     return writePasskey(tx, context, person.id, credential, name, now);
   });
 }

@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { OIDC_CEREMONY_MS } from "../../core/session.ts";
-import { drawOpaque } from "../../secrets/opaque.ts";
+import { generateOpaque } from "../../secrets/opaque.ts";
 import { deriveSignInSecrets } from "../../secrets/sign-in-secrets.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
@@ -27,7 +27,7 @@ export async function beginOidcSignIn(
   { redirectUri, returnTo }: OidcStart,
 ): Promise<{ readonly location: string; readonly cookie: string }> {
   if (identityProvider === undefined) throw new Problem("not_found");
-  const cookie = drawOpaque(random);
+  const cookie = generateOpaque(random);
   const secrets = deriveSignInSecrets(cookie);
   // First: while the provider is away, nothing is written.
   const location = await identityProvider.authorizationUrl(redirectUri, secrets);

@@ -27,7 +27,7 @@ export async function beginPasskey(
 ): Promise<string> {
   assertFresh(session, context.clock.now(), CHANGE_PASSKEYS);
   const existing = await listPasskeysOf(context.store, person.id);
-  assertRoom(existing.length);
+  assertPasskeyLimit(existing.length);
   const challenge = await beginCeremony(context, ADD_CEREMONY, person.id);
   return creationOptions(party, person, existing, challenge);
 }
@@ -56,7 +56,7 @@ export async function beginPasskeyByLink(
 export const CHANGE_PASSKEYS = "change your passkeys";
 
 /** @throws Problem `forbidden` */
-export function assertRoom(count: number): void {
+export function assertPasskeyLimit(count: number): void {
   if (count < PASSKEYS_MAX) return;
   throw new Problem(
     "forbidden",

@@ -8,7 +8,7 @@ import type { ReviewerRole } from "../../core/roles.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { drawOpaque } from "../../secrets/opaque.ts";
+import { generateOpaque } from "../../secrets/opaque.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { lockReviewerByName, type StoredReviewer } from "../../storage/sql/access/holders.ts";
@@ -29,7 +29,7 @@ export interface InvitationOrder {
   readonly lastsMs: number;
 }
 
-export interface MadeInvitation {
+export interface CreatedInvitation {
   readonly invitation: StoredInvitation;
   /** Shown once, in a link; only its hash is stored. */
   readonly token: string;
@@ -48,13 +48,13 @@ export async function createInvitation(
   context: Context,
   caller: ReviewerCaller,
   order: InvitationOrder,
-): Promise<MadeInvitation> {
+): Promise<CreatedInvitation> {
   assertMay(caller, "people");
   const { projectId } = caller;
   const name = parsePersonName(order.name);
   assertGroups(order.groups ?? []);
   const { random } = context;
-  const token = drawOpaque(random);
+  const token = generateOpaque(random);
   return context.store.transact(async (tx) => {
     const inviter = await currentCaller(tx, caller);
     assertMay(inviter, "people");

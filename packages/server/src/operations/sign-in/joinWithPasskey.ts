@@ -1,12 +1,12 @@
 import type { Context } from "../../context.ts";
-import type { BrowserAnswer, RelyingParty } from "../../identity/passkeys.ts";
+import type { BrowserCredential, RelyingParty } from "../../identity/passkeys.ts";
 import { beginSession } from "../../steps/access/beginSession.ts";
 import { bindPasskey } from "../../steps/sign-in/bindPasskey.ts";
 import { type InvitationUse, useInvitation } from "../../steps/sign-in/useInvitation.ts";
 import { openInvitation } from "./openInvitation.ts";
 
 export interface PasskeyJoin extends InvitationUse {
-  readonly answer: BrowserAnswer;
+  readonly answer: BrowserCredential;
   /** Display name of the passkey, chosen by its owner. */
   readonly passkeyName: string;
   readonly userAgent: string;

@@ -2,7 +2,10 @@ import type { Context } from "../../context.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
 import { isOpaque } from "../../secrets/opaque.ts";
 import { hashToken } from "../../secrets/token.ts";
-import { assertUsable, GONE } from "../../steps/sign-in/assertUsable.ts";
+import {
+  assertInvitationUsable,
+  INVITATION_NOT_FOUND,
+} from "../../steps/sign-in/assertInvitationUsable.ts";
 import { readProjectName } from "../../storage/sql/access/holders.ts";
 import { readPerson } from "../../storage/sql/people/people.ts";
 import { readInvitationByHash } from "../../storage/sql/sign-in/invitations.ts";
@@ -34,20 +37,20 @@ export async function openInvitation(
   const invitation = isOpaque(token)
     ? await readInvitationByHash(store, hashToken(token))
     : undefined;
-  const { projectId, personId, name, role, groups, expiresAt } = await assertUsable(
+  const { projectId, personId, name, role, groups, expiresAt } = await assertInvitationUsable(
     store,
     invitation,
     clock.now(),
   );
   if (personId !== null) {
     const person = await readPerson(store, personId);
-    if (person === undefined || person.disabledAt !== null) throw GONE;
+    if (person === undefined || person.disabledAt !== null) throw INVITATION_NOT_FOUND;
     const { login } = person;
     const what = { kind: "return", project: null, role: null, groups: [] } as const;
     return { ...what, name: person.name, login, expiresAt };
   }
   const project = await readProjectName(store, projectId);
-  if (project === undefined) throw GONE;
+  if (project === undefined) throw INVITATION_NOT_FOUND;
   const kind = invitation?.createdBy === "system:setup" ? "setup" : "join";
   return { kind, project, role, groups, name, login: null, expiresAt };
 }

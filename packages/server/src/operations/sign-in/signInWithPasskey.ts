@@ -2,10 +2,10 @@
 
 import type { Context } from "../../context.ts";
 import {
-  type BrowserAnswer,
+  type BrowserCredential,
   challengeOf,
   credentialIdOf,
-  isCounterBehind,
+  isCounterRegressed,
   PasskeyRefused,
   type RelyingParty,
   requestOptions,
@@ -37,7 +37,7 @@ export async function beginPasskeySignIn(context: Context, party: RelyingParty):
 export async function signInWithPasskey(
   context: Context,
   party: RelyingParty,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
   userAgent: string,
 ): Promise<string> {
   try {
@@ -50,7 +50,7 @@ export async function signInWithPasskey(
 async function signIn(
   context: Context,
   party: RelyingParty,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
   userAgent: string,
 ): Promise<string> {
   const id = credentialIdOf(answer);
@@ -63,7 +63,7 @@ async function signIn(
     await lockPerson(tx, "update", known.personId);
     const passkey = await lockPasskey(tx, id);
     if (passkey?.publicKey !== known.publicKey) throw new PasskeyRefused(UNKNOWN);
-    if (isCounterBehind(passkey.counter, counter)) throw new PasskeyRefused(COPIED);
+    if (isCounterRegressed(passkey.counter, counter)) throw new PasskeyRefused(COPIED);
     const now = await tx.now();
     await endCeremony(tx, SIGN_IN_CEREMONY, challenge, now, { personId: null });
     await recordPasskeyUse(tx, id, counter, now);

@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { aboveYours, isAbove } from "../../core/delegation.ts";
+import { isAbove, roleAboveMessage } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
@@ -32,7 +32,7 @@ export async function revokeProjectToken(
     if (credential === undefined || isOther) throw new Problem("not_found");
     const holder = await holderOfToken(tx, caller, credential);
     if (holder.role !== undefined && isAbove(holder.role, current.role)) {
-      throw new Problem("forbidden", aboveYours(holder.role));
+      throw new Problem("forbidden", roleAboveMessage(holder.role));
     }
     if (credential.revokedAt !== null) return { credential, holder };
     const revokedAt = await tx.now();

@@ -5,9 +5,9 @@ import { HISTORY_FILTERS, type history, type QueryReceived } from "@countersign/
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../../context.ts";
 import { DECIDER_KINDS, isOpen, type RequestFilter } from "../../core/request-filter.ts";
-import { goneSignal, jsonLines, sendPieces } from "../../http/exchange.ts";
+import { disconnectSignal, jsonLines, sendStream } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
-import { assertNotLedHere } from "../../http/same-origin.ts";
+import { assertNotCrossSite } from "../../http/same-origin.ts";
 import type { KeyedQueue } from "../../keyed-queue.ts";
 import { exportHistory } from "../../operations/history/exportHistory.ts";
 import { listHistory } from "../../operations/history/listHistory.ts";
@@ -56,7 +56,7 @@ export function historyHandlers(
     },
 
     async exportHistory({ caller, query: { format: name, ...query }, request, reply }) {
-      if (caller.session !== null) assertNotLedHere(request);
+      if (caller.session !== null) assertNotCrossSite(request);
       const format = EXPORT_FORMATS[name];
       const order = { filter: toFilter(query), format: name, query: filterText(request) };
       const headers = {
@@ -65,7 +65,7 @@ export function historyHandlers(
       };
       const failed = name === "jsonl" ? jsonLines(request).failed : undefined;
       return limiter.run(caller.reviewerId, (stopping) =>
-        sendPieces(request, reply, { headers, failed }, async ({ write, signal }) => {
+        sendStream(request, reply, { headers, failed }, async ({ write, signal }) => {
           let head = format.head;
           await exportHistory(context, caller, order, {
             emit: async (event) => {
@@ -87,7 +87,7 @@ async function runQueued<T>(
   reviewerId: string,
   search: (gone: AbortSignal) => Promise<T>,
 ): Promise<T | FastifyReply> {
-  const gone = goneSignal(reply);
+  const gone = disconnectSignal(reply);
   try {
     return await queue.run([reviewerId], () => search(gone), gone);
   } catch (error) {

@@ -12,7 +12,7 @@ import {
   writeCursor,
 } from "@countersign/review-api";
 import { textOf } from "../../http/wire.ts";
-import type { EndedRequest } from "../../operations/history/exportHistory.ts";
+import type { ResolvedRequest } from "../../operations/history/exportHistory.ts";
 import type { HistoryPage } from "../../operations/history/listHistory.ts";
 import type { HistorySummary } from "../../operations/history/summarizeHistory.ts";
 
@@ -33,7 +33,7 @@ export function toWirePage(
 
 /** @param now the server's time, in milliseconds since 1970 */
 export function toWireRow(
-  { request, instanceName, decider }: EndedRequest,
+  { request, instanceName, decider }: ResolvedRequest,
   now: number,
 ): Writable<WireRow> {
   const { decision } = request;

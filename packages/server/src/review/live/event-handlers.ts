@@ -3,7 +3,7 @@
 import type { events } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { Gate } from "../../http/authenticate.ts";
-import { onClosed, onGone } from "../../http/exchange.ts";
+import { onClosed, onDisconnect } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import type { Report } from "../../report.ts";
 import { EventStream } from "./event-stream.ts";
@@ -25,7 +25,7 @@ export function eventHandlers(
       const reauthenticate = () => gate.reauthenticate(request);
       const stream = new EventStream({ context, streams, caller, reauthenticate, onFailure });
       await stream.open();
-      onGone(reply, () => stream.close());
+      onDisconnect(reply, () => stream.close());
       return reply
         .code(200)
         .header("content-type", "text/event-stream")

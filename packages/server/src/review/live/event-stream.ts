@@ -8,8 +8,8 @@ import { Problem } from "@countersign/protocol";
 import type { StreamEvents } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type EventStreams, PULSE_MS } from "./event-streams.ts";
-import type { Hint, ProjectFeed } from "./project-feed.ts";
+import { type EventStreams, KEEPALIVE_MS } from "./event-streams.ts";
+import type { FeedHint, ProjectFeed } from "./project-feed.ts";
 
 /** How often the permissions of the reader are checked again. */
 const CALLER_MS = 2_000;
@@ -59,7 +59,7 @@ export class EventStream {
     }
     this.body.on("error", () => this.close());
     this.#isOpen = true;
-    this.#write(`retry: ${RETRY_MS}\n\n${event("ready", { pulse_ms: PULSE_MS })}`);
+    this.#write(`retry: ${RETRY_MS}\n\n${event("ready", { pulse_ms: KEEPALIVE_MS })}`);
     const pulse = () => this.#write(PULSE);
     this.#onClose.push(this.#parts.streams.add({ pulse, stop: () => this.#end("shutdown") }));
     this.#checkLater();
@@ -74,7 +74,7 @@ export class EventStream {
     this.body.end();
   }
 
-  #pass(hint: Hint): void {
+  #pass(hint: FeedHint): void {
     // The reader fetches everything once it is ready.
     if (!this.#isOpen) return;
     if (hint.kind === "freezes") this.#write(event("freezes", {}));

@@ -20,7 +20,7 @@ const RETRY_S = 5;
  * How often each stream sends a pulse. A reader that misses pulses knows that the connection is
  * broken, and must not decide by what it shows.
  */
-export const PULSE_MS = 1_500;
+export const KEEPALIVE_MS = 1_500;
 
 /** One timer serves all streams, a part of them at each tick, which avoids bursts. */
 const PULSE_PARTS = 6;
@@ -94,7 +94,7 @@ export class EventStreams {
 
   /** In real time also under a test's clock: like a socket timeout it is about the connection. */
   #pulseLater(turn: number): void {
-    this.#cancelPulse = systemClock.after(PULSE_MS / PULSE_PARTS, () => {
+    this.#cancelPulse = systemClock.after(KEEPALIVE_MS / PULSE_PARTS, () => {
       for (const stream of this.#open[turn] ?? []) stream.pulse();
       this.#cancelPulse = undefined;
       const isNeeded = !this.#isStopped && this.#open.some(({ size }) => size > 0);

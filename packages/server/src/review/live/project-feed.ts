@@ -5,12 +5,12 @@
  */
 
 import type { Context } from "../../context.ts";
-import { concerns, scanProject } from "../../operations/live/scanProject.ts";
+import { freezeAppliesTo, scanProject } from "../../operations/live/scanProject.ts";
 import type { Signal } from "../../wake/wake.ts";
 
 const SCAN_MS = 1_000;
 
-export type Hint =
+export type FeedHint =
   | {
       readonly kind: "request";
       readonly id: string;
@@ -19,7 +19,7 @@ export type Hint =
     }
   | { readonly kind: "freezes" };
 
-export type Follower = (hint: Hint) => void;
+export type FeedListener = (hint: FeedHint) => void;
 
 /** Requests that these resolve when they are created never waited for a reviewer. */
 const AUTOMATIC: readonly string[] = ["policy", "grant", "freeze"];
@@ -30,7 +30,7 @@ export class ProjectFeed {
   readonly opened: Promise<void>;
   readonly #context: Context;
   readonly #onFailure: (error: unknown) => void;
-  readonly #followers = new Set<Follower>();
+  readonly #followers = new Set<FeedListener>();
   #pending = new Set<string>();
   #freezes = "";
   #isDue = false;
@@ -52,7 +52,7 @@ export class ProjectFeed {
   }
 
   /** @returns removes the follower */
-  follow(follower: Follower): () => void {
+  follow(follower: FeedListener): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
@@ -87,7 +87,7 @@ export class ProjectFeed {
         this.#send({ kind: "request", id: signal.requestId });
         return;
       case "frozen":
-        if (concerns(signal.projectId, this.projectId)) void this.#scan();
+        if (freezeAppliesTo(signal.projectId, this.projectId)) void this.#scan();
     }
   }
 
@@ -148,7 +148,7 @@ export class ProjectFeed {
     }
   }
 
-  #send(hint: Hint): void {
+  #send(hint: FeedHint): void {
     for (const follower of [...this.#followers]) follower(hint);
   }
 }

@@ -4,14 +4,14 @@
  */
 
 import { Problem } from "@countersign/protocol";
-import { may } from "../../core/scopes.ts";
+import { isPermitted } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
   assertMayCheck,
   assertMayPublish,
   type PolicyScope,
-  powerFor,
   projectOf,
+  publishPowerFor,
 } from "../../identity/policy-authority.ts";
 import { KeyedQueue } from "../../keyed-queue.ts";
 import { KeyedSemaphore } from "../../keyed-semaphore.ts";
@@ -39,7 +39,7 @@ export class ExaminationQueues {
   /** @throws Problem `forbidden` when the caller may not check, `rate_limited` */
   runCheck<T>(caller: ReviewerCaller, scope: PolicyScope, check: () => Promise<T>): Promise<T> {
     assertMayCheck(caller, scope);
-    const queue = may(caller, powerFor(scope)) ? this.#publishers : this.#readers;
+    const queue = isPermitted(caller, publishPowerFor(scope)) ? this.#publishers : this.#readers;
     return queue.run([projectOf(caller, scope)], check);
   }
 }

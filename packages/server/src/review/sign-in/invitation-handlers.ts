@@ -10,8 +10,8 @@ import {
 import type { Context } from "../../context.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import {
+  type CreatedInvitation,
   createInvitation,
-  type MadeInvitation,
 } from "../../operations/sign-in/createInvitation.ts";
 import { listInvitations } from "../../operations/sign-in/listInvitations.ts";
 import { revokeInvitation } from "../../operations/sign-in/revokeInvitation.ts";
@@ -44,7 +44,7 @@ export function invitationHandlers(
 }
 
 /** @param now the server's time, in milliseconds since 1970 */
-function toWire(invitation: MadeInvitation["invitation"], now: number): Writable<Invitation> {
+function toWire(invitation: CreatedInvitation["invitation"], now: number): Writable<Invitation> {
   const { id, name, role, groups, createdAt, createdBy, expiresAt, usedAt } = invitation;
   const unused = now < expiresAt ? "open" : "expired";
   return {

@@ -7,7 +7,7 @@ import type { Context } from "../../context.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import { userAgentOf } from "../../http/peer.ts";
 import { sessionCookie } from "../../http/session-cookie.ts";
-import { type BrowserAnswer, relyingPartyOf } from "../../identity/passkeys.ts";
+import { type BrowserCredential, relyingPartyOf } from "../../identity/passkeys.ts";
 import { replaceSession } from "../../operations/access/endSession.ts";
 import { addPasskey } from "../../operations/sign-in/addPasskey.ts";
 import { beginPasskey, beginPasskeyByLink } from "../../operations/sign-in/beginPasskey.ts";
@@ -90,7 +90,7 @@ export function passkeyHandlers(
 /** The same allowance for all passkeys: the owner is unknown before the lookup. */
 const OF_PASSKEYS = "";
 
-function recordLater(context: Context, request: FastifyRequest, { id }: BrowserAnswer): void {
+function recordLater(context: Context, request: FastifyRequest, { id }: BrowserCredential): void {
   if (typeof id !== "string" || !CREDENTIAL_ID.test(id)) return;
   context.clock.after(0, () => {
     recordRefusedPasskey(context, id).catch((error: unknown) => {

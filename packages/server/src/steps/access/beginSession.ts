@@ -4,8 +4,8 @@ import { Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { OidcSettings } from "../../config/oidc-settings.ts";
 import type { Context } from "../../context.ts";
-import { SESSION_LASTS_MS } from "../../core/session.ts";
-import { drawOpaque } from "../../secrets/opaque.ts";
+import { SESSION_LIFETIME_MS } from "../../core/session.ts";
+import { generateOpaque } from "../../secrets/opaque.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { listMemberships, lockPerson, type StoredPerson } from "../../storage/sql/people/people.ts";
 import {
@@ -51,7 +51,7 @@ export async function beginSession(
   const now = await tx.now();
   const memberships = await listMemberships(tx, personId);
   const selected = memberships.find((one) => one.projectId === projectId) ?? memberships[0];
-  const cookie = drawOpaque(random);
+  const cookie = generateOpaque(random);
   const session = {
     id: uuidV7(now, random.bytes(10)),
     personId,
@@ -60,7 +60,7 @@ export async function beginSession(
     userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX).toWellFormed().replaceAll("\0", ""),
     createdAt: now,
     seenAt: now,
-    expiresAt: now + SESSION_LASTS_MS,
+    expiresAt: now + SESSION_LIFETIME_MS,
   };
   const excess = (await listSessions(tx, personId)).slice(SESSIONS_MAX - 1);
   await endSessions(tx, { random }, excess, { by: `person:${personId}`, because: "too many" });

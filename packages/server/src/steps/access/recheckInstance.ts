@@ -17,10 +17,10 @@ export async function recheckInstance(
   context: Context,
   { tokenHash }: InstanceCaller,
 ): Promise<void> {
-  assertLive(context, await readCredentialByHash(context.store, tokenHash));
+  assertCredentialActive(context, await readCredentialByHash(context.store, tokenHash));
 }
 
-export function assertLive(
+export function assertCredentialActive(
   { clock }: Context,
   credential: StoredCredential | undefined,
 ): StoredCredential {

@@ -1,7 +1,11 @@
 /** Adds to notifications what a reviewer sees of a delivery. */
 
 import { parseWebhookUrl } from "@countersign/protocol";
-import { type DeliveryProgress, givesUpAt, progressOf } from "../../core/delivery-progress.ts";
+import {
+  type DeliveryProgress,
+  deliveryWindowEnd,
+  progressOf,
+} from "../../core/delivery-progress.ts";
 import type { StoredNotification } from "../../core/notification.ts";
 import type { JsonText } from "../../core/request.ts";
 import {
@@ -54,7 +58,7 @@ function review(
     progress: progressOf(notification, instance, now),
     instanceName: instance.name,
     destination: isGone ? null : destinationOf(instance.url),
-    givesUpAt: givesUpAt(notification),
+    givesUpAt: deliveryWindowEnd(notification),
   };
 }
 

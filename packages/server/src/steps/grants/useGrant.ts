@@ -2,9 +2,9 @@
 
 import type { StoredGrant } from "../../core/grant.ts";
 import type { StoredInstance } from "../../core/instance.ts";
-import { may } from "../../core/scopes.ts";
+import { isPermitted } from "../../core/scopes.ts";
 import { approvalRefusal, isBlank, isEnough } from "../../policy/decider.ts";
-import { fittingTerms } from "../../policy/grant-terms.ts";
+import { findMatchingTerms } from "../../policy/grant-terms.ts";
 import type { Call, Requirement } from "../../policy/rule.ts";
 import { countCall, readActiveGrants, uncountCall } from "../../storage/sql/grants/grants.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
@@ -48,7 +48,7 @@ export async function useGrant(
   const { id: instanceId, projectId } = instance;
   const key = { projectId, instanceId };
   const grants = await readActiveGrants(tx, key, now, GRANTS_PER_INSTANCE_MAX);
-  const fitting = fittingTerms(
+  const fitting = findMatchingTerms(
     grants.map(({ terms }) => terms),
     call,
   );
@@ -83,7 +83,8 @@ async function couldApprove(
 ): Promise<boolean> {
   const [reviewer] = await lockActiveReviewers(tx, projectId, [reviewerId], now);
   if (reviewer === undefined) return false;
-  if (!reviewer.ways.some((scopes) => may({ role: reviewer.role, scopes }, "decide"))) return false;
+  if (!reviewer.ways.some((scopes) => isPermitted({ role: reviewer.role, scopes }, "decide")))
+    return false;
   const maker = { ...reviewer, forGroups: null };
   if (approvalRefusal(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
   return isEnough(requirement, [maker]);

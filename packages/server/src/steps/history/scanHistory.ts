@@ -2,13 +2,16 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  type EndedOutline,
   isOpen,
-  passes,
+  matchesFilter,
   type RequestFilter,
+  type ResolvedOutline,
 } from "../../core/request-filter.ts";
-import { listEndedAfter, listEndedBefore } from "../../storage/sql/requests/ended-requests.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
+import {
+  listResolvedAfter,
+  listResolvedBefore,
+} from "../../storage/sql/requests/resolved-requests.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /** Sort before and behind every other identifier, in any collation. */
@@ -16,8 +19,8 @@ export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** A stretch of history: how much was scanned, and what passed. */
-export interface Stretch {
-  readonly found: readonly EndedOutline[];
+export interface ScannedRange {
+  readonly found: readonly ResolvedOutline[];
   readonly scanned: number;
   /** The last one that was scanned. */
   readonly last: Cursor | undefined;
@@ -39,7 +42,7 @@ export interface HistoryScan {
 }
 
 /** Where a scan through all that the filter could be about begins. */
-export function newestOf({ until }: Pick<RequestFilter, "until">): Cursor {
+export function scanStart({ until }: Pick<RequestFilter, "until">): Cursor {
   return until === undefined
     ? { at: Number.MAX_SAFE_INTEGER, id: LAST_ID }
     : { at: until, id: FIRST_ID };
@@ -56,20 +59,20 @@ export async function* scanHistory(
   reader: Reader,
   { projectId, filter, direction, from, signal }: HistoryScan,
   wanted = ROWS_PER_STEP,
-): AsyncGenerator<Stretch> {
+): AsyncGenerator<ScannedRange> {
   const { since, until } = filter;
   const rows = isOpen(filter) ? Math.min(wanted, ROWS_PER_STEP) : ROWS_PER_STEP;
-  const isWithin = ({ at }: EndedOutline) => {
+  const isWithin = ({ at }: ResolvedOutline) => {
     return direction === "older" ? at >= (since ?? 0) : until === undefined || at < until;
   };
   let cursor = startOf({ filter, direction, from });
   for (;;) {
-    const list = direction === "older" ? listEndedBefore : listEndedAfter;
+    const list = direction === "older" ? listResolvedBefore : listResolvedAfter;
     const step = await list(reader, projectId, cursor, rows);
     const within = step.filter(isWithin);
     const isEnd = step.length < rows || within.length < step.length;
     const last = within.at(-1);
-    const found = within.filter((outline) => passes(filter, outline));
+    const found = within.filter((outline) => matchesFilter(filter, outline));
     yield { found, scanned: within.length, last, isEnd };
     if (isEnd || last === undefined) return;
     cursor = last;
@@ -81,7 +84,7 @@ export async function* scanHistory(
 /** A cursor can stand outside of the times of the filter. */
 function startOf({ filter, direction, from }: Omit<HistoryScan, "projectId" | "signal">): Cursor {
   if (direction === "older") {
-    const newest = newestOf(filter);
+    const newest = scanStart(filter);
     return newest.at < from.at ? newest : from;
   }
   const oldest = { at: (filter.since ?? 0) - 1, id: LAST_ID };

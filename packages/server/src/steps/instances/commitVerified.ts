@@ -35,9 +35,9 @@ export interface KeyedInput extends ScopedKey {
 }
 
 /** What was reserved and when: of concurrent updates the one that was accepted last wins. */
-export type Accepted = Pick<StoredVerification, "instanceId" | "acceptedAt">;
+export type AcceptedVerification = Pick<StoredVerification, "instanceId" | "acceptedAt">;
 
-export interface Steps<T> {
+export interface CommitSteps<T> {
   /** What this key was answered before, if it was. */
   replay(tx: Transaction): Promise<T | undefined>;
 
@@ -45,7 +45,7 @@ export interface Steps<T> {
   reserve(tx: Transaction): Promise<string>;
 
   /** @returns undefined when another attempt has committed under this key */
-  commit(tx: Transaction, accepted: Accepted): Promise<T | undefined>;
+  commit(tx: Transaction, accepted: AcceptedVerification): Promise<T | undefined>;
 }
 
 /** Three seconds in line and the ten of a verification (delivery/), and time to commit. */
@@ -75,7 +75,7 @@ export async function commitVerified<T>(
   caller: ProvisionerCaller,
   key: KeyedInput,
   delivery: WebhookDeliveryInput,
-  steps: Steps<T>,
+  steps: CommitSteps<T>,
 ): Promise<T> {
   const giveUpAt = context.clock.now() + JOINED_MS_MAX;
   let fence = 0;
@@ -108,7 +108,7 @@ export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Prom
 async function begin<T>(
   tx: Transaction,
   key: KeyedInput,
-  steps: Steps<T>,
+  steps: CommitSteps<T>,
   lastFence: number,
 ): Promise<Begun<T>> {
   const value = await steps.replay(tx);
@@ -155,7 +155,7 @@ async function verifyAndCommit<T>(
   { provisionerId }: ProvisionerCaller,
   verification: StoredVerification,
   delivery: WebhookDeliveryInput,
-  steps: Steps<T>,
+  steps: CommitSteps<T>,
 ): Promise<T | undefined> {
   const { scope, keyHash, instanceId } = verification;
   const signal = () => context.wake.signal({ kind: "verified", scope, keyHash });
@@ -181,7 +181,7 @@ async function verifyAndCommit<T>(
 async function finish<T>(
   tx: Transaction,
   verification: StoredVerification,
-  steps: Steps<T>,
+  steps: CommitSteps<T>,
 ): Promise<T | undefined> {
   const { fence } = verification;
   // First, as in `begin`: both take their locks in one order.

@@ -3,7 +3,7 @@
 import type { Context } from "../../context.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import { readPendingIdsOfInstance } from "../../storage/sql/requests/pending-requests.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
 
@@ -27,7 +27,7 @@ export async function cancelPending(
   const { cancellationsPerCommitMax: limit } = context.settings;
   const pending = await readPendingIdsOfInstance(tx, instance, limit);
   for (const id of pending) {
-    const request = await lockResolvable(tx, { projectId: instance.projectId, id });
+    const request = await lockForResolution(tx, { projectId: instance.projectId, id });
     if (request === undefined) continue;
     const by = "system:instance-deletion";
     await resolveRequest(tx, context, request, { status: "cancelled", by });

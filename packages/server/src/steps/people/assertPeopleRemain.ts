@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import { allows } from "../../core/roles.ts";
-import { may } from "../../core/scopes.ts";
+import { isPermitted } from "../../core/scopes.ts";
 import { listReviewersOf, type StoredReviewer } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { readActiveReviewers } from "../access/readActiveReviewers.ts";
@@ -26,7 +26,7 @@ export async function assertPeopleRemain(
   const ids = others.map(({ id }) => id);
   const reviewers = await readActiveReviewers(tx, projectId, ids, await tx.now());
   const remain = reviewers.some(({ role, ways }) =>
-    ways.some((scopes) => may({ role, scopes }, "people")),
+    ways.some((scopes) => isPermitted({ role, scopes }, "people")),
   );
   if (remain) return;
   const message =

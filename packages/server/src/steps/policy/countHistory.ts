@@ -6,12 +6,12 @@ import {
   type HistoryQuery,
   historyKey,
 } from "../../policy/history.ts";
-import { countCalls, type Span } from "../../storage/sql/history/call-history.ts";
+import { type CountedCalls, countCalls } from "../../storage/sql/history/call-history.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /** The call before which others are counted. */
-export interface CountedFor extends InstanceKey {
+export interface HistorySubject extends InstanceKey {
   /** JSON text. */
   readonly tool: string;
   /** Epoch ms. */
@@ -29,7 +29,7 @@ const OF_TOOL: Readonly<Record<HistoryName, boolean>> = {
   instance_denied: false,
 };
 
-const STATUSES: Readonly<Record<HistoryName, Span["status"]>> = {
+const STATUSES: Readonly<Record<HistoryName, CountedCalls["status"]>> = {
   calls: undefined,
   approved: "approved",
   denied: "denied",
@@ -47,7 +47,7 @@ const STATUSES: Readonly<Record<HistoryName, Span["status"]>> = {
 export async function countHistory(
   reader: Reader,
   { settings, clock }: Pick<Context, "settings" | "clock">,
-  { projectId, instanceId, tool, at, isPast = false }: CountedFor,
+  { projectId, instanceId, tool, at, isPast = false }: HistorySubject,
   queries: readonly HistoryQuery[],
 ): Promise<CallHistory> {
   const history = new Map<string, number | null>();

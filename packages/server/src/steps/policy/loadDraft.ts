@@ -10,7 +10,7 @@ import { cachePolicy } from "./cachePolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 
 /** What judges a call together. */
-export interface BothPolicies {
+export interface PolicyPair {
   readonly floor?: Policy;
   readonly project?: Policy;
   /** Of the active versions, one of which the draft replaces; 0 where there is none. */
@@ -28,7 +28,7 @@ export async function loadDraft(
   caller: ReviewerCaller,
   scope: PolicyScope,
   source: string,
-): Promise<BothPolicies> {
+): Promise<PolicyPair> {
   const { store, examiners } = context;
   const { retentionMs: keptMs } = context.settings;
   const groups = await readKnownGroups(store, projectOf(caller, scope));

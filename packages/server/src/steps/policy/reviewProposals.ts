@@ -1,9 +1,9 @@
 /** Adds to proposals what a reviewer needs to know to publish or reject them. */
 
 import type { Actor } from "../../core/actor.ts";
-import { may } from "../../core/scopes.ts";
+import { isPermitted } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type PolicyScope, powerFor } from "../../identity/policy-authority.ts";
+import { type PolicyScope, publishPowerFor } from "../../identity/policy-authority.ts";
 import type { ProposalOutline, StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import { readPolicyNumber } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
@@ -37,7 +37,7 @@ export async function reviewProposals<P extends ProposalOutline>(
     const isOpen = proposal.end === null;
     const isOutdated =
       isOpen && (await readPolicyNumber(reader, proposal.projectId)) !== proposal.baseNumber;
-    const mayPublish = isOpen && may(caller, powerFor(scope));
+    const mayPublish = isOpen && isPermitted(caller, publishPowerFor(scope));
     const refusal = mayPublish ? await refusalToPublish(reader, caller, proposal) : undefined;
     reviewed.push({ scope, proposal, names, isOutdated, refusal });
   }

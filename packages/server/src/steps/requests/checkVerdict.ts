@@ -7,9 +7,9 @@ import { Problem, type ProblemCode } from "@countersign/protocol";
 import type { Settings } from "../../config/settings.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
-import { endingOf, type FreezeRef } from "../../core/freeze.ts";
+import { type FreezeRef, freezeDecision } from "../../core/freeze.ts";
 import {
-  type Ending,
+  type IntendedDecision,
   isClosed,
   type Resolution,
   type ResolvableRequest,
@@ -320,7 +320,7 @@ async function findTooManyAttempts(facts: VerdictFacts): Promise<Finding> {
 async function denyFrozen(facts: VerdictFacts): Promise<Finding> {
   const { freeze } = facts;
   if (freeze === undefined) return undefined;
-  return resolveInstead(facts, endingOf(freeze));
+  return resolveInstead(facts, freezeDecision(freeze));
 }
 
 async function findFailedAttempt(facts: VerdictFacts): Promise<Finding> {
@@ -365,7 +365,7 @@ async function delay(facts: VerdictFacts): Promise<Finding> {
 
 async function resolveInstead(
   { tx, context, request, now }: VerdictFacts,
-  ending: Ending,
+  ending: IntendedDecision,
 ): Promise<VerdictOutcome> {
   return toOutcome(request, await resolveRequest(tx, context, request, ending, { now }));
 }

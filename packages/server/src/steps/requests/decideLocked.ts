@@ -2,14 +2,14 @@
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import type { Ending, StoredRequest } from "../../core/request.ts";
-import { decidesFor } from "../../core/scopes.ts";
+import type { IntendedDecision, StoredRequest } from "../../core/request.ts";
+import { votingGroups } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { takesVotes } from "../../policy/decider.ts";
+import { collectsVotes } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import { findFreezeOfRequest } from "../../storage/sql/freezes/freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import type { StoredVote } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { currentCaller } from "../access/currentCaller.ts";
@@ -60,7 +60,7 @@ export async function decideLocked(
   // Sent at once and answered one after another: a freeze waits for the lock, so that no approval
   // is recorded after the freeze has been answered.
   const [request, now, freeze, [current]] = await Promise.all([
-    lockResolvable(tx, key),
+    lockForResolution(tx, key),
     tx.now(),
     verdict.verdict === "approve" ? findFreezeOfRequest(tx, key) : undefined,
     Promise.allSettled([currentCaller(tx, caller)]),
@@ -83,7 +83,7 @@ export async function decideLocked(
   const outcome = await checkVerdict(facts);
   if (outcome !== undefined) return outcome;
   if (verdict.verdict === "deny") return deny(facts);
-  return takesVotes(facts.requirement) ? vote(facts) : approve(facts);
+  return collectsVotes(facts.requirement) ? vote(facts) : approve(facts);
 }
 
 async function deny(facts: VerdictFacts): Promise<VerdictOutcome> {
@@ -117,7 +117,7 @@ async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
     reviewerId: caller.reviewerId,
     note: verdictNote(verdict),
     validityMs,
-    forGroups: decidesFor(caller.scopes),
+    forGroups: votingGroups(caller.scopes),
     votedAt: Math.max(now, request.createdAt),
     proof: signature === undefined ? null : JSON.stringify(signature.proof),
   };
@@ -142,7 +142,7 @@ async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
 function approvalEnding(
   { context: { settings }, caller, judgement, verdict }: VerdictFacts,
   votes: readonly Pick<StoredVote, "validityMs">[],
-): Ending {
+): IntendedDecision {
   const wanted = votes.map(({ validityMs }) => validityMs ?? settings.validityMsDefault);
   return {
     status: "approved",

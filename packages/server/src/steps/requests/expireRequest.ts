@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredRequest } from "../../core/request.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 /**
@@ -16,7 +16,7 @@ export async function expireRequest(
   request: StoredRequest,
 ): Promise<StoredRequest> {
   const { locked, resolution } = await context.store.transact(async (tx) => {
-    const locked = await lockResolvable(tx, request);
+    const locked = await lockForResolution(tx, request);
     if (locked === undefined) throw new Problem("not_found");
     const resolution = await resolveRequest(tx, context, locked, { status: "expired" });
     return { locked, resolution };

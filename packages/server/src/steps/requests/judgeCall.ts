@@ -3,7 +3,7 @@
 import { type CreateApprovalRequestInput, parseJson } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";
-import type { Ending } from "../../core/request.ts";
+import type { IntendedDecision } from "../../core/request.ts";
 import { evaluatePolicies, historyQueriesOf } from "../../policy/evaluate.ts";
 import type { CallHistory, HistoryQuery } from "../../policy/history.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../../policy/judgement.ts";
@@ -18,7 +18,7 @@ export interface Judged {
   readonly call: Call;
   readonly judgement: Judgement;
   /** Undefined when people are asked. */
-  readonly ending: Ending | undefined;
+  readonly ending: IntendedDecision | undefined;
 }
 
 /**
@@ -141,7 +141,7 @@ function toEnding(
   { verb, because }: Judgement,
   note: string | undefined,
   validityMs: number = settings.validityMsDefault,
-): Ending | undefined {
+): IntendedDecision | undefined {
   const by = `policy:${because}` as const;
   const noteText = note === undefined ? null : JSON.stringify(note);
   switch (verb) {

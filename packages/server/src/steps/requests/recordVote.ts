@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import { allows } from "../../core/roles.ts";
-import { both, decidesThrough } from "../../core/scopes.ts";
+import { intersectGroups, votingGroupsOfTokens } from "../../core/scopes.ts";
 import { approvalRefusal, isEnough, needsPasskey } from "../../policy/decider.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readVotes, type StoredVote, writeVote } from "../../storage/sql/requests/votes.ts";
@@ -13,7 +13,7 @@ import { readPasskeys } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { type ActiveReviewer, lockActiveReviewers } from "../access/readActiveReviewers.ts";
 
-export interface Tally {
+export interface VoteCount {
   /** Votes of those who may approve now, in the order in which they were cast. */
   readonly counted: readonly StoredVote[];
   readonly isEnough: boolean;
@@ -38,7 +38,7 @@ export async function recordVote(
   { requirement, ownerId }: { readonly requirement: Requirement; readonly ownerId: string | null },
   vote: StoredVote,
   useSignature: () => Promise<unknown> | undefined,
-): Promise<Tally> {
+): Promise<VoteCount> {
   const { projectId, id, instanceId } = request;
   const before = await readVotes(tx, projectId, [id]);
   const others = before.filter(({ reviewerId }) => reviewerId !== vote.reviewerId);
@@ -85,7 +85,7 @@ function reachOf(
   votes: readonly StoredVote[],
 ): readonly string[] | null {
   const cast = votes.find(({ reviewerId }) => reviewerId === id);
-  return both(decidesThrough(ways), cast === undefined ? [] : cast.forGroups);
+  return intersectGroups(votingGroupsOfTokens(ways), cast === undefined ? [] : cast.forGroups);
 }
 
 function isSame(one: StoredVote, other: StoredVote): boolean {

@@ -7,7 +7,7 @@ import { kindOfActor } from "../../core/actor.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import { writeEvent } from "../../core/notification.ts";
 import {
-  type Ending,
+  type IntendedDecision,
   type Resolution,
   type ResolvableRequest,
   resolve,
@@ -44,7 +44,7 @@ export interface ResolveOptions {
  * Once the instance is deleted the request becomes `cancelled`, whatever the caller asked for. A
  * deleted instance has no receiver any more, so nothing is notified then.
  *
- * @param request as `lockResolvable` of this transaction has read it; the clock is read after it
+ * @param request as `lockForResolution` of this transaction has read it; the clock is read after it
  * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
  *   transaction may be committed
  * @see contract: States and transitions
@@ -53,7 +53,7 @@ export async function resolveRequest(
   tx: Transaction,
   { random, wake }: Pick<Context, "random" | "wake">,
   request: ResolvableRequest,
-  ending: Ending,
+  ending: IntendedDecision,
   { detail, now: read }: ResolveOptions = {},
 ): Promise<Resolution> {
   const now = read ?? (await tx.now());
@@ -83,7 +83,7 @@ export async function openResolved(
   { random, wake }: Pick<Context, "random" | "wake">,
   request: ResolvableRequest,
   keyHash: string,
-  ending: Ending,
+  ending: IntendedDecision,
   opened: AuditEntry,
 ): Promise<StoredDecision | undefined> {
   const resolution = resolve(request, ending, request.createdAt);

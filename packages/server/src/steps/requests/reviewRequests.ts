@@ -7,11 +7,11 @@ import { deciderOf, refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
   approvalRefusal,
+  collectsVotes,
   denialRefusal,
   failedAttemptsRefusal,
   needsPasskey,
   passkeyRefusal,
-  takesVotes,
 } from "../../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
 import type { Requirement } from "../../policy/rule.ts";
@@ -104,7 +104,7 @@ async function gatherRequests(
   });
   const idsOf = (isWanted: (one: (typeof judged)[number]) => boolean) =>
     judged.filter(isWanted).map(({ request }) => request.id);
-  const voted = idsOf(({ requirement }) => takesVotes(requirement));
+  const voted = idsOf(({ requirement }) => collectsVotes(requirement));
   const votesOf = async () => {
     const votes = await readVotes(reader, projectId, voted);
     const deciders = requests.flatMap((request) => deciderId(request) ?? []);

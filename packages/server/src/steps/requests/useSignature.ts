@@ -4,7 +4,7 @@ import { Problem } from "@countersign/protocol";
 import type { PasskeyProof, SignedVerdict } from "../../audit/passkey-proof.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { isCounterBehind } from "../../identity/passkeys.ts";
+import { isCounterRegressed } from "../../identity/passkeys.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { lockPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
@@ -39,7 +39,7 @@ export async function useSignature(
   const passkey = await lockPasskey(tx, proof.credential_id);
   const isSame = passkey?.publicKey === proof.public_key && passkey.personId === personId;
   if (!isSame) throw refusal("This passkey is no longer registered to your account.");
-  if (isCounterBehind(passkey.counter, counter)) {
+  if (isCounterRegressed(passkey.counter, counter)) {
     throw refusal(COPIED);
   }
   const ceremony = await takeCeremony(tx, hashToken(proof.nonce), VERDICT_CEREMONY);

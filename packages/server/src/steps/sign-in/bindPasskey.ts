@@ -4,7 +4,7 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import {
-  type BrowserAnswer,
+  type BrowserCredential,
   challengeOf,
   type NewCredential,
   PasskeyRefused,
@@ -27,7 +27,7 @@ export async function bindPasskey(
   context: Context,
   party: RelyingParty,
   token: string,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
   name: string,
 ): Promise<BindKey> {
   const { credential, challenge } = await verifyNew(party, answer);
@@ -40,7 +40,7 @@ export async function bindPasskey(
 
 export async function verifyNew(
   party: RelyingParty,
-  answer: BrowserAnswer,
+  answer: BrowserCredential,
 ): Promise<{ readonly credential: NewCredential; readonly challenge: string }> {
   try {
     const challenge = challengeOf(answer);

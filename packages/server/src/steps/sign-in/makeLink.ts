@@ -5,7 +5,7 @@
 import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { drawOpaque } from "../../secrets/opaque.ts";
+import { generateOpaque } from "../../secrets/opaque.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { insertInvitation, type StoredInvitation } from "../../storage/sql/sign-in/invitations.ts";
 import type { Transaction } from "../../storage/store.ts";
@@ -24,7 +24,7 @@ export async function makeLink(
 ): Promise<string> {
   const now = await tx.now();
   await recordRevoked(tx, { random }, replaced, now);
-  const token = drawOpaque(random);
+  const token = generateOpaque(random);
   const id = uuidV7(now, random.bytes(10));
   const expiresAt = now + LINK_LASTS_MS;
   const invitation = { ...who, id, groups: [], createdAt: now, expiresAt, usedAt: null };

@@ -14,11 +14,11 @@ import { ensureReviewer, lockReviewerByName } from "../../storage/sql/access/hol
 import { reassignOwned } from "../../storage/sql/instances/instances.ts";
 import {
   bindReviewer,
+  detachRemovedReviewer,
   insertPerson,
   lockPerson,
   readMembership,
   type StoredPerson,
-  unbindRemoved,
 } from "../../storage/sql/people/people.ts";
 import {
   lockInvitationByHash,
@@ -27,7 +27,7 @@ import {
 } from "../../storage/sql/sign-in/invitations.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { endSessionsOf } from "../access/endSessions.ts";
-import { assertUsable, GONE } from "./assertUsable.ts";
+import { assertInvitationUsable, INVITATION_NOT_FOUND } from "./assertInvitationUsable.ts";
 
 /** Who uses a link. */
 export interface InvitationUse {
@@ -70,7 +70,7 @@ export async function useInvitation(
   const tokenHash = hashToken(use.token);
   const locked = await lockInvitationByHash(tx, tokenHash);
   const now = await tx.now();
-  const invitation = await assertUsable(tx, locked, now);
+  const invitation = await assertInvitationUsable(tx, locked, now);
   await markInvitationUsed(tx, tokenHash, now);
   const person = await personOf(tx, context, invitation, use, now);
   await appendAudit(tx, context.random, {
@@ -102,7 +102,7 @@ async function personOf(
   const knownId = invitation.personId ?? use.personId;
   if (knownId === undefined) return makePerson(tx, context, invitation, use, now);
   const person = await lockPerson(tx, "update", knownId);
-  if (person === undefined || person.disabledAt !== null) throw GONE;
+  if (person === undefined || person.disabledAt !== null) throw INVITATION_NOT_FOUND;
   return person;
 }
 
@@ -161,7 +161,7 @@ async function joinProject(
     await bindReviewer(tx, projectId, made.id, person.id);
   }
   await takeInstances(tx, { random }, { projectId, personId: person.id }, made.id, now);
-  await unbindRemoved(tx, projectId, person.id);
+  await detachRemovedReviewer(tx, projectId, person.id);
   await appendAudit(tx, random, {
     at: now,
     projectId,

@@ -73,7 +73,7 @@ const NOT_PREPARED = "26000";
  *
  * @throws Failure when the statement is gone
  */
-export async function assertKeepsPrepared(
+export async function assertPreparedStatementsKept(
   connections: ConnectionSource,
   random: Random,
 ): Promise<void> {

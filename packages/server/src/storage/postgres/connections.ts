@@ -6,8 +6,8 @@
 import { hash } from "node:crypto";
 import { Pool, type PoolClient } from "pg";
 import type { PoolCounts, SqlValue } from "../store.ts";
+import { deduplicateReads } from "./deduplicate-reads.ts";
 import { breaksConnection } from "./errors.ts";
-import { shareReads } from "./shared-reads.ts";
 import {
   type Answer,
   type Kind,
@@ -56,7 +56,7 @@ export interface Connection {
 /** Where a store takes its connections from. */
 export interface ConnectionSource {
   /** @throws an error of the driver when there is none, none is free in time, or it is refused */
-  take(patience?: Patience): Promise<Connection>;
+  take(patience?: StatementTimeout): Promise<Connection>;
 
   count(): PoolCounts;
 
@@ -65,7 +65,7 @@ export interface ConnectionSource {
 }
 
 /** Of a caller whose statements may take longer than those of an exchange. */
-export type Patience = "patient" | undefined;
+export type StatementTimeout = "patient" | undefined;
 
 export class Connections implements ConnectionSource {
   readonly #pool: Pool;
@@ -92,7 +92,7 @@ export class Connections implements ConnectionSource {
     this.#pool.on("connect", (client) => client.on("error", () => {}));
   }
 
-  async take(patience?: Patience): Promise<Connection> {
+  async take(patience?: StatementTimeout): Promise<Connection> {
     const client = await this.#pool.connect();
     const prepared = this.#prepared.get(client) ?? new Map();
     this.#prepared.set(client, prepared);
@@ -171,7 +171,7 @@ class TakenConnection implements Connection {
 
   #send(): void {
     if (this.#waiting.length === 0) return;
-    const statements = shareReads(this.#waiting);
+    const statements = deduplicateReads(this.#waiting);
     this.#waiting = [];
     new StatementBatch(statements, this.#prepared, this.#patienceMs).sendOn(this.#client);
   }

@@ -17,12 +17,12 @@ import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import { Integrity } from "../integrity.ts";
 import type { PoolCounts, Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
-import { assertKeepsPrepared, assertUsable } from "./assert-usable.ts";
+import { assertPreparedStatementsKept, assertUsable } from "./assert-usable.ts";
 import {
   type Connection,
   type ConnectionSource,
   Connections,
-  type Patience,
+  type StatementTimeout,
 } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { breaksConnection, DISK_FULL, isFailureOf, reasonOf, toThrown } from "./errors.ts";
@@ -54,7 +54,7 @@ const IS_NEW = "select case when to_regclass('schema_version') is null then 1 en
 /** About 10 KB, which is more than a page of 8 KB. */
 const ADD_PAGES = "insert into health (checked_at) select 0 from generate_series(1, 300)";
 
-export const TIME = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
+export const TIME_QUERY = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
 
 export interface PostgresOptions {
   /** `postgres://...`; may hold a password, and is never part of a message. */
@@ -106,7 +106,7 @@ export class PostgresStore implements Store {
     const store = new PostgresStore({ connections, random, clock });
     try {
       await assertUsable(store.#reader(), options.acceptsLoss);
-      if (connectionsMax > 1) await assertKeepsPrepared(connections, random);
+      if (connectionsMax > 1) await assertPreparedStatementsKept(connections, random);
       store.isNew = (await store.get(IS_NEW))?.is_new === 1;
       // Reads the time before the first use.
       await store.transact((tx) => tx.now());
@@ -241,7 +241,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #transact<T>(work: Work<T>, patience?: Patience): Promise<T> {
+  async #transact<T>(work: Work<T>, patience?: StatementTimeout): Promise<T> {
     const giveUpAt = this.#ownClock.now() + RUNS_MS_MAX;
     for (let run = 1; ; run++) {
       const outcome = await runWorks(await this.#take(patience), this.#parts, [work]);
@@ -267,7 +267,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #take(patience?: Patience): Promise<Connection> {
+  async #take(patience?: StatementTimeout): Promise<Connection> {
     try {
       return await this.#connections.take(patience);
     } catch (error) {
@@ -315,7 +315,7 @@ function rowsOf({ rows, command }: Answer): Row[] {
 function databaseTime(clock: DatabaseClock, ownClock: Clock): SharedTime {
   const read: SharedTime["read"] = async (connection) => {
     const queriedAt = ownClock.now();
-    const { rows } = await connection.query("read", TIME, []);
+    const { rows } = await connection.query("read", TIME_QUERY, []);
     const now = Number(rows[0]?.now);
     clock.learn(now, queriedAt);
     return now;

@@ -25,7 +25,7 @@ const UNAWAITED_MAX = 64;
  * waiting for 15 s (see connections.ts; a pooler that leaves that out is refused at start). That
  * is time for a dozen of both.
  */
-export const LASTS_MS_MAX = 300_000;
+export const TRANSACTION_MS_MAX = 300_000;
 
 /** What all transactions of a store share. */
 export interface TransactionParts {
@@ -64,7 +64,7 @@ export class PostgresTransaction implements Transaction {
 
   constructor(connection: Connection, { works, time, integrity, begun }: TransactionOptions) {
     this.integrity = integrity;
-    this.lastsMsMax = works * LASTS_MS_MAX;
+    this.lastsMsMax = works * TRANSACTION_MS_MAX;
     this.#connection = connection;
     this.#time = time;
     this.#waits = works === 1;

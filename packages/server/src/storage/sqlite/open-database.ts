@@ -105,6 +105,6 @@ export function openDatabase(
 }
 
 /** A private folder with room for the database; applies to the whole process. */
-export function keepTemporaryFilesIn(database: DatabaseSync, folder: string): void {
+export function setTemporaryFolder(database: DatabaseSync, folder: string): void {
   database.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
 }

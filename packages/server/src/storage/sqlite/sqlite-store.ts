@@ -17,12 +17,7 @@ import { Failure } from "../../failure.ts";
 import { CommitHooks } from "../commit-hooks.ts";
 import { Integrity } from "../integrity.ts";
 import type { Durability, LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
-import {
-  assertSound,
-  ensureDatabase,
-  keepTemporaryFilesIn,
-  openDatabase,
-} from "./open-database.ts";
+import { assertSound, ensureDatabase, openDatabase, setTemporaryFolder } from "./open-database.ts";
 import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
@@ -66,7 +61,7 @@ export class SqliteStore implements Store {
     ensureDatabase(file);
     assertSound(file);
     this.#writer = openDatabase(file, { busyMs, syncedBy: "writeAheadLog" });
-    keepTemporaryFilesIn(this.#writer, dirname(file));
+    setTemporaryFolder(this.#writer, dirname(file));
     this.#writing = new Statements(this.#writer);
     this.#reader = new SnapshotReader(openDatabase(file, { busyMs }));
     this.#log = new WriteAheadLog(file, this.#writer);

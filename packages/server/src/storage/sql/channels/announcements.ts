@@ -5,14 +5,14 @@
 import type { Reader, Transaction } from "../../store.ts";
 import type { RowKey } from "../keys.ts";
 
-export type Occasion = "opened" | "reminder";
+export type AnnouncementKind = "opened" | "reminder";
 
 export interface NewAnnouncement {
   readonly id: string;
   readonly projectId: string;
   readonly requestId: string;
   readonly channelId: string;
-  readonly occasion: Occasion;
+  readonly occasion: AnnouncementKind;
   readonly createdAt: number;
   /** Of the request. */
   readonly deadlineAt: number;
@@ -50,7 +50,7 @@ export async function insertAnnouncements(
 export interface DueAnnouncement {
   readonly id: string;
   readonly requestId: string;
-  readonly occasion: Occasion;
+  readonly occasion: AnnouncementKind;
   readonly deadlineAt: number;
   /** Since when it is due. */
   readonly nextAt: number;
@@ -77,7 +77,7 @@ export async function readDueAnnouncements(
   return rows.map((row) => ({
     id: row.id as string,
     requestId: row.request_id as string,
-    occasion: row.occasion as Occasion,
+    occasion: row.occasion as AnnouncementKind,
     deadlineAt: Number(row.deadline_at),
     nextAt: Number(row.next_at),
     isPending: row.status === "pending",

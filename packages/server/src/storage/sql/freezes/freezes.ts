@@ -127,7 +127,7 @@ export async function listActiveFreezesOf(
 }
 
 /** As {@link listActiveFreezesOf}, those that were lifted. */
-export async function listFreezesLifted(
+export async function listLiftedFreezes(
   reader: Reader,
   projectId: string,
   before: string,

@@ -11,17 +11,17 @@ import { EVERY_INSTANCE } from "./freezes.ts";
 export type FreezeCover = Pick<StoredFreeze, "projectId" | "instanceId">;
 
 /** A pending request and its position in the order of the scan. */
-export interface Covered extends InstanceRequestKey {
+export interface FrozenRequest extends InstanceRequestKey {
   readonly deadlineAt: number;
 }
 
 /** Pending requests after a cursor that a freeze covers, those that end first at the front. */
-export async function readCovered(
+export async function readFrozenRequests(
   reader: Reader,
   cover: FreezeCover,
   after: Cursor,
   limit: number,
-): Promise<Covered[]> {
+): Promise<FrozenRequest[]> {
   if (cover.projectId === "") return readPendingOfAll(reader, after, limit);
   if (cover.instanceId === EVERY_INSTANCE) {
     return readPendingOfProject(reader, cover.projectId, after, limit);
@@ -29,7 +29,11 @@ export async function readCovered(
   return readPendingOfInstance(reader, cover, after, limit);
 }
 
-async function readPendingOfAll(reader: Reader, after: Cursor, limit: number): Promise<Covered[]> {
+async function readPendingOfAll(
+  reader: Reader,
+  after: Cursor,
+  limit: number,
+): Promise<FrozenRequest[]> {
   const rows = await reader.all(
     `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and (deadline_at, id) > ($1, $2)
@@ -44,7 +48,7 @@ async function readPendingOfProject(
   projectId: string,
   after: Cursor,
   limit: number,
-): Promise<Covered[]> {
+): Promise<FrozenRequest[]> {
   const rows = await reader.all(
     `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and project_id = $1 and (deadline_at, id) > ($2, $3)
@@ -60,7 +64,7 @@ async function readPendingOfInstance(
   { projectId, instanceId }: FreezeCover,
   after: Cursor,
   limit: number,
-): Promise<Covered[]> {
+): Promise<FrozenRequest[]> {
   const rows = await reader.all(
     `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and project_id = $1 and instance_id = $2
@@ -98,7 +102,7 @@ export async function lockInstances(
   await tx.lock("update", sql, [projectId, first, last]);
 }
 
-function toCovered(row: Row): Covered {
+function toCovered(row: Row): FrozenRequest {
   return {
     projectId: row.project_id as string,
     instanceId: row.instance_id as string,

@@ -7,7 +7,7 @@
 import type { Reader, SqlValue } from "../../store.ts";
 import type { InstanceKey } from "../keys.ts";
 
-export interface Span {
+export interface CountedCalls {
   /** Epoch ms; what was made later than this counts. */
   readonly since: number;
   readonly status: "approved" | "denied" | undefined;
@@ -17,7 +17,7 @@ export interface CountQuery {
   /** JSON text; undefined: whatever tool. */
   readonly tool: string | undefined;
   /** At least one. */
-  readonly spans: readonly Span[];
+  readonly spans: readonly CountedCalls[];
   /** At most so many calls are counted, the latest. */
   readonly callsMax: number;
   /** Epoch ms; only what was made before, as it was decided by then. Undefined: as of now. */
@@ -51,9 +51,9 @@ export async function countCalls(
   const bind = (value: SqlValue): string => `$${values.push(value)}`;
   let calls = OF_INSTANCE;
   if (tool !== undefined) {
-    values.push(beginning(tool));
-    if (!isWhole(tool)) values.push(tool);
-    calls = isWhole(tool) ? OF_TOOL : OF_LONG_TOOL;
+    values.push(indexedPrefix(tool));
+    if (!isFullyIndexed(tool)) values.push(tool);
+    calls = isFullyIndexed(tool) ? OF_TOOL : OF_LONG_TOOL;
   }
   if (asOf !== undefined) {
     const then = bind(asOf);
@@ -79,11 +79,11 @@ export async function countCalls(
 }
 
 /** Whether the index has all of a name: nothing longer begins with what is shorter than that. */
-export function isWhole(tool: string): boolean {
-  return beginning(tool).length === tool.length && [...tool].length < INDEXED_CHARS;
+export function isFullyIndexed(tool: string): boolean {
+  return indexedPrefix(tool).length === tool.length && [...tool].length < INDEXED_CHARS;
 }
 
 /** What the index has of a name. */
-export function beginning(tool: string): string {
+export function indexedPrefix(tool: string): string {
   return [...tool.slice(0, 2 * INDEXED_CHARS)].slice(0, INDEXED_CHARS).join("");
 }

@@ -5,10 +5,10 @@
 
 import { uuidV7 } from "@countersign/protocol";
 import type { Reader } from "../../store.ts";
-import { BYTES, type Outline } from "../requests/requests.ts";
+import { CONTENT_BYTES, type Outline } from "../requests/requests.ts";
 
 /** Part of a project's history. */
-export interface Stretch {
+export interface HistoryRange {
   readonly projectId: string;
   /** Epoch ms; not before it. */
   readonly since: number;
@@ -17,7 +17,7 @@ export interface Stretch {
 }
 
 /** A request of the past, without its contents. */
-export interface PastOutline extends Outline {
+export interface RequestOutline extends Outline {
   readonly instanceId: string;
 }
 
@@ -29,13 +29,13 @@ export function firstIdAt(ms: number): string {
 }
 
 /** The newest first; `at` is when they were made. */
-export async function listMade(
+export async function listCreated(
   reader: Reader,
-  { projectId, since, beforeId }: Stretch,
+  { projectId, since, beforeId }: HistoryRange,
   limit: number,
-): Promise<PastOutline[]> {
+): Promise<RequestOutline[]> {
   const rows = await reader.all(
-    `select id, instance_id, created_at as at, ${BYTES} as bytes from request
+    `select id, instance_id, created_at as at, ${CONTENT_BYTES} as bytes from request
      where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4`,
     [projectId, firstIdAt(since), beforeId, limit],
   );
@@ -48,9 +48,9 @@ export async function listMade(
 }
 
 /** Counts up to `max` and no further. */
-export async function countMade(
+export async function countCreated(
   reader: Reader,
-  { projectId, since, beforeId }: Stretch,
+  { projectId, since, beforeId }: HistoryRange,
   max: number,
 ): Promise<number> {
   const [row] = await reader.all(

@@ -7,10 +7,10 @@ import type { RequestStatus } from "@countersign/protocol";
 import type { Actor } from "../../../core/actor.ts";
 import type { JsonText, StoredRequest } from "../../../core/request.ts";
 import type { Reader, SqlValue } from "../../store.ts";
-import { beginning, isWhole } from "./call-history.ts";
+import { indexedPrefix, isFullyIndexed } from "./call-history.ts";
 
 /** Calls of a request's tool and instance that were made between two times, both left out. */
-export interface Similar {
+export interface SimilarCallsQuery {
   readonly request: Pick<StoredRequest, "projectId" | "instanceId" | "tool">;
   /** Epoch ms. */
   readonly after: number;
@@ -25,11 +25,11 @@ const SIMILAR = `from request where ${OF_TOOL} and created_at > $4 and created_a
 /** Adds what the index does not have of a long name. */
 function prepare(
   sql: string,
-  { request: { projectId, instanceId, tool }, after, before }: Similar,
+  { request: { projectId, instanceId, tool }, after, before }: SimilarCallsQuery,
   more: readonly SqlValue[] = [],
 ): [string, SqlValue[]] {
-  const values = [projectId, instanceId, beginning(tool), after, before, ...more];
-  if (isWhole(tool)) return [sql, values];
+  const values = [projectId, instanceId, indexedPrefix(tool), after, before, ...more];
+  if (isFullyIndexed(tool)) return [sql, values];
   const long = `${OF_TOOL} and tool = $${values.length + 1}`;
   return [sql.replaceAll(OF_TOOL, long), [...values, tool]];
 }
@@ -41,7 +41,7 @@ function prepare(
  */
 export async function readBound(
   reader: Reader,
-  similar: Similar,
+  similar: SimilarCallsQuery,
   callsMax: number,
 ): Promise<number | undefined> {
   const sql = `select created_at ${SIMILAR} order by created_at desc limit 1 offset $6`;
@@ -52,7 +52,7 @@ export async function readBound(
 /** How many calls there are of each status. */
 export async function countByStatus(
   reader: Reader,
-  similar: Similar,
+  similar: SimilarCallsQuery,
 ): Promise<ReadonlyMap<RequestStatus, number>> {
   const sql = `select status, count(*) as calls ${SIMILAR} group by status`;
   const rows = await reader.all(...prepare(sql, similar));
@@ -62,7 +62,7 @@ export async function countByStatus(
 /** The id of the newest one that was approved. */
 export async function findLastApproved(
   reader: Reader,
-  similar: Similar,
+  similar: SimilarCallsQuery,
 ): Promise<string | undefined> {
   const sql = `select id ${SIMILAR} and status = 'approved' order by created_at desc limit 1`;
   return (await reader.get(...prepare(sql, similar)))?.id as string | undefined;
@@ -78,7 +78,7 @@ export interface DeniedCall {
 /** The newest one that was denied and had these very arguments, of so many that were denied. */
 export async function findDenied(
   reader: Reader,
-  similar: Similar,
+  similar: SimilarCallsQuery,
   args: JsonText,
   deniedMax: number,
 ): Promise<DeniedCall | undefined> {

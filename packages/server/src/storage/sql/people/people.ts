@@ -149,7 +149,7 @@ export async function bindReviewer(
 }
 
 /** Detaches the account from a removed reviewer, so that it can become another one there. */
-export async function unbindRemoved(
+export async function detachRemovedReviewer(
   tx: Transaction,
   projectId: string,
   personId: string,

@@ -106,7 +106,7 @@ export async function closeProposal(
 }
 
 /** Open ones before an id: the newest first. */
-export async function listProposalsOpen(
+export async function listOpenProposals(
   reader: Reader,
   projectId: string,
   before: string,
@@ -117,8 +117,8 @@ export async function listProposalsOpen(
   return (await reader.all(sql, [projectId, before, limit])).map(toOutline);
 }
 
-/** As {@link listProposalsOpen}, those that were published or rejected. */
-export async function listProposalsClosed(
+/** As {@link listOpenProposals}, those that were published or rejected. */
+export async function listClosedProposals(
   reader: Reader,
   projectId: string,
   before: string,

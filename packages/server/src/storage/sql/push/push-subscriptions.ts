@@ -53,7 +53,7 @@ export async function lockSubscription(
   return toSubscription(await tx.lock("update", SELECT, [id]));
 }
 
-export async function lockSubscriptionAt(
+export async function lockSubscriptionByEndpoint(
   tx: Transaction,
   endpointSha256: string,
 ): Promise<StoredSubscription | undefined> {

@@ -21,14 +21,14 @@ export function toRequest(reader: Reader, row: Row | undefined): StoredRequest |
 
 /** @throws Failure when the row is not what was written */
 function fromRow(reader: Reader, row: Row): StoredRequest {
-  const request = readSound(reader, row);
+  const request = readIntactRequest(reader, row);
   if (request !== undefined) return request;
   throw new Failure("store", `the stored request ${row.id} is damaged`);
 }
 
 /** @returns undefined when the row is not what was written, which is then reported */
-export function readSound({ integrity }: Reader, row: Row): StoredRequest | undefined {
-  if (isSoundRow(integrity, row)) return readColumns(row);
+export function readIntactRequest({ integrity }: Reader, row: Row): StoredRequest | undefined {
+  if (isIntactRow(integrity, row)) return readColumns(row);
   const [projectId, id] = [String(row.project_id), String(row.id)];
   integrity.report({ table: "request", projectId, id });
   return undefined;
@@ -38,7 +38,7 @@ export function readSound({ integrity }: Reader, row: Row): StoredRequest | unde
  * Whether a server wrote the row. One from before rows had MACs has none as long as it is as it was
  * then, and its checksum shows damage, not deliberate changes.
  */
-export function isSoundRow(integrity: Integrity, row: Row): boolean {
+export function isIntactRow(integrity: Integrity, row: Row): boolean {
   const { mac = null, id } = row;
   if (mac !== null) return integrity.isAuthentic("request", valuesOfRow(row), mac);
   const decidedAt = row.decided_at ?? null;

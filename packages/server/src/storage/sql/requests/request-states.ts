@@ -4,7 +4,7 @@
 
 import type { StoredRequest } from "../../../core/request.ts";
 import type { Reader } from "../../store.ts";
-import { REQUEST_COLUMNS, readSound } from "./request-rows.ts";
+import { REQUEST_COLUMNS, readIntactRequest } from "./request-rows.ts";
 
 export interface ReadRow {
   readonly id: string;
@@ -24,7 +24,7 @@ export async function readRequestsAfter(
      order by id limit $3`,
     [projectId, after, limit],
   );
-  return rows.map((row) => ({ id: String(row.id), request: readSound(reader, row) }));
+  return rows.map((row) => ({ id: String(row.id), request: readIntactRequest(reader, row) }));
 }
 
 /** What the decision on a request is, without its contents. */

@@ -5,7 +5,7 @@
 import type { ResolvableRequest, StoredDecision, StoredRequest } from "../../../core/request.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 import type { InstanceKey, RowKey } from "../keys.ts";
-import { macOfRequest, REQUEST_COLUMNS, readSound, toRequest } from "./request-rows.ts";
+import { macOfRequest, REQUEST_COLUMNS, readIntactRequest, toRequest } from "./request-rows.ts";
 
 const SELECT = `select ${REQUEST_COLUMNS} from request where project_id = $1 and id = $2`;
 
@@ -80,7 +80,7 @@ const SELECT_INSTANCE = `select deleted_at from instance where project_id = $1
  * Everything that locks both locks the instance first, so that two of them cannot deadlock.
  * Another project's request is as absent as none.
  */
-export async function lockResolvable(
+export async function lockForResolution(
   tx: Transaction,
   { projectId, id }: RowKey,
 ): Promise<ResolvableRequest | undefined> {
@@ -137,7 +137,7 @@ export interface Outline extends Cursor {
 }
 
 /** SQL: the length of what a request holds. */
-export const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
+export const CONTENT_BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
   + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)
   + coalesce(octet_length(policy), 0) + coalesce(octet_length(server), 0)`;
 
@@ -149,7 +149,7 @@ export async function listPending(
   limit: number,
 ): Promise<Outline[]> {
   const rows = await reader.all(
-    `select id, deadline_at as at, ${BYTES} as bytes from request
+    `select id, deadline_at as at, ${CONTENT_BYTES} as bytes from request
      where status = 'pending' and project_id = $1
        and (deadline_at, id) > ($2, $3)
      order by deadline_at, id limit $4`,
@@ -166,7 +166,7 @@ export async function listDecided(
   limit: number,
 ): Promise<Outline[]> {
   const rows = await reader.all(
-    `select id, decided_at as at, ${BYTES} as bytes from request
+    `select id, decided_at as at, ${CONTENT_BYTES} as bytes from request
      where decided_at is not null and project_id = $1
        and (decided_at, id) < ($2, $3)
      order by decided_at desc, id desc limit $4`,
@@ -193,7 +193,7 @@ export async function readRequests(
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and id in (${params})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
-  const byId = new Map(rows.map((row) => [row.id, readSound(reader, row)]));
+  const byId = new Map(rows.map((row) => [row.id, readIntactRequest(reader, row)]));
   return {
     requests: ids.flatMap((id) => byId.get(id) ?? []),
     damaged: ids.filter((id) => byId.has(id) && byId.get(id) === undefined),

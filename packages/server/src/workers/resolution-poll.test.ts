@@ -5,7 +5,7 @@ import { ManualClock } from "../../test/support/manual-clock.ts";
 import type { Context } from "../context.ts";
 import { Report } from "../report.ts";
 import { LocalWake } from "../wake/local-wake.ts";
-import { startAwaited } from "./awaited.ts";
+import { startResolutionPoll } from "./resolution-poll.ts";
 
 test("[ours.replicas.not-notified] named requests that never cease do not delay the check of all, once a second", async (t) => {
   const clock = new ManualClock();
@@ -22,7 +22,7 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
   };
   const store = { all } as unknown as Context["store"];
   const context = { clock, wake, store } as unknown as Context;
-  const worker = startAwaited(context, new Report("silent"));
+  const worker = startResolutionPoll(context, new Report("silent"));
   const lookBesideHint = async () => {
     worker.check([HINTED]);
     end();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shareReads } from "./shared-reads.ts";
+import { deduplicateReads } from "./deduplicate-reads.ts";
 import type { Answer, Kind, Statement } from "./statement-batch.ts";
 
 const READ: Kind = "read";
@@ -17,7 +17,7 @@ function ask(...kinds: readonly (Kind | readonly [Kind, string])[]) {
     };
     return { kind, text: kind, values: [value], name: kind, resolve: settle, reject: settle };
   });
-  const sent = shareReads(statements);
+  const sent = deduplicateReads(statements);
   return { answers, sent, kinds: sent.map(({ kind }) => kind) };
 }
 

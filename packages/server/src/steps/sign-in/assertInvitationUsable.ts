@@ -5,7 +5,7 @@ import { hasPerson, readPerson } from "../../storage/sql/people/people.ts";
 import type { StoredInvitation } from "../../storage/sql/sign-in/invitations.ts";
 import type { Reader } from "../../storage/store.ts";
 
-export const GONE = new Problem(
+export const INVITATION_NOT_FOUND = new Problem(
   "not_found",
   "This link was already used, has expired or was revoked. Ask for a new one.",
 );
@@ -16,17 +16,18 @@ export const GONE = new Problem(
  * @param now epoch ms; where the invitation is to be used, read after it was locked
  * @throws Problem `not_found`
  */
-export async function assertUsable(
+export async function assertInvitationUsable(
   reader: Reader,
   invitation: StoredInvitation | undefined,
   now: number,
 ): Promise<StoredInvitation> {
   if (invitation === undefined || invitation.usedAt !== null || invitation.expiresAt <= now) {
-    throw GONE;
+    throw INVITATION_NOT_FOUND;
   }
   // The first person is made once, whatever links were printed before.
-  if (invitation.createdBy === "system:setup" && (await hasPerson(reader))) throw GONE;
-  if (!(await isMeant(reader, invitation))) throw GONE;
+  if (invitation.createdBy === "system:setup" && (await hasPerson(reader)))
+    throw INVITATION_NOT_FOUND;
+  if (!(await isMeant(reader, invitation))) throw INVITATION_NOT_FOUND;
   return invitation;
 }
 

@@ -1,16 +1,16 @@
 import type { ResolvableRequest } from "../../core/request.ts";
 import { Failure } from "../../failure.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /** One damaged row must not prevent the others from expiring; a read of it fails. */
-export async function lockReadable(
+export async function lockUnlessDamaged(
   tx: Transaction,
   key: RowKey,
 ): Promise<ResolvableRequest | undefined> {
   try {
-    return await lockResolvable(tx, key);
+    return await lockForResolution(tx, key);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

@@ -1,18 +1,18 @@
 /** Denies the pending requests that a freeze covers. */
 
 import type { Context } from "../../context.ts";
-import { endingOf, type StoredFreeze } from "../../core/freeze.ts";
+import { freezeDecision, type StoredFreeze } from "../../core/freeze.ts";
 import { readProjectIds } from "../../storage/sql/access/holders.ts";
 import { EVERY_INSTANCE, isFreezeActive } from "../../storage/sql/freezes/freezes.ts";
 import {
-  type Covered,
+  type FrozenRequest,
   lockInstances,
-  readCovered,
+  readFrozenRequests,
   readInstanceIds,
 } from "../../storage/sql/freezes/frozen-requests.ts";
 import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
-import { lockReadable } from "../requests/lockReadable.ts";
+import { lockUnlessDamaged } from "../requests/lockUnlessDamaged.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
 
 /** Bounds one page of the scan. */
@@ -24,9 +24,9 @@ const REQUESTS_PER_COMMIT_MAX = 50;
 const INSTANCES_PER_COMMIT_MAX = 1_000;
 
 /** Where the scan over what a freeze covers begins. */
-export const START: Cursor = { at: -1, id: "" };
+export const SCAN_START: Cursor = { at: -1, id: "" };
 
-export interface Denied {
+export interface DenialProgress {
   readonly count: number;
   /** Where to go on; undefined when the scan is over. */
   readonly next: Cursor | undefined;
@@ -38,12 +38,12 @@ export interface Denied {
  *
  * At the end of a scan nothing is pending that was not denied, and nothing can become so.
  */
-export async function denyCovered(
+export async function denyFrozenRequests(
   context: Context,
   freeze: StoredFreeze,
   after: Cursor,
-): Promise<Denied> {
-  const covered = await readCovered(context.store, freeze, after, REQUESTS_PER_PAGE);
+): Promise<DenialProgress> {
+  const covered = await readFrozenRequests(context.store, freeze, after, REQUESTS_PER_PAGE);
   const last = covered.at(-1);
   const sorted = covered.toSorted(compareLockOrder);
   const commits: Promise<number>[] = [];
@@ -61,15 +61,15 @@ export async function denyCovered(
 function denyAll(
   context: Context,
   freeze: StoredFreeze,
-  requests: readonly Covered[],
+  requests: readonly FrozenRequest[],
 ): Promise<number> {
   return context.store.transact(async (tx) => {
     let count = 0;
     if (!(await isFreezeActive(tx, freeze))) return count;
     for (const key of requests) {
-      const request = await lockReadable(tx, key);
+      const request = await lockUnlessDamaged(tx, key);
       if (request === undefined) continue;
-      const resolution = await resolveRequest(tx, context, request, endingOf(freeze));
+      const resolution = await resolveRequest(tx, context, request, freezeDecision(freeze));
       if (resolution.kind === "resolved") count++;
     }
     return count;
@@ -80,17 +80,20 @@ function denyAll(
  * Waits for those who are just creating a request and may not have seen the freeze, which is
  * committed: each holds its instance until its commit, from before it asked for a freeze.
  */
-export async function awaitCreates(context: Context, freeze: StoredFreeze): Promise<void> {
+export async function awaitConcurrentCreates(
+  context: Context,
+  freeze: StoredFreeze,
+): Promise<void> {
   const { projectId, instanceId } = freeze;
   if (instanceId !== EVERY_INSTANCE) {
     await context.store.transact((tx) => lockInstances(tx, projectId, instanceId, instanceId));
     return;
   }
   const projects = projectId === "" ? await readProjectIds(context.store) : [projectId];
-  for (const project of projects) await awaitCreatesOf(context, project);
+  for (const project of projects) await awaitConcurrentCreatesOf(context, project);
 }
 
-async function awaitCreatesOf({ store }: Context, projectId: string): Promise<void> {
+async function awaitConcurrentCreatesOf({ store }: Context, projectId: string): Promise<void> {
   let after = "";
   for (;;) {
     const ids = await readInstanceIds(store, projectId, after, INSTANCES_PER_COMMIT_MAX);

@@ -1,7 +1,7 @@
 /** Reads ended requests in full, with the names of instances and deciders. */
 
 import type { JsonText, StoredRequest } from "../../core/request.ts";
-import type { EndedOutline } from "../../core/request-filter.ts";
+import type { ResolvedOutline } from "../../core/request-filter.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
@@ -9,7 +9,7 @@ import type { Reader } from "../../storage/store.ts";
 import { deciderId } from "../requests/reviewRequests.ts";
 
 /** An ended request with the names of who asked and who decided. */
-export interface EndedRequest {
+export interface ResolvedRequest {
   readonly request: StoredRequest;
   /** A name is not proof of identity. */
   readonly instanceName: JsonText;
@@ -17,15 +17,18 @@ export interface EndedRequest {
   readonly decider: string | undefined;
 }
 
-export interface EndedRequests {
+export interface ResolvedRequestPage {
   /** The newest decision first. */
-  readonly requests: readonly EndedRequest[];
+  readonly requests: readonly ResolvedRequest[];
   /** Ids of those of the page that are damaged, and of which nothing is to be believed. */
   readonly damaged: readonly string[];
 }
 
 /** How many fit; always at least one. */
-export function fitting(outlines: readonly Pick<EndedOutline, "bytes">[], max: number): number {
+export function countFitting(
+  outlines: readonly Pick<ResolvedOutline, "bytes">[],
+  max: number,
+): number {
   let bytes = 0;
   const tooMany = outlines.findIndex((outline) => {
     bytes += outline.bytes;
@@ -35,11 +38,11 @@ export function fitting(outlines: readonly Pick<EndedOutline, "bytes">[], max: n
 }
 
 /** Reads those in full, in the order given. */
-export async function readEnded(
+export async function readResolvedRequests(
   reader: Reader,
   projectId: string,
-  outlines: readonly EndedOutline[],
-): Promise<EndedRequests> {
+  outlines: readonly ResolvedOutline[],
+): Promise<ResolvedRequestPage> {
   const ids = outlines.map(({ id }) => id);
   const { requests, damaged } = await readRequests(reader, projectId, ids);
   const deciders = requests.flatMap((request) => deciderId(request) ?? []);

@@ -11,7 +11,7 @@ import type { Answer, Statement } from "./statement-batch.ts";
  * locks that stand between, because who reads behind a lock must not be told of the time before it.
  * Reads on two sides of a write stay two.
  */
-export function shareReads(statements: readonly Statement[]): readonly Statement[] {
+export function deduplicateReads(statements: readonly Statement[]): readonly Statement[] {
   if (statements.length === 1) return statements;
   const kept: Statement[] = [];
   let shared = new Map<string, Statement[]>();

@@ -16,7 +16,7 @@ export interface AwaitedWorker extends Worker {
   check(requestIds: readonly string[] | "all"): void;
 }
 
-export function startAwaited(context: Context, report: Report): AwaitedWorker {
+export function startResolutionPoll(context: Context, report: Report): AwaitedWorker {
   const { clock, wake } = context;
   /** Checked in the next run. */
   const named = new Set<string>();

@@ -5,20 +5,20 @@
 
 import type { TerminalStatus } from "@countersign/protocol";
 import type { StoredDecision } from "../../../core/request.ts";
-import type { EndedOutline } from "../../../core/request-filter.ts";
+import type { ResolvedOutline } from "../../../core/request-filter.ts";
 import type { Reader, Row } from "../../store.ts";
-import { BYTES, type Cursor } from "./requests.ts";
+import { CONTENT_BYTES, type Cursor } from "./requests.ts";
 
 const OUTLINE = `id, instance_id, tool, server, created_at, status, decided_by, decided_at,
-  ${BYTES} as bytes`;
+  ${CONTENT_BYTES} as bytes`;
 
 /** Those decided before a cursor, the newest decision first. */
-export async function listEndedBefore(
+export async function listResolvedBefore(
   reader: Reader,
   projectId: string,
   before: Cursor,
   limit: number,
-): Promise<EndedOutline[]> {
+): Promise<ResolvedOutline[]> {
   const rows = await reader.all(
     `select ${OUTLINE} from request
      where decided_at is not null and project_id = $1 and (decided_at, id) < ($2, $3)
@@ -29,12 +29,12 @@ export async function listEndedBefore(
 }
 
 /** Those decided after a cursor, the oldest decision first. */
-export async function listEndedAfter(
+export async function listResolvedAfter(
   reader: Reader,
   projectId: string,
   after: Cursor,
   limit: number,
-): Promise<EndedOutline[]> {
+): Promise<ResolvedOutline[]> {
   const rows = await reader.all(
     `select ${OUTLINE} from request
      where decided_at is not null and project_id = $1 and (decided_at, id) > ($2, $3)
@@ -44,7 +44,7 @@ export async function listEndedAfter(
   return rows.map(toOutline);
 }
 
-function toOutline(row: Row): EndedOutline {
+function toOutline(row: Row): ResolvedOutline {
   return {
     id: row.id as string,
     instanceId: row.instance_id as string,

@@ -12,7 +12,7 @@ import {
 } from "@countersign/protocol";
 import type { CallMessage, ChannelMessage } from "./channel-message.ts";
 
-export interface Words {
+export interface MessageText {
   /** One line, for subjects. */
   readonly title: string;
   /** Without the link. */
@@ -37,21 +37,21 @@ const CONFUSABLES =
 
 /** Plain text: a quote inside cannot end what is quoted, and nothing becomes a link. */
 export function quotePlain(visible: string): string {
-  return `"${unlinked(visible).replace(/"/g, escapeCodePoint)}"`;
+  return `"${breakLinks(visible).replace(/"/g, escapeCodePoint)}"`;
 }
 
 /** Mail programs and phones turn a text that resembles a URL into a link. */
-export function unlinked(visible: string): string {
+export function breakLinks(visible: string): string {
   return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, escapeCodePoint);
 }
 
-export function wordsOf(message: ChannelMessage, style: TextStyle): Words {
+export function formatMessage(message: ChannelMessage, style: TextStyle): MessageText {
   switch (message.kind) {
     case "call":
       return wordsOfCall(message, style);
     case "digest": {
       const { requestIds, isMore, earliestDeadlineAt, now } = message;
-      const left = timeLeft(earliestDeadlineAt - now);
+      const left = formatTimeLeft(earliestDeadlineAt - now);
       const count = `${isMore ? "more than " : ""}${requestIds.length}`;
       const title = `${count} calls wait; earliest deadline in ${left}`;
       return { title, lines: [`${title} (${formatTimestamp(earliestDeadlineAt)}).`] };
@@ -66,10 +66,10 @@ export function wordsOf(message: ChannelMessage, style: TextStyle): Words {
   }
 }
 
-function wordsOfCall(message: CallMessage, style: TextStyle): Words {
+function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const { quote } = style;
   const { tool, instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
-  const left = timeLeft(deadlineAt - now);
+  const left = formatTimeLeft(deadlineAt - now);
   const name = quote(excerpt(tool, NAME_CHARS_MAX));
   const head = argumentsText?.slice(0, CONFUSABLE_CHARS_MAX) ?? "";
   const texts = [tool, instance.name, note ?? "", head];
@@ -124,7 +124,7 @@ function firstOf(text: string, bytesMax: number) {
 }
 
 /** Rounded down, in two units at most: `3h 20m`, `45s`. */
-export function timeLeft(ms: number): string {
+export function formatTimeLeft(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
   if (h > 0) return m > 0 ? `${h}h ${m}m` : `${h}h`;
