@@ -70,7 +70,7 @@ test("[ours.operations.first-start] the first start makes a data folder that onl
   const { cwd, banner } = await firstStart(t);
   assert.match(
     banner,
-    /^Countersign \d+\.\d+\.\d+: made a new database and secret key in \.\/data, /m,
+    /^Countersign \d+\.\d+\.\d+: created a database and secret key in \.\/data, /m,
   );
   assert.equal(statSync(join(cwd, "data")).mode & 0o777, 0o700);
   assert.equal(statSync(join(cwd, "data", "secret.key")).mode & 0o777, 0o600);
@@ -98,5 +98,5 @@ test("[ours.operations.first-start] a folder that is there and empty is used", a
   const data = join(temporaryFolder(t), "mine");
   mkdirSync(data);
   const { banner } = await firstStart(t, ["--data", data]);
-  assert.match(banner, /made a new database and secret key/);
+  assert.match(banner, /created a database and secret key/);
 });

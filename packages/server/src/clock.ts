@@ -1,6 +1,4 @@
-/**
- * Time and chance, injected so that tests and simulations can own them.
- */
+/** Clock and random source, injected so that tests and simulations control them. */
 
 import { randomBytes, randomUUID } from "node:crypto";
 
@@ -9,14 +7,14 @@ export interface Clock {
   now(): number;
 
   /**
-   * Milliseconds since some moment. It is never set, and continues while this process is stopped;
-   * it may pause while the machine sleeps.
+   * Milliseconds from an arbitrary start. It is never adjusted. It continues while the process is
+   * stopped, and may pause while the machine sleeps.
    */
   monotonic(): number;
 
   /**
-   * Calls back once, about `delayMs` from now; for 0, when this turn of the event loop has heard
-   * everybody. Does not keep the process alive.
+   * Calls back once after about `delayMs`. A delay of 0 calls back at the end of the current event
+   * loop iteration. Does not keep the process alive.
    *
    * @returns cancels the call
    */
@@ -30,7 +28,7 @@ export interface Random {
   uuid(): string;
 }
 
-/** What a timer can hold; beyond it Node would call back at once. */
+/** The longest delay of a Node timer. Node fires a longer one immediately. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -38,7 +36,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(delayMs, callback) {
     if (delayMs <= 0) {
-      // A timer takes a millisecond at least.
+      // A timer takes at least 1 ms.
       const immediate = setImmediate(callback).unref();
       return () => clearImmediate(immediate);
     }
@@ -49,7 +47,7 @@ export const systemClock: Clock = {
 
 const POOL_BYTES = 4096;
 
-/** Draws from the kernel in blocks: one identifier does not deserve a system call. */
+/** Reads random bytes from the kernel in blocks, to save a system call per identifier. */
 export function systemRandom(): Random {
   let pool = randomBytes(POOL_BYTES);
   let used = 0;

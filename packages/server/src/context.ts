@@ -1,6 +1,4 @@
-/**
- * What an operation may use. Composed once, by provider.ts.
- */
+/** The dependencies of operations. Composed in provider.ts. */
 
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
@@ -25,16 +23,16 @@ export interface Context {
   readonly keyring: Keyring;
   readonly passwords: PasswordHasher;
   readonly settings: Settings;
-  /** Submissions of requests, by the provisioning account of the instance. */
+  /** Limits submissions by the provisioning account of the instance. */
   readonly submissions: RateLimiter;
   readonly delivery: Delivery;
   /** Sends announcements through channels. */
   readonly notifier: Notifier;
-  /** Where people sign in besides here; undefined when nowhere, and beside a server. */
+  /** Undefined without a provider, and in commands beside a server. */
   readonly identityProvider: IdentityProvider | undefined;
   readonly policies: PolicyCache;
-  /** For what is active another one than for drafts: calls wait for it. */
+  /** Active policies have their own examiner, because calls wait for it. */
   readonly examiners: Readonly<Record<"drafts" | "active", Examiner>>;
-  /** What was active for instances, by project and id, as of a stamp. */
+  /** Active state of instances by project and id, valid for one stamp. */
   readonly activeStates: RecentlyUsed<string, CachedActiveState>;
 }

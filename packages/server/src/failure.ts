@@ -1,10 +1,10 @@
 /**
- * Something we depend on did not do its part: the disk is full, the database is gone, a key is
- * missing. The caller sees 503 `unavailable` and may try again; the cause is for the log only.
+ * A dependency failed: the disk is full, the database is unreachable, a key is missing. The client
+ * receives 503 `unavailable` and may retry. Only the log has the cause.
  */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** What failed, low in cardinality: a metrics label. */
+  /** Name of the dependency: a metrics label with few values. */
   readonly dependency: string;
 
   constructor(dependency: string, message: string, cause?: unknown) {
@@ -13,5 +13,5 @@ export class Failure extends Error {
   }
 }
 
-/** What the operator set cannot be used: another try is of no use before it is set otherwise. */
+/** The configuration is unusable. A retry fails until the operator changes it. */
 export class Misconfigured extends Failure {}

@@ -1,6 +1,4 @@
-/**
- * Numbers that are read when Prometheus scrapes: long polls, rows in the store, the pool.
- */
+/** Gauges that are computed for each Prometheus scrape: long polls, rows, the connection pool. */
 
 import { type Clock, systemClock } from "./clock.ts";
 import type { Context } from "./context.ts";
@@ -25,11 +23,11 @@ export function observe(context: Context, report: Report): void {
   });
 }
 
-/** Counting reads all rows and needs no credential: large counts are cached. */
+/** Counting scans all rows and needs no credential, so large counts are cached. */
 const LARGE_COUNT = 10_000;
 const LARGE_COUNT_MS = 5_000;
 
-/** At most one count runs at a time, however many scrapes wait for it. */
+/** Concurrent scrapes share one count. */
 function remembered(clock: Clock, count: () => Promise<StoreCounts>): () => Promise<StoreCounts> {
   let counting: Promise<StoreCounts> | undefined;
   let large: { readonly counts: StoreCounts; readonly at: number } | undefined;
@@ -47,10 +45,10 @@ function remembered(clock: Clock, count: () => Promise<StoreCounts>): () => Prom
   };
 }
 
-/** A scrape must answer within 1 s while the database hangs; Prometheus may give up after that. */
+/** Prometheus may stop waiting after 1 s, so a scrape answers in time while the database hangs. */
 const COUNT_MS_MAX = 500;
 
-/** Measured by the system's clock: a test may stop the provider's. */
+/** Uses the system clock, because tests may stop the provider's clock. */
 function withinLimit(
   count: () => Promise<StoreCounts>,
   report: Report,

@@ -1,4 +1,4 @@
-/** The provider as a library: configure, open, serve. */
+/** The provider as a library: read the configuration, open the database, serve. */
 
 export { exportLog } from "./audit/export-log.ts";
 export type { Finding } from "./audit/finding.ts";

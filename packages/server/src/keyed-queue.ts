@@ -1,21 +1,21 @@
 /**
- * Waiters for slots, in fair turns: first in, first out under the same keys, round robin over
- * different keys. Waiters for missing slots do not delay waiters for other slots.
+ * Waiters for slots. Waiters with the same keys are served first in, first out. Different keys
+ * alternate. Waiters for missing slots do not delay waiters for other slots.
  *
  * A waiter gets a slot of every semaphore, or none. `SerialQueue` of the outbox uses a semaphore
- * without this queue: it holds no waiters but rows, which stay queued until they are due.
+ * without this queue: it queues rows instead of waiters until they are due.
  */
 
 import { type Clock, systemClock } from "./clock.ts";
 import type { KeyedSemaphore } from "./keyed-semaphore.ts";
 
-/** One for each semaphore, in their order. Keys contain no spaces. */
+/** One key for each semaphore, in their order. Keys contain no spaces. */
 export type SlotKeys = readonly string[];
 
 export interface QueueOptions {
   /** Serves waiters when the rate of a semaphore permits it. */
   readonly clock?: Clock;
-  /** How many wait under the same keys; further ones are rejected. */
+  /** Maximum waiters with the same keys; more are rejected. */
   readonly queuedPerKeyMax?: number;
   /** The error of a rejected waiter. */
   readonly rejection?: () => Error;
@@ -32,7 +32,7 @@ export class KeyedQueue {
   readonly #clock: Clock;
   readonly #queuedPerKeyMax: number;
   readonly #rejection: () => Error;
-  /** By joined keys, in the order of turns; none is empty. */
+  /** By joined keys, in serving order. No entry is empty. */
   readonly #waiting = new Map<string, Waiters>();
   /** When a rate permits the next waiter a slot, epoch ms. */
   #servedAt = Infinity;
@@ -46,18 +46,18 @@ export class KeyedQueue {
     this.#rejection = options.rejection ?? (() => new Error("The queue is full."));
   }
 
-  /** How many wait. */
+  /** Number of waiters. */
   get size(): number {
     return [...this.#waiting.values()].reduce((sum, { starts }) => sum + starts.size, 0);
   }
 
-  /** How many times `tryAcquire` succeeds now. */
+  /** How many calls of `tryAcquire` succeed now. */
   room(keys: SlotKeys): number {
     this.#serveDue();
     return Math.min(...this.#semaphores.map((semaphore, i) => semaphore.room(keys[i] ?? "")));
   }
 
-  /** @returns releases the slots, once however often it is called; undefined: a slot is missing */
+  /** @returns function that releases the slots once; undefined when a slot is missing */
   tryAcquire(keys: SlotKeys): (() => void) | undefined {
     this.#serveDue();
     return this.#waitMs(keys) === 0 ? this.#acquire(keys) : undefined;
@@ -67,7 +67,7 @@ export class KeyedQueue {
    * As `tryAcquire`, but waits in the queue.
    *
    * @returns undefined when the signal was aborted first; no slot is in use then
-   * @throws the rejection of the options when too many wait under these keys
+   * @throws the rejection from the options when too many waiters have these keys
    */
   async acquire(keys: SlotKeys, signal?: AbortSignal): Promise<(() => void) | undefined> {
     if (signal?.aborted) return undefined;
@@ -124,7 +124,7 @@ export class KeyedQueue {
     };
   }
 
-  /** A timer may be late: a new caller must not take what a waiter could already have. */
+  /** A timer may be late. A new caller must not take a slot that a waiter could already have. */
   #serveDue(): void {
     if (this.#clock.now() >= this.#servedAt) this.#serve();
   }

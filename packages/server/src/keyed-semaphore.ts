@@ -1,6 +1,6 @@
 /**
- * Counts slots by key, with a maximum for each key, one for all keys together, and a rate for each
- * key. It never waits; keyed-queue.ts does. Each process counts for itself.
+ * Counts slots by key. It limits each key, all keys together, and the rate of each key. It never
+ * waits; keyed-queue.ts does. Each process counts its own slots.
  */
 
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -8,7 +8,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 export interface SemaphoreLimits {
   readonly perKeyMax?: number;
   readonly totalMax?: number;
-  /** How often a key acquires a slot. */
+  /** Rate at which a key acquires slots. */
   readonly rate?: RateLimiter;
 }
 
@@ -16,7 +16,7 @@ export class KeyedSemaphore {
   readonly #perKeyMax: number;
   readonly #totalMax: number;
   readonly #rate: RateLimiter | undefined;
-  /** Keys with slots in use; none is kept with 0. */
+  /** Keys with slots in use. No entry is 0. */
   readonly #inUse = new Map<string, number>();
   #total = 0;
 
@@ -26,12 +26,12 @@ export class KeyedSemaphore {
     this.#rate = rate;
   }
 
-  /** How many keys have slots in use. */
+  /** Number of keys with slots in use. */
   get size(): number {
     return this.#inUse.size;
   }
 
-  /** Whether no key can acquire a slot. */
+  /** True when no key can acquire a slot. */
   get isFull(): boolean {
     return this.#total >= this.#totalMax;
   }
@@ -40,7 +40,7 @@ export class KeyedSemaphore {
     return this.#inUse.get(key) ?? 0;
   }
 
-  /** How many times `tryAcquire` succeeds now. */
+  /** How many calls of `tryAcquire` succeed now. */
   room(key: string): number {
     const slots = Math.min(this.#perKeyMax - this.inUse(key), this.#totalMax - this.#total);
     return Math.min(slots, this.#rate?.room(key) ?? Infinity);
@@ -52,7 +52,7 @@ export class KeyedSemaphore {
     return this.#rate?.waitMs(key) ?? 0;
   }
 
-  /** @returns releases the slot, once however often it is called; undefined: no slot is free */
+  /** @returns function that releases the slot once; undefined when no slot is free */
   tryAcquire(key: string): (() => void) | undefined {
     if (this.waitMs(key) > 0) return undefined;
     this.#rate?.take(key);

@@ -1,6 +1,4 @@
-/**
- * What is counted and measured of the process, for Prometheus. Labels are few and fixed.
- */
+/** Prometheus metrics of the process. Labels have few, fixed values. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +8,7 @@ import { PUSH_CHANNEL } from "./core/push.ts";
 import { DECIDER_KINDS } from "./core/request-filter.ts";
 import type { PoolCounts } from "./storage/store.ts";
 
-/** Rows that are counted in the store for a scrape. */
+/** Row counts of the store for a scrape. */
 export interface StoreCounts {
   readonly deliveriesWaiting: number;
   readonly requestsPending: number;
@@ -18,9 +16,9 @@ export interface StoreCounts {
 
 export interface Gauges {
   readonly longPolls: () => number;
-  /** Resolves to undefined when the store did not answer in time or failed. */
+  /** Resolves to undefined when the store failed or exceeded the time limit. */
   readonly countStore: () => Promise<StoreCounts | undefined>;
-  /** Undefined for an embedded database, which has no pool. */
+  /** Undefined for SQLite, which has no pool. */
   readonly countPool: (() => PoolCounts) | undefined;
 }
 
@@ -31,7 +29,7 @@ export interface WakeState {
   readonly received: number;
 }
 
-/** The longest poll waits 30 s and is answered a few milliseconds later. */
+/** The longest poll waits 30 s. Its answer follows a few milliseconds later. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 15, 30, 31];
 
 /** Label values of `countersign_failures_total` that exist from the start. */
@@ -61,13 +59,13 @@ const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 const SEND_OUTCOMES = ["sent", "rejected", "refused", "unreachable", "off", "unwanted"];
 
 /**
- * Milliseconds between samples of the event loop. A sample is the time between two timers, so a
- * lag is reported as this much and the delay. The default of 10 ms wakes an idle process 100 times
- * a second.
+ * Milliseconds between samples of the event loop. A sample measures the time between two timers, so
+ * the reported lag includes this interval. The default of 10 ms wakes an idle process 100 times per
+ * second.
  */
 const EVENT_LOOP_SAMPLE_MS = 100;
 
-/** Operations that load balancers and monitoring call, not clients. */
+/** Operations for load balancers and monitoring. */
 const PROBES: ReadonlySet<string> = new Set(["healthz", "readyz", "metrics"]);
 
 export function isProbe(operation: string): boolean {
@@ -77,8 +75,8 @@ export function isProbe(operation: string): boolean {
 let ofProcess: Registry | undefined;
 
 /**
- * Memory, event loop and the like, measured once however many providers a process has: what
- * measures them has a timer and a histogram of its own, and never ends.
+ * Process metrics, such as memory and event loop lag. All providers of a process share them,
+ * because each collector has a timer and a histogram that are never released.
  */
 function metricsOfProcess(): Registry {
   if (ofProcess === undefined) {
@@ -120,55 +118,55 @@ export class Metrics {
   });
   readonly created = new Counter({
     name: "countersign_requests_created_total",
-    help: "Approval requests created by this process, replays not included.",
+    help: "Approval requests created by this process, without replays.",
     registers: [this.registry],
   });
   readonly failures = new Counter({
     name: "countersign_failures_total",
-    help: "Failures of what the provider depends on.",
+    help: "Failures of dependencies of the provider.",
     labelNames: ["dependency"],
     registers: [this.registry],
   });
   readonly resolved = new Counter({
     name: "countersign_requests_resolved_total",
-    help: "Approval requests that reached a decision, by its status and who or what decided.",
+    help: "Approval requests that were resolved, by status and kind of decider.",
     labelNames: ["status", "by"],
     registers: [this.registry],
   });
   readonly attempts = new Histogram({
     name: "countersign_delivery_attempt_seconds",
-    help: "Duration of attempts to deliver a notification, by how they ended.",
+    help: "Duration of attempts to deliver a notification, by outcome.",
     labelNames: ["outcome"],
     buckets: DURATION_BUCKETS_S,
     registers: [this.registry],
   });
   readonly verifications = new Histogram({
     name: "countersign_verification_seconds",
-    help: "Duration of verifications of receivers, by how they ended.",
+    help: "Duration of verifications of receivers, by outcome.",
     labelNames: ["outcome"],
     buckets: DURATION_BUCKETS_S,
     registers: [this.registry],
   });
   readonly announcements = new Counter({
     name: "countersign_announcements_total",
-    help: "Messages to people about pending requests, by kind of channel and outcome.",
+    help: "Notifications of users about pending requests, by kind of channel and outcome.",
     labelNames: ["kind", "outcome"],
     registers: [this.registry],
   });
   readonly sealed = new Counter({
     name: "countersign_audit_entries_sealed_total",
-    help: "Entries of the audit log that were sealed by this process.",
+    help: "Audit entries sealed by this process.",
     registers: [this.registry],
   });
   readonly integrityFailures = new Counter({
     name: "countersign_integrity_failures_total",
-    help: "Stored rows that are not what a server wrote, each counted once by each process.",
+    help: "Altered or damaged rows, each counted once by each process.",
     labelNames: ["table"],
     registers: [this.registry],
   });
   readonly erased = new Counter({
     name: "countersign_rows_erased_total",
-    help: "Rows erased after their retention.",
+    help: "Rows purged after their retention.",
     registers: [this.registry],
   });
 
@@ -179,7 +177,7 @@ export class Metrics {
     this.#zeroAlertedSeries();
   }
 
-  /** All of them, in the format of Prometheus. Does not wait for the store beyond its limit. */
+  /** All metrics in the Prometheus text format. Waits for the store up to its time limit. */
   async text(): Promise<string> {
     await this.#beforeText();
     return await Registry.merge([this.#ofProcess, this.registry]).metrics();
@@ -195,8 +193,8 @@ export class Metrics {
   }
 
   /**
-   * A series that first appears with the event it counts has no increase, so no alert on it fires.
-   * deploy/prometheus/alerts.yaml uses these labels.
+   * Initializes series to 0. A series that first appears with its first event has no increase, so
+   * no alert on it fires. deploy/prometheus/alerts.yaml uses these labels.
    */
   #zeroAlertedSeries(): void {
     for (const dependency of DEPENDENCIES) this.failures.inc({ dependency }, 0);
@@ -210,7 +208,7 @@ export class Metrics {
     this.exchanges.zero({ operation: "createApprovalRequest", status: 201 });
   }
 
-  /** Adds gauges that are read at each scrape. */
+  /** Adds gauges that are computed at each scrape. */
   observe(gauges: Gauges): void {
     const registers = [this.registry];
     this.#observeStore(gauges.countStore);
@@ -225,7 +223,7 @@ export class Metrics {
     });
   }
 
-  /** Gauges that cannot be read are left out: a stale or invented number would mislead alerts. */
+  /** Leaves out gauges that cannot be read: an old or invented number would mislead alerts. */
   #observeStore(countStore: Gauges["countStore"]): void {
     const registers = [this.registry];
     const deliveriesWaiting = new Gauge({
@@ -240,7 +238,7 @@ export class Metrics {
     });
     const isRead = new Gauge({
       name: "countersign_store_scrape_success",
-      help: "1 when rows of the store could be counted, else 0 and those gauges are left out.",
+      help: "1 when the rows of the store were counted. 0: those gauges are missing.",
       registers,
     });
     this.#beforeText = async () => {
@@ -259,7 +257,7 @@ export class Metrics {
   #observePool(countPool: () => PoolCounts): void {
     new Gauge({
       name: "countersign_database_connections",
-      help: "Connections to the database that are used or idle, and callers waiting for one.",
+      help: "Connections to the database that are in use or idle, and callers that wait for one.",
       labelNames: ["state"],
       registers: [this.registry],
       collect() {
@@ -268,12 +266,12 @@ export class Metrics {
     });
   }
 
-  /** Adds what is read of the notifications between replicas; there are none on SQLite. */
+  /** Adds counters of the messages between replicas. SQLite has none. */
   observeWake(wake: WakeState): void {
     const registers = [this.registry];
     new Gauge({
       name: "countersign_wake_listening",
-      help: "Whether notifications of other replicas arrive: 1, or 0 when only polls find changes.",
+      help: "1 when messages of other replicas arrive; 0 when only polls find changes.",
       registers,
       collect() {
         this.set(wake.isListening ? 1 : 0);
@@ -281,7 +279,7 @@ export class Metrics {
     });
     new Counter({
       name: "countersign_wake_notifications_sent_total",
-      help: "Notifications to other replicas, each of up to some 200 signals.",
+      help: "Messages to other replicas, each with up to about 200 signals.",
       registers,
       collect() {
         this.reset();
@@ -290,7 +288,7 @@ export class Metrics {
     });
     new Counter({
       name: "countersign_wake_notifications_received_total",
-      help: "Notifications of other replicas.",
+      help: "Messages from other replicas.",
       registers,
       collect() {
         this.reset();

@@ -1,6 +1,6 @@
 /**
- * Opens the database: for a server, for commands beside one, and for the rotation of the secret
- * key. Here the parts are made that all of them use.
+ * Opens the database for a server, for commands beside a server, and for the rotation of the secret
+ * key.
  */
 
 import { existsSync, mkdirSync, statSync } from "node:fs";
@@ -40,27 +40,27 @@ import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
 import type { Store } from "./storage/store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 
-/** What tests and simulations replace. */
+/** Parts that tests and simulations replace. */
 export interface Parts {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly report?: Report;
-  /** In place of DNS. */
+  /** Replaces DNS. */
   readonly resolver?: Resolver;
-  /** Certificates to trust besides the usual ones, in PEM. */
+  /** Additional trusted certificates, in PEM. */
   readonly ca?: readonly string[];
-  /** Folder of the migrations, in place of those of this program. */
+  /** Folder of migrations; replaces the program's own. */
   readonly migrations?: string;
 }
 
 export interface OpenedContext {
   readonly context: Context;
-  /** True when there was no database before. */
+  /** True when the database did not exist before. */
   readonly isNew: boolean;
   readonly schema: SchemaVersion;
-  /** The schema that this program knows; the database may have a newer one. */
+  /** The schema of this program. The database may have a newer one. */
   readonly schemaKnown: number;
-  /** What was done about a rotation of the secret key. */
+  /** Counts of the secrets that the start reencrypted. */
   readonly reencryption: Reencryption;
   close(): Promise<void>;
 }
@@ -70,14 +70,16 @@ export interface Rotation extends Reencryption {
   readonly previousKeyIds: readonly string[];
 }
 
-/** How long a server lets a command beside it write, while its own event loop is blocked. */
+/**
+ * How long a server waits for a command beside it that writes. The event loop is blocked meanwhile.
+ */
 const SERVER_BUSY_MS = 250;
 
-/** What a process is to the data folder that it opens. */
+/** How a process uses the data folder. */
 type Role =
-  /** Holds the lock; migrates, and finishes a rotation of the secret key. */
+  /** Holds the lock, migrates, and completes a rotation of the secret key. */
   | "server"
-  /** Holds the lock; finishes a rotation, and leaves the schema to servers. */
+  /** Holds the lock and completes a rotation. Does not migrate. */
   | "rotation"
   /** A server may be running. */
   | "beside"
@@ -85,10 +87,10 @@ type Role =
   | "visitor";
 
 /**
- * Opens the data folder without serving it; also beside a running server.
+ * Opens the data folder without serving it. A server may be running.
  *
  * @throws Failure when the data cannot be used, or has another schema or secret key than this
- *   program
+ * program
  */
 export function openContext(
   settings: Settings,
@@ -99,9 +101,9 @@ export function openContext(
 }
 
 /**
- * As openContext, and makes nothing: a mistyped name of a database is not to become one.
+ * As {@link openContext}, but creates nothing, because the name of the database may be misspelled.
  *
- * @throws Failure also when there is no database, or none of this program in the PostgreSQL
+ * @throws Failure also when the database does not exist or has no schema
  */
 export function openKnownContext(
   settings: Settings,
@@ -114,19 +116,18 @@ export function openKnownContext(
   return open(settings, secrets, parts, "visitor");
 }
 
-const NAME_DATA = "start a server first, or name its data folder with --data";
+const NAME_DATA = "start a server first, or set its data folder with --data";
 
 function noDatabase(where: string): Failure {
   return new Failure("no_database", `no database found ${where}`);
 }
 
 /**
- * Replaces the secret key in the data folder and seals everything with the new one. Ended
- * anywhere, the next start or the next rotation finishes it; until then both keys are needed
- * and there.
+ * Replaces the secret key in the data folder and reencrypts all secrets. After an interruption, the
+ * next start or rotation completes it. Until then both keys are needed, and both files exist.
  *
- * @throws Failure when the key comes from the settings, a server is running, or the data cannot
- *   be used; then the key is the old one, or both are there
+ * @throws Failure when the key is a setting, when a server is running, or when the data cannot be
+ * used; the folder then has the old key or both
  */
 export async function rotateSecretKey(
   settings: Settings,
@@ -136,7 +137,7 @@ export async function rotateSecretKey(
   if (secrets.secretKey !== undefined) {
     throw new Failure(
       "secret-key",
-      "the secret key is set as secret_key and not read from a file; to rotate it, set a new " +
+      "the secret key is the setting secret_key, not a file; to rotate it, set a new " +
         "one as COUNTERSIGN_SECRET_KEY and the old one as COUNTERSIGN_SECRET_KEY_PREVIOUS, " +
         "restart the server, and then remove the old one",
     );
@@ -151,7 +152,7 @@ export async function rotateSecretKey(
   }
   const unlock = lockDataDirectory(settings.dataDirectory);
   try {
-    // The key is only replaced where the old one decrypts what is stored.
+    // Replaces the key only after the old one has decrypted the stored secrets.
     await (await open(settings, secrets, parts, "rotation")).close();
     replaceKeyFile(settings.dataDirectory);
     const opened = await open(settings, secrets, parts, "rotation");
@@ -208,7 +209,7 @@ export async function open(
   try {
     if (isNew && role === "visitor") {
       throw noDatabase(
-        "at database_url: create it with countersign serve, migrate or tokens create",
+        "at database_url; create it with countersign serve, migrate or tokens create",
       );
     }
     const migrations = readMigrations(parts.migrations);
@@ -227,7 +228,7 @@ export async function open(
   }
 }
 
-/** @throws Failure when this program cannot use the database, and is not to migrate it */
+/** @throws Failure when this program cannot use the schema and must not migrate it */
 async function settleSchema(
   store: Store,
   clock: Clock,
@@ -242,25 +243,25 @@ async function settleSchema(
 
 interface OpenedStore {
   readonly store: Store;
-  /** What deadlines and leases are compared with; it agrees with `Transaction.now`. */
+  /** The clock for deadlines and leases. It agrees with `Transaction.now`. */
   readonly clock: Clock;
-  /** True when there is no schema in it yet. */
+  /** True when the database has no schema yet. */
   readonly isNew: boolean;
   readonly keys: ReturnType<typeof loadKeys>;
 }
 
 export type SharedSecrets = SecretSettings & { readonly databaseUrl: string };
 
-/** Whether the database is one that other processes may serve as well. */
+/** True when other processes may serve the same database. */
 export function isShared(secrets: SecretSettings): secrets is SharedSecrets {
   return secrets.databaseUrl !== undefined;
 }
 
 /**
- * Made folder by folder: Node's `recursive` never returns where a parent is there and says that it
- * is not, as /proc does.
+ * Creates the folder and its parents one by one. With `recursive`, Node never returns when a parent
+ * exists and reports that it does not, as in /proc.
  *
- * @throws Failure when something else has its name, or it cannot be made there
+ * @throws Failure when the path is not a folder, or cannot be created
  */
 export function makeDataDirectory(dataDirectory: string): void {
   const path = resolve(dataDirectory);
@@ -275,7 +276,7 @@ export function makeDataDirectory(dataDirectory: string): void {
   }
 }
 
-/** With those that it is in. */
+/** Creates missing parents too. */
 function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = dirname(path);
@@ -283,7 +284,7 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it in the meantime.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
@@ -309,9 +310,9 @@ async function openShared(
   secrets: SharedSecrets,
   { clock, random = systemRandom() }: Parts,
 ): Promise<OpenedStore> {
-  // Never made here: the next replica would make another one.
+  // Never created here: the next replica would create another key.
   const keys = loadKeys(secrets, dataDirectory, false);
-  // Costs a start time and memory that only those who use it should pay.
+  // Loaded on demand, to save start time and memory for servers on SQLite.
   const { PostgresStore } = await import("./storage/postgres/postgres-store.ts");
   const options = { url: secrets.databaseUrl, ...database, random, clock };
   const store = await PostgresStore.open(options);

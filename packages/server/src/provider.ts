@@ -1,6 +1,4 @@
-/**
- * Composes everything: the one place where parts are made and handed to each other.
- */
+/** The composition root: creates all parts and connects them. */
 
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -38,25 +36,25 @@ import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startWorkers } from "./workers/start-workers.ts";
 
 export interface Provider {
-  /** Where it listens, like `http://localhost:8787`. */
+  /** Listening address, like `http://localhost:8787`. */
   readonly url: string;
-  /** Where people reach it: the setting `public_url`, or else where it listens. */
+  /** The setting `public_url`, or else the listening address. */
   readonly publicUrl: string;
   readonly context: Context;
   readonly isNew: boolean;
   /**
-   * Answers long polls, finishes open exchanges within the grace, stops work, closes; once,
-   * however often it is asked to.
+   * Answers long polls, lets open exchanges finish within the grace period, stops workers and
+   * closes. Repeated calls close once.
    */
   close(): Promise<void>;
   /**
-   * Resolves when it has closed: with the Failure for which it closed by itself, which is a
-   * migration of the database that this program cannot go on with.
+   * Resolves after the close. The value is the Failure when the server closed by itself, because
+   * the database was migrated to a schema that this program cannot use.
    */
   readonly closed: Promise<Failure | undefined>;
 }
 
-/** @returns releases what `lockDataDirectory` took, which is nothing where replicas may be */
+/** @returns releases the lock; does nothing on a database that replicas may share */
 function lockData({ dataDirectory }: Settings, secrets: SecretSettings): () => void {
   if (isShared(secrets)) return () => {};
   makeDataDirectory(dataDirectory);
@@ -66,8 +64,8 @@ function lockData({ dataDirectory }: Settings, secrets: SecretSettings): () => v
 /**
  * Starts a server and its workers.
  *
- * @throws Failure when the data cannot be used or another server uses it; a system error when
- *   the address cannot be listened on
+ * @throws Failure when the data cannot be used, or another server uses it; a system error when the
+ * address cannot be listened on
  */
 export async function startProvider(
   settings: Settings,
@@ -93,7 +91,7 @@ export async function startProvider(
   }
 }
 
-/** The context of a server, which alone sends anything anywhere. */
+/** Only the context of a server sends webhooks and notifications. */
 function withDelivery(
   context: Context,
   secrets: SecretSettings,
@@ -107,7 +105,7 @@ function withDelivery(
   return { ...context, notifier, delivery };
 }
 
-/** The context of a server, where alone people sign in. */
+/** Only the context of a server has an identity provider. */
 function withProvider(context: Context, secrets: SecretSettings, report: Report): Context {
   const { settings, clock } = context;
   if (settings.oidc === undefined) return context;
@@ -126,11 +124,11 @@ function withProvider(context: Context, secrets: SecretSettings, report: Report)
 
 interface Waking {
   readonly context: Context;
-  /** The same as the context's, where other processes may serve the database. */
+  /** The wake of the context; undefined when no other process may serve the database. */
   readonly shared: SharedWake | undefined;
 }
 
-/** The context of a server, which alone notifies other processes. */
+/** Only the context of a server sends messages to other processes. */
 async function withSharedWake(context: Context, secrets: SecretSettings): Promise<Waking> {
   if (!isShared(secrets)) return { context, shared: undefined };
   const { PostgresBus } = await import("./storage/postgres/postgres-bus.ts");
@@ -152,7 +150,7 @@ async function serve(
   let accepting = true;
   const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
-  // Kept: who stops listening has no port any more, and still answers what was begun.
+  // Stored, because a closed server has no port but still answers open exchanges.
   let port = settings.port;
   const publicUrl = () => publicUrlOf(settings, port);
   addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
@@ -182,7 +180,7 @@ async function serve(
 
   async function end(): Promise<void> {
     report.stopping();
-    // Connections whose exchange ends from now on are not kept for a next one.
+    // Closes idle connections while stopping: no connection waits for another exchange.
     app.server.keepAliveTimeout = 1;
     context.wake.releaseAll();
     const cutOff = context.clock.after(settings.shutdownGraceMs, () => {
@@ -210,7 +208,7 @@ async function serve(
   };
 }
 
-/** Everything that a server answers. */
+/** Registers all routes of a server. */
 export function addRoutes(
   app: FastifyInstance,
   context: Context,
@@ -225,7 +223,7 @@ export function addRoutes(
   addOperationalRoutes(app, context, report, state);
 }
 
-/** Polls for requests that other replicas resolved, whether their messages arrive or not. */
+/** Polls for requests that other replicas resolved, in case a message was lost. */
 function startAwaiting(context: Context, shared: SharedWake, report: Report): Worker {
   const worker = startResolutionPoll(context, report);
   report.observeWake(shared);

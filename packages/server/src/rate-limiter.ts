@@ -1,6 +1,6 @@
 /**
- * A token bucket for each key: a steady rate with bursts of twice that. Kept in memory by every
- * replica for itself; it protects the process, it is no quota.
+ * A token bucket for each key: a steady rate with bursts of twice the rate. Kept in memory, by each
+ * replica on its own. It protects the process and is not an exact quota.
  */
 
 import { Problem } from "@countersign/protocol";
@@ -11,10 +11,10 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Bounds memory: beyond it an old bucket goes, and starts again full. */
+/** Bounds memory. Beyond it, the oldest buckets are deleted and start full again. */
 const KEYS_MAX = 100_000;
 
-/** What the tokens of a fraction of a second may lose in binary. */
+/** Rounding error of fractions of a token in binary. */
 const ROUNDING = 1e-9;
 
 export class RateLimiter {
@@ -25,22 +25,22 @@ export class RateLimiter {
   #round = this.#buckets.entries();
 
   /**
-   * @param perSecond 0 is no limit
-   * @param burst how many may come at once, at least 1
+   * @param perSecond 0: no limit
+   * @param burst maximum exchanges at once, at least 1
    */
   constructor(perSecond: number, clock: Pick<Clock, "now">, burst = perSecond * 2) {
     this.#perSecond = perSecond;
     this.#clock = clock;
-    // A bucket that cannot hold one token would refuse every exchange.
+    // A bucket without room for one token would reject every exchange.
     this.#burst = Math.max(1, burst);
   }
 
-  /** How many keys are remembered; a key whose bucket is full again is forgotten in time. */
+  /** Number of buckets. A full bucket is deleted in time. */
   get size(): number {
     return this.#buckets.size;
   }
 
-  /** @returns 0 when the exchange may go on, else the whole seconds after which it may */
+  /** @returns 0 when the exchange is permitted, else whole seconds until a retry */
   take(key: string): number {
     if (this.#perSecond === 0) return 0;
     const waitMs = this.waitMs(key);
@@ -49,26 +49,26 @@ export class RateLimiter {
     return 0;
   }
 
-  /** @throws Problem `rate_limited` with the seconds after which the exchange may go on */
+  /** @throws Problem `rate_limited` with the seconds until a retry */
   takeOrRefuse(key: string, message?: string): void {
     const retryAfterS = this.take(key);
     if (retryAfterS > 0) throw new Problem("rate_limited", message, { retryAfterS });
   }
 
-  /** @returns whole ms after which `take` goes through, 0 for now; takes nothing */
+  /** @returns whole ms until `take` succeeds, 0 for now; takes no token */
   waitMs(key: string): number {
     if (this.#perSecond === 0) return 0;
     const missing = 1 - this.#tokens(key);
     return Math.max(0, Math.ceil(((missing - ROUNDING) / this.#perSecond) * 1000));
   }
 
-  /** @returns how many times `take` goes through right now; takes nothing */
+  /** @returns how many calls of `take` succeed now; takes no token */
   room(key: string): number {
     if (this.#perSecond === 0) return Number.POSITIVE_INFINITY;
     return Math.max(0, Math.floor(this.#tokens(key) + ROUNDING));
   }
 
-  /** Charges for work that turned out to be large; the next exchanges wait for it. */
+  /** Charges for work that turned out to be large. It delays the next exchanges. */
   charge(key: string, tokens: number): void {
     if (this.#perSecond > 0) this.#filled(key).tokens -= tokens;
   }
@@ -90,7 +90,7 @@ export class RateLimiter {
     return bucket;
   }
 
-  /** @returns the tokens in it now */
+  /** @returns the current number of tokens */
   #fill(bucket: Bucket): number {
     const now = this.#clock.now();
     const elapsedS = Math.max(0, now - bucket.filledAt) / 1000;
@@ -100,8 +100,8 @@ export class RateLimiter {
   }
 
   /**
-   * Makes room for a key. Goes round the buckets, two steps for each that is made: a full one
-   * says no more than none, so what is idle goes; above the bound any goes.
+   * Makes room for a key. Checks two buckets in rotation for each new one and deletes idle ones: a
+   * full bucket has the same effect as none. Beyond the bound, deletes any bucket.
    */
   #forget(): void {
     for (let step = 0; step < 2; step++) {

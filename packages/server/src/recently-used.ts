@@ -1,9 +1,7 @@
-/**
- * A map of bounded size: what was used longest ago goes first.
- */
+/** A map of bounded size that evicts the least recently used entry. */
 export class RecentlyUsed<K, V> {
   readonly #sizeMax: number;
-  /** In the order of use. */
+  /** From least to most recently used. */
   readonly #entries = new Map<K, V>();
 
   constructor(sizeMax: number) {

@@ -1,7 +1,7 @@
 /**
- * Log lines and metrics of this process: one function for each event, each a log line and a
- * metric. One wide line for every exchange. Never arguments, reasoning, context, tokens,
- * secrets or full URLs; metric labels are few and fixed.
+ * Log lines and metrics of this process: each event has one function, which writes a log line and
+ * counts a metric. Every exchange has one line. Never logs arguments, reasoning, context, tokens,
+ * secrets or full URLs. Metric labels have few, fixed values.
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
@@ -18,68 +18,68 @@ export interface ExchangeEnd {
   readonly exchangeId: string;
   /** Name of the operation, or `unknown`. */
   readonly operation: string;
-  /** Whether it is a read that waits for a decision. */
+  /** True for a read that waits for a decision. */
   readonly isLongPoll: boolean;
   readonly status: number;
   readonly durationMs: number;
-  /** Undefined without trusted proxies, because only they know it. */
+  /** Undefined without trusted proxies, which set the address. */
   readonly clientAddress: string | undefined;
   readonly errorCode: string | undefined;
   readonly credentialId: string | undefined;
-  /** Id of the request or instance that the exchange was about. */
+  /** Id of the request or instance of the exchange. */
   readonly subjectId: string | undefined;
 }
 
-/** How one attempt to deliver a notification ended. */
+/** The result of one attempt to deliver a notification. */
 export interface DeliveryAttempt {
   readonly eventId: string;
   readonly requestId: string;
   readonly instanceId: string;
-  /** Undefined when the URL is not acceptable any more. */
+  /** Undefined when the URL is no longer accepted. */
   readonly host: string | undefined;
   /** From 1. */
   readonly attempt: number;
   readonly outcome: string;
-  /** HTTP status, if there was an answer. */
+  /** HTTP status; null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
   readonly retryInMs: number | undefined;
   readonly endedBy: string | undefined;
 }
 
-/** How a verification of a receiver ended. */
+/** The result of a verification of a receiver. */
 export interface VerificationAttempt {
   readonly instanceId: string;
   readonly registrationId: string;
   readonly host: string;
   readonly outcome: string;
-  /** Of the answer, if there was one. */
+  /** HTTP status; undefined without an answer. */
   readonly status: number | undefined;
   readonly durationMs: number;
 }
 
-/** How one message to people ended. */
+/** The result of one message to a channel or browser. */
 export interface Announced {
   readonly channelId: string;
   readonly kind: string;
-  /** Undefined for a message about several requests, and for a test. */
+  /** Undefined for a digest and for a test message. */
   readonly requestId: string | undefined;
   /** Number of requests in the message. */
   readonly count: number;
   readonly outcome: string;
-  /** Of HTTP or SMTP, if there was an answer. */
+  /** HTTP or SMTP status; null without an answer. */
   readonly status: number | null;
   readonly durationMs: number;
   readonly retryInMs: number | undefined;
 }
 
-/** Lines are written in blocks; this is the longest that one waits. */
+/** The longest time that a buffered line waits for its block. */
 const LOG_FLUSH_MS = 250;
 const LOG_BLOCK_BYTES = 8_192;
-/** Buffer size; then lines are dropped: a log that cannot be written must not stop the server. */
+/** Size of the buffer. Beyond it, lines are dropped: a blocked log must not stop the server. */
 const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Counted from 0 on, so that an alert sees the first failure as an increase. */
+/** Initialized to 0, so that an alert sees the first failure as an increase. */
 const CHECKED_TABLES: Readonly<Record<CheckedTable, true>> = {
   request: true,
   audit_entry: true,
@@ -92,7 +92,7 @@ export class Report {
   readonly #log: Logger;
   readonly #flush: () => Promise<void>;
 
-  /** @param stream where lines go; standard output when undefined */
+  /** @param stream destination of the lines; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
     for (const table of Object.keys(CHECKED_TABLES))
       this.#metrics.integrityFailures.inc({ table }, 0);
@@ -103,12 +103,12 @@ export class Report {
     this.#log = pino({ level, base: null, formatters }, output);
   }
 
-  /** Adds gauges that are read at each scrape. */
+  /** Adds gauges that are computed at each scrape. */
   observe(gauges: Gauges): void {
     this.#metrics.observe(gauges);
   }
 
-  /** Adds what is read of the notifications between replicas; there are none on SQLite. */
+  /** Adds counters of the messages between replicas. SQLite has none. */
   observeWake(wake: WakeState): void {
     this.#metrics.observeWake(wake);
   }
@@ -116,7 +116,7 @@ export class Report {
   exchangeEnded(end: ExchangeEnd): void {
     const { operation, status } = end;
     this.#metrics.exchangeEnded(operation, end.isLongPoll, status, end.durationMs / 1000);
-    // Probes come every few seconds and would be most of the log of a quiet server.
+    // Probes arrive every few seconds. They would fill the log of an idle server.
     const level = isProbe(operation) && status < 500 ? "debug" : "info";
     this.#log[level]({
       event: "exchange.ended",
@@ -165,7 +165,7 @@ export class Report {
 
   announced(message: Announced): void {
     const { channelId, requestId, status, durationMs, retryInMs, ...rest } = message;
-    // Without the reason behind the colon, which is in the log: label values are a closed set.
+    // Removes the reason after the colon, because label values are a closed set. The log has it.
     const [outcome = ""] = rest.outcome.split(":", 1);
     this.#metrics.announcements.inc({ kind: rest.kind, outcome });
     this.#log.info({
@@ -189,18 +189,18 @@ export class Report {
     this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
   }
 
-  /** A stored row is not what a server wrote: the database was changed or is damaged. */
+  /** A stored row was altered outside the server, or is damaged. */
   integrityFailed({ table, projectId, id }: IntegrityFailure): void {
     this.#metrics.integrityFailures.inc({ table });
     this.#log.error({ event: "integrity.failed", table, project_id: projectId, subject_id: id });
   }
 
-  /** An invalid response of the identity provider; the user sees a shorter reason. */
+  /** An invalid response of the identity provider. The user receives a shorter reason. */
   signInRefused(reason: string): void {
     this.#log.warn({ event: "sign_in.refused", reason });
   }
 
-  /** A defect of ours: a failed assertion or an unexpected exception. */
+  /** A defect of this program: a failed assertion or an unexpected exception. */
   bugFound(error: unknown, exchangeId?: string): void {
     const stack = error instanceof Error ? error.stack : undefined;
     this.#log.error({
@@ -215,7 +215,7 @@ export class Report {
     this.#log.info({ event: "wake.listening" });
   }
 
-  /** Once for each outage: nothing is lost by it but time. */
+  /** Called once for each outage. Polls still find all changes, but later. */
   wakeLost(error: Error): void {
     this.#metrics.failures.inc({ dependency: "wake" });
     this.#log.warn({ event: "wake.lost", error: describe(error) });
@@ -225,7 +225,7 @@ export class Report {
     this.#log.info({ event: "requests.expired", count });
   }
 
-  /** Denied by a freeze after the exchange that froze. */
+  /** Requests that a freeze denied after the exchange that created it. */
   requestsFrozen(count: number): void {
     this.#log.info({ event: "requests.frozen", count });
   }
@@ -239,35 +239,35 @@ export class Report {
     this.#metrics.sealed.inc(count);
   }
 
-  /** Entries of the audit log that were committed long after the time in them. */
+  /** Audit entries that were committed long after their timestamp. */
   lateEntriesSealed(projectId: string, count: number): void {
     this.#metrics.sealed.inc(count);
     this.#log.info({ event: "audit.late_entries_sealed", project_id: projectId, count });
   }
 
-  /** @param schemaKnown the schema that this program knows */
+  /** @param schemaKnown the schema of this program */
   started(address: string, schemaVersion: number, schemaKnown: number): void {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
     if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
   }
 
-  /** No account exists yet. The setup link is a secret, so the log names the command for it. */
+  /** No account exists yet. The setup link is a secret, so the log has the command instead. */
   setupNeeded(): void {
     this.#log.info({ event: "setup.needed", command: "countersign people setup-link" });
   }
 
-  /** The database has a newer schema than this program, which is still compatible. */
+  /** The database has a newer, compatible schema. */
   schemaChanged(schemaVersion: number, schemaKnown: number): void {
     const versions = { schema_version: schemaVersion, schema_known: schemaKnown };
     this.#log.info({ event: "schema.newer", ...versions });
   }
 
-  /** The schema is not compatible with this program any more. */
+  /** The schema is no longer compatible with this program. */
   schemaOutgrown(reason: Failure): void {
     this.#log.error({ event: "schema.outgrown", error: reason.message });
   }
 
-  /** @param counts as in reencryptSecrets; a start without a rotation says nothing */
+  /** @param counts from reencryptSecrets; nothing is logged when both are 0 */
   secretsReencrypted(keyId: string, counts: { reencrypted: number; undecryptable: number }): void {
     const { reencrypted, undecryptable } = counts;
     if (reencrypted === 0 && undecryptable === 0) return;
@@ -284,7 +284,7 @@ export class Report {
     this.#log.info({ event: "server.stopping" });
   }
 
-  /** Resolves when the log is written or cannot be written. */
+  /** Resolves when the log is flushed or cannot be written. */
   async stopped(): Promise<void> {
     this.#log.info({ event: "server.stopped" });
     await this.#flush();
@@ -301,7 +301,7 @@ export class Report {
 
 /**
  * Standard output, written in blocks. A synchronous flush retries forever on a full disk or a
- * closed pipe, so `flush` is asynchronous, and after the first error nothing flushes synchronously.
+ * closed pipe. So `flush` is asynchronous, and nothing flushes synchronously after the first error.
  */
 function standardOutput(): { stream: DestinationStream; flush: () => Promise<void> } {
   const stream = destination({
@@ -320,11 +320,12 @@ function standardOutput(): { stream: DestinationStream; flush: () => Promise<voi
   stream.flushSync = () => {
     if (!broken) flushSync();
   };
-  // The callback also receives the error of a failed write: the lines are lost, the stop goes on.
+  // The callback also receives the error of a failed write. The lines are lost, and the stop
+  // continues.
   return { stream, flush: () => new Promise((resolve) => stream.flush(() => resolve())) };
 }
 
-/** Messages of errors with the chain of their causes. */
+/** The messages of the error and its causes. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? "" : `: ${describe(error.cause)}`;

@@ -1,26 +1,24 @@
 /**
- * Runs one job again and again, never twice at the same time: at the time that the job asks for,
- * after its interval at the latest, and earlier on request.
+ * Runs one job repeatedly, never concurrently: at the time that the job returns, after its interval
+ * at the latest, and earlier on request.
  */
 
 import type { Clock } from "./clock.ts";
 import type { Report } from "./report.ts";
 
 export interface Worker {
-  /** Resolves when no work of the worker is running any more. */
+  /** Resolves when no run of the worker is active. */
   stop(): Promise<void>;
 }
 
 export interface TimerJob {
-  /** The dependency that failures are reported for. */
+  /** Dependency name in failure reports. */
   readonly name: string;
-  /** The longest pause between two runs, ms. Also the pause after a failure. */
+  /** The longest pause between two runs, and the pause after a failure, in ms. */
   readonly intervalMs: number;
-  /** Before the first run. */
+  /** Delay of the first run, in ms. */
   readonly firstDelayMs: number;
-  /**
-   * @returns when to run next, epoch ms; undefined: after `intervalMs`, Infinity: only on request
-   */
+  /** @returns epoch ms of the next run; undefined: after `intervalMs`; Infinity: only on request */
   run(): Promise<number | undefined>;
 }
 
@@ -29,7 +27,7 @@ export class TimerLoop implements Worker {
   readonly #report: Pick<Report, "dependencyFailed">;
   readonly #job: TimerJob;
   #running: Promise<void> | undefined;
-  /** Of the armed timer, epoch ms. */
+  /** Time of the armed timer, epoch ms. */
   #nextAt = Number.POSITIVE_INFINITY;
   #cancel = () => {};
   #isRequested = false;
@@ -51,7 +49,7 @@ export class TimerLoop implements Worker {
     if (at < this.#nextAt) this.#arm(at);
   }
 
-  /** Starts a run at once, or when the run under way ends. */
+  /** Starts a run now, or after the current run. */
   runNow(): void {
     if (this.#isStopped) return;
     this.#isRequested = this.#running !== undefined;
@@ -69,7 +67,7 @@ export class TimerLoop implements Worker {
     this.#nextAt = at;
     if (this.#isStopped || at === Number.POSITIVE_INFINITY) return;
     this.#cancel = this.#clock.after(Math.max(0, at - this.#clock.now()), () => {
-      // A time that falls due during a run is taken into account at the end of that run.
+      // The end of a run considers times that fell due during it.
       this.#running ??= this.#run();
     });
   }
@@ -78,7 +76,7 @@ export class TimerLoop implements Worker {
     let next: number | undefined;
     do {
       this.#isRequested = false;
-      // So that any time which is requested during the run arms the timer.
+      // Lets any time that is requested during the run arm the timer.
       this.#arm(Number.POSITIVE_INFINITY);
       next = await this.#runOnce();
     } while (this.#isRequested && !this.#isStopped);

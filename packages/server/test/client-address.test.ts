@@ -89,7 +89,7 @@ for (const network of ["everything", "10.1.0.0", "10.1.0.0/33", "0.0.0.0/0", "::
     const read = () => toSettings(readConfig({ trusted_proxies: `10.0.0.0/8,${network}` }, {}));
     assert.throws(read, (error) => {
       assert.ok(error instanceof ConfigError);
-      const rule = `trusted_proxies: ${network} is not a network like 10.1.0.0/16 or 192.0.2.7/32`;
+      const rule = `trusted_proxies: ${network} must be a network like 10.1.0.0/16 or 192.0.2.7/32`;
       assert.equal(error.message, rule);
       return true;
     });

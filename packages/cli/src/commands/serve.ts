@@ -26,12 +26,12 @@ export const serve: Command = {
     line.take();
     const config = line.config();
     const settings = toSettings(config);
-    // From the beginning: a supervisor may think better of it while the server still starts.
+    // Registered before the start: a supervisor may stop the server while it starts.
     const stopped = stopSignal();
     const provider = await start(settings, toSecrets(config));
     if (!line.json) terminal.note(banner(provider, await setupLink(provider)));
     const signal = await Promise.race([stopped, provider.closed]);
-    // A supervisor starts it again, which is refused until the program is a newer one.
+    // A restart fails with the same error until the program is upgraded.
     if (signal instanceof Failure) throw signal;
     if (!line.json) terminal.note(`${signal}: answering long polls and stopping.`);
     await provider.close();
@@ -46,7 +46,7 @@ async function start(...parameters: Parameters<typeof startProvider>): Promise<P
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     const [{ host, port }] = parameters;
     if (code === "EADDRINUSE") {
-      const message = `${host} port ${port} is in use; choose another with --port`;
+      const message = `${host} port ${port} is in use; set another port with --port`;
       throw new CommandError(EXIT.refused, "address_in_use", message);
     }
     if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
@@ -69,9 +69,9 @@ function stopSignal(): Promise<string> {
 }
 
 /**
- * For the eyes of who started it, and never for a log.
+ * Printed on the terminal of the operator, never in a log.
  *
- * @returns undefined when there are people, or it cannot be made: the server serves all the same
+ * @returns undefined when an account exists, or when the link cannot be created; the server runs
  */
 async function setupLink({ context, publicUrl }: Provider): Promise<string | undefined> {
   try {
@@ -83,7 +83,7 @@ async function setupLink({ context, publicUrl }: Provider): Promise<string | und
   }
 }
 
-/** @param setup the link of the first person */
+/** @param setup setup link for the first account */
 function banner(provider: Provider, setup: string | undefined): string {
   const { url, publicUrl, context } = provider;
   const { dataDirectory, pathPrefix } = context.settings;
@@ -118,10 +118,10 @@ First steps, in another terminal in the same folder${isFolder ? "" : SAME_VARIAB
 `;
 }
 
-/** Else the tokens would be made in a data folder, which this server does not know. */
+/** Otherwise the commands would create the tokens in another database. */
 const SAME_VARIABLES = " and with the same COUNTERSIGN_ variables";
 
-/** Printed at every start until it was used. */
+/** Printed at every start until an operator has used the link. */
 function invitationOf(setup: string): string {
   return `
 No one can sign in yet. To become the operator, open this link within 24 hours. It works once:
@@ -130,13 +130,13 @@ No one can sign in yet. To become the operator, open this link within 24 hours. 
 `;
 }
 
-/** What the start did with the data. */
+/** Says whether the start created or opened the database. */
 function opened({ context: { settings, store }, isNew }: Provider): string {
   const { dataDirectory } = settings;
   if (!store.isExclusive) {
-    return isNew ? "made its tables at database_url" : "opened the database at database_url";
+    return isNew ? "created the tables at database_url" : "opened the database at database_url";
   }
-  const did = isNew ? "made a new database and secret key in" : "opened the database in";
+  const did = isNew ? "created a database and secret key in" : "opened the database in";
   return `${did} ${dataDirectory}`;
 }
 

@@ -12,7 +12,7 @@ export const CHANNEL_OPTIONS = [
     value: "URL",
     secret: "password",
     group: "channels",
-    help: "Mail server like smtps://user:password@host or smtp://host:587; TLS is required.",
+    help: "URL of the mail server, like smtps://user:password@host or smtp://host:587.",
   },
   {
     name: "smtp_from",
@@ -20,13 +20,13 @@ export const CHANNEL_OPTIONS = [
     default: undefined,
     value: "ADDRESS",
     group: "channels",
-    help: "Sender address of mail; required with smtp_url.",
+    help: "Sender address of mail. Required with smtp_url.",
   },
   {
     name: "smtp_plaintext",
     type: "flag",
     default: "false",
     group: "channels",
-    help: "Send mail without TLS although the host of smtp_url is not this machine.",
+    help: "Send mail without TLS to a host of smtp_url that is not loopback.",
   },
 ] as const satisfies readonly Option[];

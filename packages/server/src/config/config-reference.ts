@@ -1,6 +1,4 @@
-/**
- * Writes the table of settings for people: docs/reference/config.md.
- */
+/** Writes docs/reference/config.md from the table of settings. */
 
 import { ALL_OPTIONS, environmentName, flagName, type Option } from "./options.ts";
 
@@ -10,10 +8,10 @@ const GROUPS: Readonly<Record<Option["group"], string>> = {
   "sign-in": "Sign-in at an identity provider",
   webhooks: "Webhooks",
   channels: "Telling reviewers",
-  client: "Commands that talk to a server",
+  client: "Commands that connect to a server",
 };
 
-/** The whole page docs/reference/config.md. */
+/** The complete page docs/reference/config.md. */
 export function configPage(): string {
   const sections = Object.entries(GROUPS).map(([group, title]) => {
     const rows = ALL_OPTIONS.filter((option) => option.group === group).map(tableRow);

@@ -1,6 +1,6 @@
 /**
- * Variables that begin with `COUNTERSIGN_`: settings, those of other programs, and mistakes. An
- * unknown one stops the start, because a misspelt bound would silently be the default.
+ * Validates environment variables that start with `COUNTERSIGN_`. An unknown one prevents the
+ * start: with a misspelled name, the setting would silently have its default.
  */
 
 import { ALL_OPTIONS, environmentName } from "./options.ts";
@@ -9,14 +9,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "COUNTERSIGN_";
 
-/** Read by the hooks of agents, and by the tests of this repository. */
+/** Variables of the agent hooks, of this repository's tests and of its model runs. */
 const OTHER_PREFIXES = ["COUNTERSIGN_ADAPTER_", "COUNTERSIGN_TEST_", "COUNTERSIGN_MODEL_"];
 
-/** Read by `countersign mcp-gateway` and by deploy/compose. */
+/** Variables of `countersign mcp-gateway` and of deploy/compose. */
 const OTHER_NAMES = ["COUNTERSIGN_INSTANCE_TOKEN", "COUNTERSIGN_IMAGE"];
 
 /**
- * What Kubernetes sets in every pod for a service called `countersign` or `countersign-...`.
+ * Variables that Kubernetes sets in every pod for a service named `countersign` or
+ * `countersign-...`.
  *
  * @see https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
@@ -24,12 +25,12 @@ const SERVICE_LINK =
   /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
 const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
 
-/** `COUNTERSIGN_PORT=tcp://10.0.0.1:8787` is a service link as well, and not the setting. */
+/** `COUNTERSIGN_PORT=tcp://10.0.0.1:8787` is a service link too, not the setting. */
 function isServiceLink(name: string, value: string): boolean {
   return SERVICE_LINK.test(name) || (name.endsWith("_PORT") && SERVICE_URL.test(value));
 }
 
-/** The environment without what Kubernetes adds. */
+/** Removes the variables that Kubernetes adds. */
 export function withoutServiceLinks(environment: Environment): Environment {
   const entries = Object.entries(environment).filter(
     ([name, value = ""]) => !name.startsWith(PREFIX) || !isServiceLink(name, value),
@@ -37,7 +38,7 @@ export function withoutServiceLinks(environment: Environment): Environment {
   return Object.fromEntries(entries);
 }
 
-/** One fault for each variable that nothing reads. */
+/** @returns one fault for each unknown variable */
 export function unknownVariables(environment: Environment): string[] {
   const settings = ALL_OPTIONS.map(({ name }) => environmentName(name));
   const known = new Set([...settings, ...OTHER_NAMES]);
@@ -52,7 +53,7 @@ export function unknownVariables(environment: Environment): string[] {
     });
 }
 
-/** More edits than this are another word. */
+/** A larger distance suggests an unrelated name. */
 const EDITS_MAX = 3;
 
 function nearestOf(name: string, names: readonly string[]): string | undefined {

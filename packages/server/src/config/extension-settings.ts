@@ -1,5 +1,5 @@
 /**
- * What an operator admits beyond the contract: one setting, with the names of extensions.
+ * The protocol extensions that the operator accepts: one setting with their names.
  *
  * @see docs/reference/extensions.md
  */
@@ -32,7 +32,7 @@ export function* findExtensionFaults(text: string): Generator<string> {
   }
 }
 
-/** @param text without faults */
+/** @param text a list without faults */
 export function toExtensionSettings(text: string): ExtensionSettings {
   const names = splitList(text);
   return {

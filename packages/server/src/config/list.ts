@@ -1,4 +1,4 @@
-/** @returns what stands between the commas of a setting, without what is empty */
+/** @returns the items between the commas, trimmed, without empty ones */
 export function splitList(text: string): string[] {
   return text
     .split(",")

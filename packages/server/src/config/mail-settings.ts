@@ -1,13 +1,11 @@
-/**
- * Where mail goes out, out of the settings.
- */
+/** The mail server, from the settings. */
 
 import { isIP } from "node:net";
 import type { ConfigValues } from "./read-config.ts";
 
 export interface MailSettings {
   readonly from: string;
-  /** No TLS although the server is not this machine. */
+  /** TLS is not required, although the mail server is not on this machine. */
   readonly isPlaintextAllowed: boolean;
 }
 

@@ -1,6 +1,4 @@
-/**
- * The rows of the table of settings about an identity provider; see options.ts.
- */
+/** The settings of an identity provider, for the table in options.ts. */
 
 import type { Option } from "./option.ts";
 
@@ -11,7 +9,7 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "URL",
     group: "sign-in",
-    help: "OpenID provider where people sign in, exactly as it calls itself; none without it.",
+    help: "Issuer URL of the OpenID provider where users sign in. Unset: no provider.",
   },
   {
     name: "oidc_client_id",
@@ -28,7 +26,7 @@ export const OIDC_OPTIONS = [
     value: "SECRET",
     secret: true,
     group: "sign-in",
-    help: "Secret of oidc_client_id; without it, this server is a public client with PKCE.",
+    help: "Secret of oidc_client_id. Unset: this server is a public client with PKCE.",
   },
   {
     name: "oidc_scopes",
@@ -36,7 +34,7 @@ export const OIDC_OPTIONS = [
     default: "openid profile email",
     value: "SCOPES",
     group: "sign-in",
-    help: "Scopes to request, separated by spaces; must include openid.",
+    help: "Scopes to request, separated by spaces. Must include openid.",
   },
   {
     name: "oidc_login_claim",
@@ -44,7 +42,7 @@ export const OIDC_OPTIONS = [
     default: "preferred_username",
     value: "CLAIM",
     group: "sign-in",
-    help: "Claim that becomes the login of a person at their first sign-in.",
+    help: "Claim that becomes the login of a user at the first sign-in.",
   },
   {
     name: "oidc_name_claim",
@@ -52,7 +50,7 @@ export const OIDC_OPTIONS = [
     default: "name",
     value: "CLAIM",
     group: "sign-in",
-    help: "Claim with the name that others see; the login where there is none.",
+    help: "Claim with the display name. Without the claim, the login is displayed.",
   },
   {
     name: "oidc_groups_claim",
@@ -60,7 +58,7 @@ export const OIDC_OPTIONS = [
     default: "groups",
     value: "CLAIM",
     group: "sign-in",
-    help: "Claim that lists the values for oidc_roles and oidc_groups.",
+    help: "Claim with the list of values for oidc_roles and oidc_groups.",
   },
   {
     name: "oidc_roles",
@@ -68,7 +66,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=ROLE,VALUE=ROLE",
     group: "sign-in",
-    help: "Role for a listed value, or PROJECT:ROLE; the first match in each project applies.",
+    help: "Role for a value, or PROJECT:ROLE. The first match in each project applies.",
   },
   {
     name: "oidc_role_default",
@@ -76,7 +74,7 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "ROLE",
     group: "sign-in",
-    help: "Role in oidc_project of users without a role by oidc_roles; without it, no sign-in.",
+    help: "Role in oidc_project of users without a match in oidc_roles. Unset: no sign-in.",
   },
   {
     name: "oidc_groups",
@@ -84,7 +82,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=GROUP,VALUE=GROUP",
     group: "sign-in",
-    help: "Group for a listed value; * adopts every value that is the name of a group.",
+    help: "Group for a value. * adopts every value that is a valid group name.",
   },
   {
     name: "oidc_project",
@@ -92,7 +90,7 @@ export const OIDC_OPTIONS = [
     default: "default",
     value: "NAME",
     group: "sign-in",
-    help: "Project of roles that name no project.",
+    help: "Project of roles without a project.",
   },
   {
     name: "oidc_only",
@@ -107,6 +105,6 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "LOGIN",
     group: "sign-in",
-    help: "Login that may still use a password with oidc_only, for when the provider is down.",
+    help: "Login that may use a password with oidc_only while the provider is down.",
   },
 ] as const satisfies readonly Option[];

@@ -1,6 +1,4 @@
-/**
- * The settings about an identity provider, read as a whole.
- */
+/** The settings of the identity provider, parsed and validated. */
 
 import type { ClaimMapping, GroupMapping, RoleMapping } from "../core/claims.ts";
 import { isGroupName } from "../core/groups.ts";
@@ -9,18 +7,18 @@ import { REVIEWER_ROLES, type ReviewerRole } from "../core/roles.ts";
 import type { ConfigValues } from "./read-config.ts";
 
 export interface OidcSettings {
-  /** Exactly as the provider calls itself in what it signs. */
+  /** Exactly the `iss` value that the provider signs. */
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: string;
   readonly mapping: ClaimMapping;
-  /** Whether passwords and passkeys are disabled, except for one login. */
+  /** True: passwords and passkeys are disabled, except for `breakGlass`. */
   readonly only: boolean;
-  /** The excepted login; undefined without one. */
+  /** Login that may still use a password. */
   readonly breakGlass: string | undefined;
 }
 
-/** @returns undefined when there is no identity provider */
+/** @returns undefined without an identity provider */
 export function toOidcSettings(values: ConfigValues): OidcSettings | undefined {
   const { oidc_issuer: issuer, oidc_client_id: clientId } = values;
   if (issuer === undefined || clientId === undefined) return undefined;
@@ -59,7 +57,7 @@ export function* findOidcFaults(values: ConfigValues): Generator<string> {
   if (!values.oidc_scopes.split(" ").includes("openid")) {
     yield "oidc_scopes: must include openid";
   }
-  for (const name of CLAIMS) if (values[name] === "") yield `${name}: must name a claim`;
+  for (const name of CLAIMS) if (values[name] === "") yield `${name}: must be the name of a claim`;
   yield* findMappingFaults(values);
   if (values.oidc_only && issuer === undefined) {
     yield "oidc_only: requires oidc_issuer; set both";
@@ -74,10 +72,10 @@ export function* findOidcFaults(values: ConfigValues): Generator<string> {
 
 const CLAIMS = ["oidc_login_claim", "oidc_name_claim", "oidc_groups_claim"] as const;
 
-/** Takes over every value that is a well-formed name. */
+/** Adopts every value that is a valid group name. */
 const EVERY_GROUP = "*";
 
-/** Of Entra: the first path segment of an issuer that accepts accounts of every tenant. */
+/** Microsoft Entra: these first path segments of an issuer accept accounts of every tenant. */
 const ANY_TENANT = ["common", "organizations", "consumers"];
 
 function* findIssuerFaults(issuer: string, isProduction: boolean): Generator<string> {
@@ -87,35 +85,35 @@ function* findIssuerFaults(issuer: string, isProduction: boolean): Generator<str
     return;
   }
   if (url.protocol === "http:" && (isProduction || !isLoopbackName(url.hostname))) {
-    yield "oidc_issuer: must begin with https://; http:// is for loopback in development";
+    yield "oidc_issuer: must start with https://; http:// is allowed for loopback in development";
   }
   if (issuer.includes("/.well-known/")) {
     yield "oidc_issuer: must end before /.well-known/openid-configuration";
   }
   const tenant = url.pathname.split("/")[1] ?? "";
   if (url.hostname === "login.microsoftonline.com" && ANY_TENANT.includes(tenant)) {
-    yield `oidc_issuer: ${tenant} admits the users of every tenant; use the id of your tenant`;
+    yield `oidc_issuer: ${tenant} accepts users of every tenant; use the id of your tenant`;
   }
 }
 
 function* findMappingFaults(values: ConfigValues): Generator<string> {
   for (const pair of splitPairs(values.oidc_roles)) {
     if (toRole(pair, values) !== undefined) continue;
-    yield `oidc_roles: ${pair} is not like VALUE=ROLE or VALUE=PROJECT:ROLE with a role of ` +
+    yield `oidc_roles: ${pair} must be like VALUE=ROLE or VALUE=PROJECT:ROLE; the roles are ` +
       REVIEWER_ROLES.join(", ");
   }
   for (const pair of splitPairs(values.oidc_groups)) {
     if (pair === EVERY_GROUP || toGroup(pair) !== undefined) continue;
-    yield `oidc_groups: ${pair} is not like VALUE=GROUP with a name of a-z, 0-9 and ._- in it`;
+    yield `oidc_groups: ${pair} must be like VALUE=GROUP; a GROUP has only a-z, 0-9 and ._-`;
   }
   const { oidc_role_default: roleDefault } = values;
   if (roleDefault !== undefined && toRoleName(roleDefault) === undefined) {
     yield `oidc_role_default: must be one of ${REVIEWER_ROLES.join(", ")}`;
   }
-  if (values.oidc_project === "") yield "oidc_project: must name a project";
+  if (values.oidc_project === "") yield "oidc_project: must be the name of a project";
   const assignsRoles = splitPairs(values.oidc_roles).length > 0 || roleDefault !== undefined;
   if (values.oidc_issuer !== undefined && !assignsRoles) {
-    yield "oidc_roles and oidc_role_default: set one of them, else no user gets a role";
+    yield "oidc_roles and oidc_role_default: set one of them, otherwise no user gets a role";
   }
 }
 
@@ -126,7 +124,7 @@ function splitPairs(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** At the last sign of equality: a value may have some of its own. */
+/** Splits at the last equals sign, because the value may contain others. */
 function splitPair(pair: string): readonly [string, string] | undefined {
   const at = pair.lastIndexOf("=");
   if (at <= 0) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Every setting, once: the parser, `--help` and docs/reference/config.md are made from this
- * table. A setting `port` is `--port` on the command line, `COUNTERSIGN_PORT` in the environment
- * and `port` in the config file; the first of the three that names it wins.
+ * All settings. The parser, `--help` and docs/reference/config.md use this table. The setting
+ * `port` is `--port` on the command line, `COUNTERSIGN_PORT` in the environment and `port` in the
+ * config file. The command line overrides the environment, which overrides the file.
  */
 
 import { CHANNEL_OPTIONS } from "./channel-options.ts";
@@ -19,7 +19,7 @@ export const OPTIONS = [
     default: "127.0.0.1",
     value: "ADDRESS",
     group: "server",
-    help: "Address to listen on. Other than loopback needs TLS or tls_terminated_by_proxy.",
+    help: "Address to listen on. Not loopback: requires TLS or tls_terminated_by_proxy.",
   },
   {
     name: "port",
@@ -27,7 +27,7 @@ export const OPTIONS = [
     default: "8787",
     value: "PORT",
     group: "server",
-    help: "Port to listen on; 0 selects a free one.",
+    help: "Port to listen on. 0 selects a free port.",
   },
   {
     name: "data",
@@ -35,7 +35,7 @@ export const OPTIONS = [
     default: "./data",
     value: "DIR",
     group: "server",
-    help: "Folder of the database and the secret key; created on first start.",
+    help: "Folder of the database and the secret key. Created at the first start.",
   },
   {
     name: "database_url",
@@ -44,7 +44,7 @@ export const OPTIONS = [
     value: "URL",
     secret: "password",
     group: "server",
-    help: "PostgreSQL database like postgres://user@host/name, in place of the one in DIR.",
+    help: "PostgreSQL database, like postgres://user@host/name. Replaces the one in DIR.",
   },
   {
     name: "database_direct_url",
@@ -53,7 +53,7 @@ export const OPTIONS = [
     value: "URL",
     secret: "password",
     group: "server",
-    help: "The same database past a transaction pooler, to be notified by other replicas.",
+    help: "The same database without the transaction pooler, for messages of replicas.",
   },
   {
     name: "database_connections_max",
@@ -61,21 +61,21 @@ export const OPTIONS = [
     default: "20",
     value: "COUNT",
     group: "server",
-    help: "Connections of this process to the database at database_url.",
+    help: "Maximum connections of this process to database_url.",
   },
   {
     name: "database_accept_loss",
     type: "flag",
     default: "false",
     group: "server",
-    help: "Use database_url although a crash of that server may lose answered decisions.",
+    help: "Use a database_url that may lose committed decisions in a crash.",
   },
   {
     name: "migrations_off",
     type: "flag",
     default: "false",
     group: "server",
-    help: "Refuse a database that must be migrated; run countersign migrate first.",
+    help: "Do not migrate the database at the start. Run countersign migrate first.",
   },
   {
     name: "config",
@@ -83,7 +83,7 @@ export const OPTIONS = [
     default: undefined,
     value: "FILE",
     group: "server",
-    help: "YAML file with any of these settings by name.",
+    help: "YAML file with settings by name.",
   },
   {
     name: "path_prefix",
@@ -91,7 +91,7 @@ export const OPTIONS = [
     default: "",
     value: "PATH",
     group: "server",
-    help: "Path in front of the contract surface: /api/aap serves /api/aap/v1/requests.",
+    help: "Path before the contract's paths: /api/aap serves /api/aap/v1/requests.",
   },
   {
     name: "public_url",
@@ -99,7 +99,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "server",
-    help: "Where people and agents reach this server, like https://host; else it is localhost.",
+    help: "URL for users and agents, like https://host. Unset: localhost.",
   },
   {
     name: "tls_cert",
@@ -107,7 +107,7 @@ export const OPTIONS = [
     default: undefined,
     value: "FILE",
     group: "server",
-    help: "Certificate chain in PEM; with tls_key, the server speaks HTTPS.",
+    help: "Certificate chain in PEM. With tls_key, the server uses HTTPS.",
   },
   {
     name: "tls_key",
@@ -125,7 +125,7 @@ export const OPTIONS = [
     value: "BASE64",
     secret: true,
     group: "server",
-    help: "32 bytes that seal stored secrets. Without it, DIR/secret.key is made and used.",
+    help: "32 bytes that encrypt stored secrets. Unset: the file DIR/secret.key.",
   },
   {
     name: "secret_key_previous",
@@ -134,7 +134,7 @@ export const OPTIONS = [
     value: "BASE64,BASE64",
     secret: true,
     group: "server",
-    help: "Secret keys that were in use before: what they encrypted is reencrypted at start.",
+    help: "Previous secret keys. The start reencrypts their secrets with secret_key.",
   },
   {
     name: "log_level",
@@ -142,7 +142,7 @@ export const OPTIONS = [
     default: "info",
     value: "LEVEL",
     group: "server",
-    help: "Least severe log lines: debug, info, warn, error or silent.",
+    help: "Minimum level of log lines: debug, info, warn, error or silent.",
   },
   {
     name: "shutdown_grace",
@@ -150,7 +150,7 @@ export const OPTIONS = [
     default: "10s",
     value: "DURATION",
     group: "server",
-    help: "How long open exchanges may take to finish after SIGTERM.",
+    help: "Maximum time for open exchanges to finish after SIGTERM.",
   },
   ...EXTENSION_OPTIONS,
   {
@@ -159,7 +159,7 @@ export const OPTIONS = [
     default: "168h",
     value: "DURATION",
     group: "limits",
-    help: "Longest time a request may wait for a decision; longer timeouts are shortened to it.",
+    help: "Maximum time that a request waits for a decision. Longer timeouts are shortened.",
   },
   {
     name: "validity_default",
@@ -175,7 +175,7 @@ export const OPTIONS = [
     default: "24h",
     value: "DURATION",
     group: "limits",
-    help: "Longest validity a reviewer may set; the shortest is 1s.",
+    help: "Maximum validity that a reviewer may set. The minimum is 1s.",
   },
   {
     name: "retention",
@@ -183,7 +183,7 @@ export const OPTIONS = [
     default: "168h",
     value: "DURATION",
     group: "limits",
-    help: "How long decided requests, keys and deletion records are kept; at least 168h.",
+    help: "How long to keep decided requests, keys and deletion records. At least 168h.",
   },
   {
     name: "body_bytes_max",
@@ -191,7 +191,7 @@ export const OPTIONS = [
     default: "1048576",
     value: "BYTES",
     group: "limits",
-    help: "Largest request body.",
+    help: "Maximum size of a request body.",
   },
   {
     name: "connections_max",
@@ -199,7 +199,7 @@ export const OPTIONS = [
     default: "20000",
     value: "COUNT",
     group: "limits",
-    help: "Open connections, long polls included; more are refused.",
+    help: "Maximum open connections, including long polls. More are rejected.",
   },
   {
     name: "instance_rate",
@@ -207,7 +207,7 @@ export const OPTIONS = [
     default: "500",
     value: "PER_SECOND",
     group: "limits",
-    help: "Exchanges a second for one instance credential, in bursts twice that; 0 is no limit.",
+    help: "Exchanges per second of one instance credential, in bursts of 2x. 0: no limit.",
   },
   {
     name: "account_submission_rate",
@@ -215,7 +215,7 @@ export const OPTIONS = [
     default: "1000",
     value: "PER_SECOND",
     group: "limits",
-    help: "Submitted requests a second for all instances of one provisioner; 0 is no limit.",
+    help: "Submissions per second of all instances of one provisioner. 0: no limit.",
   },
   {
     name: "provisioner_rate",
@@ -223,7 +223,7 @@ export const OPTIONS = [
     default: "100",
     value: "PER_SECOND",
     group: "limits",
-    help: "The same for one provisioner token.",
+    help: "Exchanges per second of one provisioner token. 0: no limit.",
   },
   {
     name: "reviewer_rate",
@@ -231,7 +231,7 @@ export const OPTIONS = [
     default: "100",
     value: "PER_SECOND",
     group: "limits",
-    help: "The same for one reviewer token.",
+    help: "Exchanges per second of one reviewer token. 0: no limit.",
   },
   {
     name: "unauthenticated_rate",
@@ -239,7 +239,7 @@ export const OPTIONS = [
     default: "50",
     value: "PER_SECOND",
     group: "limits",
-    help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
+    help: "Exchanges per second without a valid credential, per client address. 0: no limit.",
   },
   ...OIDC_OPTIONS,
   {
@@ -247,7 +247,7 @@ export const OPTIONS = [
     type: "flag",
     default: "false",
     group: "webhooks",
-    help: "Refuse every receiver and send no webhooks; agents poll for decisions.",
+    help: "Reject every receiver and send no webhooks. Agents poll for decisions.",
   },
   {
     name: "webhook_allow_cidrs",
@@ -255,14 +255,14 @@ export const OPTIONS = [
     default: "",
     value: "CIDR,CIDR",
     group: "webhooks",
-    help: "Networks that are not public and yet may be receivers, for development and tests.",
+    help: "Private networks that may contain receivers, for development and tests.",
   },
   {
     name: "webhook_allow_cidrs_in_production",
     type: "flag",
     default: "false",
     group: "webhooks",
-    help: "Accept webhook_allow_cidrs although NODE_ENV is production.",
+    help: "Accept webhook_allow_cidrs when NODE_ENV is production.",
   },
   {
     name: "webhook_nat64_prefixes",
@@ -270,7 +270,7 @@ export const OPTIONS = [
     default: "",
     value: "CIDR,CIDR",
     group: "webhooks",
-    help: "NAT64 prefixes (/96) of this network; the IPv4 address inside is checked.",
+    help: "NAT64 prefixes (/96) of this network. The embedded IPv4 address is checked.",
   },
   {
     name: "webhook_proxy",
@@ -278,7 +278,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "webhooks",
-    help: "Forward proxy (CONNECT) for webhooks; it must refuse addresses that are not public.",
+    help: "Forward proxy (CONNECT) for webhooks. It must reject non-public addresses.",
   },
   {
     name: "webhook_in_flight_max",
@@ -286,7 +286,7 @@ export const OPTIONS = [
     default: "256",
     value: "COUNT",
     group: "webhooks",
-    help: "Webhooks that this process sends at the same time, verifications included.",
+    help: "Webhooks in flight of this process, including verifications.",
   },
   {
     name: "webhook_account_in_flight_max",
@@ -294,7 +294,7 @@ export const OPTIONS = [
     default: "32",
     value: "COUNT",
     group: "webhooks",
-    help: "The same for the receivers of one provisioner.",
+    help: "Webhooks in flight to receivers of one provisioner.",
   },
   {
     name: "webhook_host_in_flight_max",
@@ -302,7 +302,7 @@ export const OPTIONS = [
     default: "4",
     value: "COUNT",
     group: "webhooks",
-    help: "The same for one host name.",
+    help: "Webhooks in flight to one host name.",
   },
   {
     name: "webhook_address_in_flight_max",
@@ -310,7 +310,7 @@ export const OPTIONS = [
     default: "8",
     value: "COUNT",
     group: "webhooks",
-    help: "The same for one resolved address.",
+    help: "Webhooks in flight to one resolved address.",
   },
   {
     name: "webhook_account_rate",
@@ -318,7 +318,7 @@ export const OPTIONS = [
     default: "200",
     value: "PER_SECOND",
     group: "webhooks",
-    help: "Webhooks a second to the receivers of one provisioner; 0 is no limit.",
+    help: "Webhooks per second to receivers of one provisioner. 0: no limit.",
   },
   {
     name: "webhook_host_rate",
@@ -326,7 +326,7 @@ export const OPTIONS = [
     default: "50",
     value: "PER_SECOND",
     group: "webhooks",
-    help: "The same for one host name.",
+    help: "Webhooks per second to one host name. 0: no limit.",
   },
   {
     name: "webhook_address_rate",
@@ -334,7 +334,7 @@ export const OPTIONS = [
     default: "100",
     value: "PER_SECOND",
     group: "webhooks",
-    help: "The same for one resolved address.",
+    help: "Webhooks per second to one resolved address. 0: no limit.",
   },
   {
     name: "webhook_account_verifications",
@@ -342,7 +342,7 @@ export const OPTIONS = [
     default: "10",
     value: "PER_MINUTE",
     group: "webhooks",
-    help: "Verifications of receivers a minute for one provisioner; 0 is no limit.",
+    help: "Receiver verifications per minute of one provisioner. 0: no limit.",
   },
   {
     name: "webhook_host_verifications",
@@ -350,7 +350,7 @@ export const OPTIONS = [
     default: "5",
     value: "PER_MINUTE",
     group: "webhooks",
-    help: "The same for one host name.",
+    help: "Receiver verifications per minute of one host name. 0: no limit.",
   },
   ...CHANNEL_OPTIONS,
   {
@@ -359,7 +359,7 @@ export const OPTIONS = [
     default: "http://localhost:8787",
     value: "URL",
     group: "client",
-    help: "The server that the requests commands talk to.",
+    help: "URL of the server that the client commands use.",
   },
   {
     name: "token",
@@ -368,20 +368,20 @@ export const OPTIONS = [
     value: "TOKEN",
     secret: true,
     group: "client",
-    help: "Reviewer token that the requests commands use.",
+    help: "Reviewer token that the client commands use.",
   },
 ] as const satisfies readonly Option[];
 
 export type OptionName = (typeof OPTIONS)[number]["name"];
 
-/** The table with its rows widened, for code that treats all of them alike. */
+/** The same table with wider types, for code that iterates over all rows. */
 export const ALL_OPTIONS: readonly Option[] = OPTIONS;
 
 type RowOf<N extends OptionName> = Extract<(typeof OPTIONS)[number], { readonly name: N }>;
 
 type Read<T extends OptionType> = T extends "text" ? string : T extends "flag" ? boolean : number;
 
-/** The value of a setting once read; undefined only where the table has no default. */
+/** Type of a parsed value; undefined only for a setting without a default. */
 export type OptionValue<N extends OptionName> = RowOf<N>["default"] extends string
   ? Read<RowOf<N>["type"]>
   : Read<RowOf<N>["type"]> | undefined;

@@ -10,7 +10,7 @@ export const PROXY_OPTIONS = [
     type: "flag",
     default: "false",
     group: "server",
-    help: "A proxy in front speaks HTTPS: allows plain HTTP on other than loopback addresses.",
+    help: "A reverse proxy terminates TLS. Allows plain HTTP on any address.",
   },
   {
     name: "trusted_proxies",
@@ -18,6 +18,6 @@ export const PROXY_OPTIONS = [
     default: "",
     value: "CIDR,CIDR",
     group: "server",
-    help: "Proxies whose X-Forwarded-For names the client, for limits and logs.",
+    help: "Networks of proxies that set X-Forwarded-For, for rate limits and logs.",
   },
 ] as const satisfies readonly Option[];

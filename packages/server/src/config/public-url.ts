@@ -1,16 +1,16 @@
 /**
- * The address under which people reach a server: of its links, of its passkeys, and the origin
- * that browsers must come from.
+ * The public URL of a server: the base of links, the origin of passkeys, and the origin that
+ * browsers must send.
  */
 
 import type { Settings } from "./settings.ts";
 
-/** Without a public URL, links lead to localhost, which browsers trust. */
+/** Without a public URL, links use localhost, which browsers accept as a secure context. */
 const UNNAMED_HOSTS = ["127.0.0.1", "::1", "0.0.0.0", "::", "localhost"];
 
 /**
- * @param port on which it listens; as set when undefined
- * @returns without a slash at the end
+ * @param port the listening port; the configured one when undefined
+ * @returns URL without a trailing slash
  */
 export function publicUrlOf(
   { publicUrl, tls, host, port: portSet }: Settings,
@@ -22,7 +22,7 @@ export function publicUrlOf(
   return `${tls === undefined ? "http" : "https"}://${authority}:${port}`;
 }
 
-/** As browsers write it in `Origin`. */
+/** As in the `Origin` header of browsers. */
 export function originOf(publicUrl: string): string {
   return new URL(publicUrl).origin;
 }

@@ -139,7 +139,9 @@ test("[ours.config.faults] a file that is missing, no YAML or no list of setting
   assert.equal(faultsOf({ config: broken }).length, 1);
   assert.ok(faultsOf({ config: broken })[0]?.startsWith(`config file ${broken}: `));
   const list = configFile(t, ["port"]);
-  assert.deepEqual(faultsOf({ config: list }), [`config file ${list}: must hold settings by name`]);
+  assert.deepEqual(faultsOf({ config: list }), [
+    `config file ${list}: must contain settings by name`,
+  ]);
 });
 
 test("[ours.config.faults] a null in the file is a fault and not the word null", (t) => {
@@ -213,7 +215,7 @@ test("[ours.config.unknown] a config file that every user can change is refused"
   const config = configFile(t, { port: 1 });
   chmodSync(config, 0o666);
   assert.deepEqual(faultsOf({ config }), [
-    `config file ${config}: every user of this machine can change it; run chmod o-w ${config}`,
+    `config file ${config}: every user of this machine can write to it; run chmod o-w ${config}`,
   ]);
   chmodSync(config, 0o664);
   assert.equal(readConfig({ config }, {}).port, 1);

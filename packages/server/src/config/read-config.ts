@@ -1,6 +1,6 @@
 /**
- * Reads the settings of one run: command line, then environment, then config file, then the
- * table's defaults. Every fault is named at once, so that a person mends them in one go.
+ * Reads the settings of one run. The command line overrides the environment, which overrides the
+ * config file, which overrides the defaults. One error lists all faults.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -15,28 +15,28 @@ import {
   type OptionValues,
 } from "./options.ts";
 
-/** What the operator wrote is wrong; the message lists every fault, one to a line. */
+/** Invalid settings. The message has one line for each fault. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Flags by option name, as the command line gave them. */
+/** Flags of the command line, by option name. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The settings, and what the environment says of itself. */
+/** The settings, and facts from the environment. */
 export type ConfigValues = OptionValues & {
-  /** NODE_ENV is `production`. */
+  /** True when NODE_ENV is `production`. */
   readonly production: boolean;
 };
 
 interface Source {
-  /** How a message names it: `--port`, `COUNTERSIGN_PORT`, `port in FILE`. */
+  /** Name in messages: `--port`, `COUNTERSIGN_PORT`, `port in FILE`. */
   readonly label: string;
   readonly raw: string;
 }
 
 /**
- * @param variables pass `process.env`; read nowhere else
+ * @param variables environment variables; the only place that reads them
  * @throws ConfigError
  */
 export function readConfig(flags: Flags, variables: Environment = process.env): ConfigValues {
@@ -47,12 +47,12 @@ export function readConfig(flags: Flags, variables: Environment = process.env): 
     const source = findSource(option, flags, environment, file);
     if (source === undefined) return [option.name, undefined];
     const value = readValue(option, source.raw);
-    // A secret is never repeated, also not in the message about its form.
+    // Messages never repeat a secret.
     const shown = option.secret ? "[secret]" : JSON.stringify(source.raw);
     if (value === undefined) faults.push(`${source.label}: ${shown} is not ${FORMS[option.type]}`);
     if (isExposed(option, flags)) {
       faults.push(
-        `${source.label}: a password is not taken here, where other users can read it; ` +
+        `${source.label}: passwords are not accepted here, because other users can read them; ` +
           `set ${environmentName(option.name)}`,
       );
     }
@@ -63,7 +63,7 @@ export function readConfig(flags: Flags, variables: Environment = process.env): 
   return { ...Object.fromEntries(values), production: isProduction } as ConfigValues;
 }
 
-/** Whether the command line holds a password. */
+/** True when the command line contains a password. */
 function isExposed({ name, secret }: Option, flags: Flags): boolean {
   const url = secret === "password" ? String(flags[name] ?? "") : "";
   return URL.canParse(url) && (new URL(url).password !== "" || /[?&]password=/i.test(url));
@@ -119,7 +119,7 @@ function readConfigFile(
   try {
     if (isWritableByOthers(path)) {
       faults.push(
-        `config file ${path}: every user of this machine can change it; run chmod o-w ${path}`,
+        `config file ${path}: every user of this machine can write to it; run chmod o-w ${path}`,
       );
     }
     parsed = yaml().parse(readFileSync(path, "utf8"));
@@ -130,7 +130,7 @@ function readConfigFile(
   }
   if (parsed === null) return new Map();
   if (typeof parsed !== "object" || Array.isArray(parsed)) {
-    faults.push(`config file ${path}: must hold settings by name`);
+    faults.push(`config file ${path}: must contain settings by name`);
     return new Map();
   }
   const entries: [string, string][] = [];
@@ -146,12 +146,12 @@ function readConfigFile(
   return new Map(entries);
 }
 
-/** Windows reports every file as writable by all. */
+/** Windows reports every file as writable by all users. */
 function isWritableByOthers(path: string): boolean {
   return process.platform !== "win32" && (statSync(path).mode & 0o002) !== 0;
 }
 
-/** Costs a start time and memory that only those should pay who have such a file. */
+/** Loaded on demand, to save start time and memory for servers without a config file. */
 function yaml(): typeof import("yaml") {
   return createRequire(import.meta.url)("yaml") as typeof import("yaml");
 }

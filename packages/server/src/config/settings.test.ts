@@ -79,14 +79,14 @@ const OIDC_FAULTS: readonly (readonly [Readonly<Record<string, string>>, RegExp]
   [{ oidc_issuer: "login.example.com" }, /^oidc_issuer: must be like https/],
   [{ oidc_issuer: "https://me@login.example.com" }, /^oidc_issuer: must be like/],
   [{ oidc_issuer: "https://login.example.com/?tenant=a" }, /^oidc_issuer: must be like/],
-  [{ oidc_issuer: "http://login.example.com" }, /^oidc_issuer: must begin with https/],
-  [{ oidc_issuer: "http://127.0.0.1.example.com" }, /^oidc_issuer: must begin with https/],
+  [{ oidc_issuer: "http://login.example.com" }, /^oidc_issuer: must start with https/],
+  [{ oidc_issuer: "http://127.0.0.1.example.com" }, /^oidc_issuer: must start with https/],
   [{ oidc_issuer: `${PROVIDER.oidc_issuer}/.well-known/openid-configuration` }, /must end before/],
   [{ oidc_issuer: "https://login.microsoftonline.com/common/v2.0" }, /users of every tenant/],
   [{ oidc_client_id: "" }, /^oidc_client_id: must not be empty/],
   [{ oidc_client_secret: "" }, /^oidc_client_secret: must not be empty/],
   [{ oidc_scopes: "profile email" }, /^oidc_scopes: must include openid/],
-  [{ oidc_groups_claim: "" }, /^oidc_groups_claim: must name a claim/],
+  [{ oidc_groups_claim: "" }, /^oidc_groups_claim: must be the name of a claim/],
   [{ oidc_roles: "approvers" }, /^oidc_roles: approvers is not like/],
   [{ oidc_roles: "approvers=boss" }, /^oidc_roles: approvers=boss is not like .*reviewer/],
   [{ oidc_roles: "=reviewer" }, /^oidc_roles: =reviewer is not like/],
@@ -94,7 +94,7 @@ const OIDC_FAULTS: readonly (readonly [Readonly<Record<string, string>>, RegExp]
   [{ oidc_role_default: "boss" }, /^oidc_role_default: must be one of viewer/],
   [{ oidc_groups: "dba" }, /^oidc_groups: dba is not like/],
   [{ oidc_groups: "*,Team=Data Base" }, /^oidc_groups: Team=Data Base is not like/],
-  [{ oidc_project: "" }, /^oidc_project: must name a project/],
+  [{ oidc_project: "" }, /^oidc_project: must be the name of a project/],
   [{ oidc_break_glass: "ana" }, /^oidc_break_glass: requires oidc_only/],
 ];
 
@@ -116,7 +116,7 @@ test("[ours.oidc.settings] a provider that cannot be used as it is set is named"
 test("[ours.oidc.settings] in production a provider speaks HTTPS, also on loopback", () => {
   const flags = { ...PROVIDER, oidc_issuer: "http://localhost:8080" };
   const values = readConfig(flags, { NODE_ENV: "production" });
-  assert.throws(() => toSettings(values), /oidc_issuer: must begin with https/);
+  assert.throws(() => toSettings(values), /oidc_issuer: must start with https/);
 });
 
 test("[ours.oidc.settings] mappings are read as they are written", () => {

@@ -1,6 +1,4 @@
-/**
- * The settings of a server, checked as a whole.
- */
+/** Parses and validates the settings of a server. */
 
 import { isIP } from "node:net";
 import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
@@ -24,7 +22,7 @@ export interface Settings {
   readonly publicUrl: string | undefined;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly tlsTerminatedByProxy: boolean;
-  /** Networks whose `X-Forwarded-For` names the client. */
+  /** Networks of proxies that set `X-Forwarded-For`. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
   readonly shutdownGraceMs: number;
@@ -33,11 +31,11 @@ export interface Settings {
   readonly validityMsMin: number;
   readonly validityMsMax: number;
   readonly retentionMs: number;
-  /** How many requests one transaction of an instance deletion cancels; not an option. */
+  /** Maximum requests that one transaction of an instance deletion cancels. Not an option. */
   readonly cancellationsPerCommitMax: number;
   readonly bodyBytesMax: number;
   readonly connectionsMax: number;
-  /** Exchanges a second; 0 is no limit. */
+  /** Exchanges per second; 0: no limit. */
   readonly rates: {
     readonly instance: number;
     /** Submissions for all instances of one provisioner. */
@@ -46,38 +44,41 @@ export interface Settings {
     readonly reviewer: number;
     readonly unauthenticated: number;
   };
-  /** What is admitted beyond the contract. */
+  /** Accepted protocol extensions. */
   readonly extensions: ExtensionSettings;
   readonly webhooks: WebhookSettings;
-  /** Undefined when no mail is sent. The server's URL is a secret: it may have a password. */
+  /**
+   * Undefined: the server sends no mail. The server's URL is a secret, because it may contain a
+   * password.
+   */
   readonly mail: MailSettings | undefined;
-  /** Undefined: people sign in here alone. */
+  /** Undefined: users sign in with passwords and passkeys only. */
   readonly oidc: OidcSettings | undefined;
-  /** Of a database that is not in the data folder. Where it is, is a secret: it has a password. */
+  /** For a database at `database_url`. The URL is a secret, because it may contain a password. */
   readonly database: {
     readonly connectionsMax: number;
     readonly acceptsLoss: boolean;
-    /** False: a start leaves the schema as it is; this is for either database. */
+    /** False: a start does not migrate the schema. Applies to both engines. */
     readonly migratesAtStart: boolean;
   };
 }
 
-/** What may not be logged, and is therefore apart from the settings. */
+/** Secrets that must not be logged. Kept apart from the settings. */
 export interface SecretSettings extends Secrets {
   /** `postgres://...`; undefined when the database is in the data folder. */
   readonly databaseUrl: string | undefined;
-  /** The same database, for a connection that stays open; undefined when it is that URL. */
+  /** The same database for a connection that stays open; undefined: use `databaseUrl`. */
   readonly databaseDirectUrl: string | undefined;
-  /** `smtps://...`; undefined when no mail is sent. */
+  /** `smtps://...`; undefined: the server sends no mail. */
   readonly smtpUrl: string | undefined;
-  /** Undefined of a public client. */
+  /** Undefined for a public client. */
   readonly oidcClientSecret: string | undefined;
 }
 
 export interface WebhookSettings {
-  /** False: this provider is synchronous-only and sends nothing. */
+  /** False: the provider is synchronous-only and sends nothing. */
   readonly enabled: boolean;
-  /** Networks that may be receivers although they are not public. */
+  /** Private networks that may contain receivers. */
   readonly allowCidrs: readonly string[];
   readonly nat64Prefixes: readonly string[];
   readonly proxyUrl: string | undefined;
@@ -85,8 +86,8 @@ export interface WebhookSettings {
 }
 
 /**
- * Counted over verification and delivery together. At least 1 for what is in flight; rates come in
- * bursts of twice that, verifications in bursts of one minute's, and 0 is no limit.
+ * Limits of verifications and deliveries together. In-flight limits are at least 1. Rates allow
+ * bursts of twice the rate, verifications bursts of one minute. A rate of 0 means no limit.
  */
 export interface WebhookBounds {
   readonly inFlightMax: number;
@@ -107,21 +108,21 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const VALIDITY_MS_MIN = 1_000;
 
-/** Ten years: far beyond any use, and every date that comes of it has four digits in its year. */
+/** Ten years. A date within it has a year of four digits. */
 const DURATION_MS_MAX = 87_600 * 3_600_000;
 
-/** Room for any request without contents of its own. */
+/** Enough for any request with empty contents. */
 const BODY_BYTES_MIN = 1_024;
 
-/** Few instances have more pending requests, so most deletions are one transaction. */
+/** Larger than the pending requests of most instances, so most deletions are one transaction. */
 const CANCELLATIONS_PER_COMMIT_MAX = 500;
 
-/** One for a transaction and one for a read beside it. */
+/** One for a transaction and one for a concurrent read. */
 const DATABASE_CONNECTIONS_MIN = 2;
 
 const BOUNDED_DURATIONS = ["window_max", "validity_max", "retention", "shutdown_grace"] as const;
 
-/** Secret keys are not part of it: what holds settings may be logged. */
+/** Leaves out secret keys, because settings may be logged. */
 export function toSettings(values: ConfigValues): Settings {
   const faults = [...findFaults(values)];
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
@@ -197,7 +198,7 @@ function toWebhookSettings(values: ConfigValues): WebhookSettings {
 }
 
 function* findFaults(values: ConfigValues): Generator<string> {
-  if (values.data === "") yield "data: must name a folder";
+  if (values.data === "") yield "data: must be the path of a folder";
   if (values.port > 65_535) yield "port: must be at most 65535";
   const { database_url: databaseUrl, database_direct_url: directUrl } = values;
   if (databaseUrl !== undefined && !isPostgresUrl(databaseUrl)) {
@@ -220,18 +221,18 @@ function* findFaults(values: ConfigValues): Generator<string> {
   }
   const encrypted = values.tls_cert !== undefined || values.tls_terminated_by_proxy;
   if (!encrypted && !isLoopback(values.host)) {
-    yield `host: listening on ${values.host} without encryption is refused; ` +
-      "set tls_cert and tls_key, or tls_terminated_by_proxy when a proxy speaks HTTPS";
+    yield `host: listening on ${values.host} requires encryption; ` +
+      "set tls_cert and tls_key, or tls_terminated_by_proxy if a proxy terminates TLS";
   }
   for (const text of splitList(values.trusted_proxies)) {
     if (parseCidr(text) !== undefined && !text.endsWith("/0")) continue;
-    yield `trusted_proxies: ${text} is not a network like 10.1.0.0/16 or 192.0.2.7/32`;
+    yield `trusted_proxies: ${text} must be a network like 10.1.0.0/16 or 192.0.2.7/32`;
   }
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(values.path_prefix)) {
-    yield "path_prefix: must be like /api/aap, without a slash at the end";
+    yield "path_prefix: must be like /api/aap, without a trailing slash";
   }
   if (values.public_url !== undefined && !isPublicUrl(values.public_url)) {
-    yield "public_url: must be like https://countersign.example.com, with nothing after the path";
+    yield "public_url: must be like https://countersign.example.com, without a query or fragment";
   }
   if (!LOG_LEVELS.some((level) => level === values.log_level)) {
     yield `log_level: must be one of ${LOG_LEVELS.join(", ")}`;
@@ -262,20 +263,21 @@ const PLACES = [
 
 function* findWebhookFaults(values: ConfigValues): Generator<string> {
   for (const name of PLACES) {
-    if (values[name] === 0) yield `${name}: must be at least 1; webhooks_off sends nothing`;
+    if (values[name] === 0)
+      yield `${name}: must be at least 1; set webhooks_off to send no webhooks`;
   }
   for (const text of splitList(values.webhook_allow_cidrs)) {
     if (parseCidr(text) !== undefined) continue;
-    yield `webhook_allow_cidrs: ${text} is not a network like 10.1.0.0/16 or fd00:1::/32`;
+    yield `webhook_allow_cidrs: ${text} must be a network like 10.1.0.0/16 or fd00:1::/32`;
   }
   for (const text of splitList(values.webhook_nat64_prefixes)) {
     if (text.endsWith("/96") && text.includes(":") && parseCidr(text) !== undefined) continue;
-    yield `webhook_nat64_prefixes: ${text} is not a prefix like 64:ff9b::/96`;
+    yield `webhook_nat64_prefixes: ${text} must be a prefix like 64:ff9b::/96`;
   }
   const isAllowing = splitList(values.webhook_allow_cidrs).length > 0;
   if (isAllowing && values.production && !values.webhook_allow_cidrs_in_production) {
-    yield "webhook_allow_cidrs: refused because NODE_ENV is production; networks that are not " +
-      "public are for development, or set webhook_allow_cidrs_in_production as well";
+    yield "webhook_allow_cidrs: NODE_ENV is production, and private networks are for " +
+      "development; remove the setting, or set webhook_allow_cidrs_in_production";
   }
   const { webhook_proxy: proxy } = values;
   if (proxy !== undefined && !isProxyUrl(proxy)) {
@@ -283,12 +285,12 @@ function* findWebhookFaults(values: ConfigValues): Generator<string> {
   }
 }
 
-/** Scheme, name and port: credentials would be logged, and there is nothing a path could mean. */
+/** Accepts a scheme, host and port. Credentials would be logged, and a path has no meaning. */
 function isProxyUrl(text: string): boolean {
   return /^https?:\/\/[^\s/@?#\\]+\/?$/.test(text) && URL.canParse(text);
 }
 
-/** Links are made of it, and the origin that browsers must come from. */
+/** The base of links, and the origin that browsers must send. */
 function isPublicUrl(text: string): boolean {
   return /^https?:\/\/[^\s@?#\\]+$/.test(text) && URL.canParse(text);
 }
