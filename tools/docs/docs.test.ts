@@ -10,8 +10,8 @@ const ROOT = join(import.meta.dirname, "../..");
 const PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md", "examples/**/*.md"];
 
 for (const { file, text } of WRITTEN) {
-  test(`${relative(ROOT, file)} is up to date with its table (npm run docs)`, () => {
-    assert.equal(readFileSync(file, "utf8"), text());
+  test(`${relative(ROOT, file)} is up to date with its table (npm run docs)`, async () => {
+    assert.equal(readFileSync(file, "utf8"), await text());
   });
 }
 

@@ -7,10 +7,12 @@ import { join } from "node:path";
 import { type Operation, REVIEW_OPERATIONS, REVIEW_PATH } from "@countersign/review-api";
 import { configPage } from "../../packages/server/src/config/config-reference.ts";
 import { featureOf, reviewOpenApi } from "../openapi/review-openapi.ts";
+import { cliPage } from "./cli-page.ts";
+import { metricsPage } from "./metrics-page.ts";
 
 export interface Page {
   readonly file: string;
-  readonly text: () => string;
+  readonly text: () => string | Promise<string>;
 }
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -25,6 +27,8 @@ const REVIEW_PAGE = join(ROOT, "docs/reference/review-api.md");
 export const PAGES: readonly Page[] = [
   CONFIG_PAGE,
   { file: join(ROOT, "contract/review.openapi.yaml"), text: reviewOpenApi },
+  { file: join(ROOT, "docs/reference/cli.md"), text: cliPage },
+  { file: join(ROOT, "docs/reference/metrics.md"), text: metricsPage },
   { file: REVIEW_PAGE, text: () => withOperations(readFileSync(REVIEW_PAGE, "utf8")) },
 ];
 

@@ -5,4 +5,4 @@
 import { writeFileSync } from "node:fs";
 import { PAGES } from "./pages.ts";
 
-for (const { file, text } of PAGES) writeFileSync(file, text());
+for (const { file, text } of PAGES) writeFileSync(file, await text());

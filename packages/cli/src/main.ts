@@ -21,7 +21,7 @@ import { SettingsLine, settingsHelp } from "./settings-line.ts";
 import { VERSION } from "./version.ts";
 
 /** Each loads when it is called: `requests list` does not load the server. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command | PlainCommand>>> = {
+export const COMMANDS: Readonly<Record<string, () => Promise<Command | PlainCommand>>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
   "tokens create": async () => (await import("./commands/tokens.ts")).tokensCreate,
   "tokens list": async () => (await import("./commands/tokens.ts")).tokensList,
