@@ -28,6 +28,13 @@ test("every documented error code exists", () => {
   ]);
 });
 
+test("an error code has exactly one entry", () => {
+  const page = `${ERRORS}\n| \`not_found\` | 404 |`;
+  assert.deepEqual(errorsDocumented(["not_found", "internal"], page).map(print), [
+    "docs/reference/errors.md:7: error code not_found has a second entry",
+  ]);
+});
+
 test("every option is documented, by its name or as a flag", () => {
   const page = "| `host` | ... |\n## `--port`\n`--data DIR` and data_dir";
   assert.deepEqual(optionsDocumented(["host", "port", "data"], page), []);

@@ -1,6 +1,6 @@
 /**
- * The reference says what the code says: every error code and every option has its line, and no
- * error code is documented that the server does not send.
+ * Compares the reference with the code: each error code has exactly one entry, each option is
+ * documented, and no entry names an unknown error code.
  */
 
 import type { Violation } from "./source.ts";
@@ -9,17 +9,22 @@ export const ERRORS_PAGE = "docs/reference/errors.md";
 export const CONFIG_PAGE = "docs/reference/config.md";
 
 /**
- * A code is documented where it opens a row of a table or a heading, in backticks.
+ * An entry of a code is a table row or a heading that starts with the code in backticks.
  *
- * @param page undefined when there is no such page
+ * @param page undefined when the page does not exist
  */
 export function errorsDocumented(codes: readonly string[], page: string | undefined): Violation[] {
   const documented = new Map<string, number>();
+  const violations: Violation[] = [];
   for (const [index, line] of (page ?? "").split("\n").entries()) {
     const code = /^(?:\|\s*|#+\s+)`([a-z][a-z0-9_]*)`/.exec(line)?.[1];
-    if (code !== undefined) documented.set(code, index + 1);
+    if (code === undefined) continue;
+    if (documented.has(code)) {
+      const message = `error code ${code} has a second entry`;
+      violations.push({ file: ERRORS_PAGE, line: index + 1, message });
+    }
+    documented.set(code, index + 1);
   }
-  const violations: Violation[] = [];
   for (const code of codes) {
     if (documented.has(code)) continue;
     const message = `error code ${code} is not documented`;

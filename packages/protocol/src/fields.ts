@@ -20,7 +20,8 @@ export class Fields {
     }
     for (const name of object.members.keys()) {
       if (!names.includes(name)) {
-        throw new Problem("invalid_request", "The body has an unknown field.", {
+        const message = `The body has an unknown field ${quoted(name)}. Known: ${names.join(", ")}.`;
+        throw new Problem("invalid_request", message, {
           // A cut may fall between two surrogates.
           param: name === "" ? (path ?? "body") : this.#param(name.slice(0, 200).toWellFormed()),
         });
@@ -63,7 +64,16 @@ export class Fields {
   }
 }
 
-/** The problem of one wrong field: `rule` completes the sentence that begins with its name. */
+const QUOTED_CHARS_MAX = 60;
+
+/** A value of a caller as a message quotes it: bounded, and with escaped control characters. */
+export function quoted(value: string): string {
+  const cut = value.length > QUOTED_CHARS_MAX ? `${value.slice(0, QUOTED_CHARS_MAX)}...` : value;
+  // A cut may fall between two surrogates.
+  return JSON.stringify(cut.toWellFormed());
+}
+
+/** The problem of one wrong field. `rule` completes the sentence that starts with its name. */
 export function invalidField(param: string, rule: string): Problem {
   return new Problem("invalid_request", `${param} ${rule}.`, { param });
 }

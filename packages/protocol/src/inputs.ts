@@ -7,7 +7,7 @@
  */
 
 import { parseDuration } from "./duration.ts";
-import { Fields, invalidField } from "./fields.ts";
+import { Fields, invalidField, quoted } from "./fields.ts";
 import { parseIdentifier } from "./identifier.ts";
 import { JsonObject, type JsonValue } from "./json.ts";
 import { canonicalJson } from "./json-equal.ts";
@@ -77,7 +77,8 @@ export function parseCreateApprovalRequest(
   const timeout = fields.required("timeout", fields.text("timeout", 1));
   const timeoutMs = parseDuration(timeout);
   if (timeoutMs === undefined) {
-    throw invalidField("timeout", "must be a whole number followed by s, m or h, like 90s");
+    const rule = "must be a whole number followed by s, m or h, like 90s";
+    throw invalidField("timeout", `${rule}, not ${quoted(timeout)}`);
   }
   return {
     tool,
@@ -117,7 +118,7 @@ export function parseUpdateInstance(
   const instanceName = fields.text("instance_name", 1);
   const delivery = fields.value("delivery");
   if (instanceName === undefined && delivery === undefined) {
-    const message = "At least one of instance_name and delivery must be given.";
+    const message = "The body must have instance_name or delivery.";
     throw new Problem("invalid_request", message, { param: "body" });
   }
   const replaces = delivery !== undefined && delivery !== null;
@@ -135,14 +136,15 @@ export function parseUpdateInstance(
 function parseDelivery(delivery: JsonValue, rules: DeliveryRules): WebhookDeliveryInput {
   if (!(delivery instanceof JsonObject)) throw invalidField("delivery", "must be an object");
   if (!rules.webhooks) {
-    const message = "This provider does not deliver notifications; poll with wait instead.";
+    const message =
+      "This provider does not deliver notifications. Omit delivery and poll with wait.";
     throw new Problem("unsupported_delivery_type", message, { param: "delivery" });
   }
   const type = delivery.members.get("type");
   if (type === undefined) throw invalidField("delivery.type", "is required");
   if (typeof type !== "string") throw invalidField("delivery.type", "must be a string");
   if (type !== "webhook") {
-    const message = "Only deliveries of type webhook are supported.";
+    const message = `delivery.type must be webhook, not ${quoted(type)}.`;
     throw new Problem("unsupported_delivery_type", message, { param: "delivery.type" });
   }
   const names = ["type", "url", "registration_id", "signing_secret"];
@@ -165,6 +167,6 @@ function parseUrl(text: string, rules: DeliveryRules): WebhookUrl {
   if (url !== undefined) return url;
   const message =
     "delivery.url must have the form https://<host>[:port][/path][?query], name a public host " +
-    "and use port 443 or an ordinary port from 1024 on.";
+    "and use port 443 or a port from 1024 that the Fetch standard does not block.";
   throw new Problem("invalid_webhook_url", message, { param: "delivery.url" });
 }

@@ -1,6 +1,6 @@
 /**
- * Every error a caller can meet, as one table: code, HTTP status, envelope type and what it
- * means. docs/reference/errors.md explains the same codes; a tidy rule compares the two.
+ * Every error of both APIs as one table: code, HTTP status, envelope type and default message.
+ * docs/reference/errors.md documents each code; a tidy rule compares the two.
  *
  * @see contract: Errors
  */
@@ -18,7 +18,7 @@ export type ProblemType =
 interface ProblemRow {
   readonly status: number;
   readonly type: ProblemType;
-  /** Said when the thrower has nothing more precise to say. */
+  /** The message of an error that is thrown without one. */
   readonly message: string;
 }
 
@@ -26,57 +26,143 @@ export const PROBLEMS = {
   invalid_request: row(400, "invalid_request", "The request is malformed."),
   invalid_json: row(400, "invalid_request", "The body is not valid JSON."),
   duplicate_key: row(400, "invalid_request", "An object has the same key twice."),
-  too_deep: row(400, "invalid_request", "The JSON is nested too deeply."),
-  number_too_long: row(400, "invalid_request", "A number has too many characters."),
-  body_too_large: row(400, "invalid_request", "The body is too large."),
-  invalid_webhook_url: row(400, "invalid_request", "The receiver URL is malformed or unsafe."),
-  unsupported_delivery_type: row(400, "invalid_request", "This delivery type is not supported."),
-  method_not_allowed: row(405, "invalid_request", "This path does not support this method."),
+  too_deep: row(400, "invalid_request", "The JSON is nested too deeply. Flatten it."),
+  number_too_long: row(
+    400,
+    "invalid_request",
+    "A number has too many characters. Send it as a string.",
+  ),
+  body_too_large: row(
+    400,
+    "invalid_request",
+    "The body is larger than this operation allows. Send less data.",
+  ),
+  invalid_webhook_url: row(
+    400,
+    "invalid_request",
+    "The receiver URL is malformed or unsafe. Its host must resolve to public addresses only.",
+  ),
+  unsupported_delivery_type: row(
+    400,
+    "invalid_request",
+    "This delivery type is not supported. Use webhook.",
+  ),
+  method_not_allowed: row(
+    405,
+    "invalid_request",
+    "This path does not support this method. The Allow header lists the supported methods.",
+  ),
   invalid_credential: row(
     401,
     "authentication",
-    "The credential is missing, expired, revoked or invalid.",
+    "The credential is missing, expired, revoked or invalid. Send a valid token, or sign in again.",
   ),
   wrong_credential_kind: row(
     403,
     "authorization",
-    "This kind of credential does not permit this operation.",
+    "This kind of credential does not permit this operation. Instances require a provisioner " +
+      "token, requests an instance credential, reviews a reviewer token.",
   ),
-  forbidden: row(403, "authorization", "This credential does not permit this operation."),
-  sign_in_refused: row(403, "authorization", "The sign-in at the identity provider is refused."),
-  passkey_refused: row(403, "authorization", "The passkey response was not accepted."),
-  cross_origin: row(403, "authorization", "The request does not come from a page of this server."),
-  not_found: row(404, "not_found", "There is no such resource for this caller."),
+  forbidden: row(
+    403,
+    "authorization",
+    "This credential does not permit this operation. Use one with the required role and scope.",
+  ),
+  sign_in_refused: row(
+    403,
+    "authorization",
+    "The sign-in with the identity provider failed. Sign in again.",
+  ),
+  passkey_refused: row(
+    403,
+    "authorization",
+    "The passkey response is not valid. Request a new challenge.",
+  ),
+  cross_origin: row(
+    403,
+    "authorization",
+    "The request does not come from a page of this server. Open the console at public_url, " +
+      "or send a token.",
+  ),
+  not_found: row(
+    404,
+    "not_found",
+    "Not found, or you do not have access. Check the path, the id and the credential.",
+  ),
   idempotency_conflict: row(
     409,
     "conflict",
-    "This Idempotency-Key was already used with different input.",
+    "This Idempotency-Key was already used with different input. Use a new key for new input.",
   ),
-  already_terminal: row(409, "conflict", "The request already has a decision."),
-  instance_deleted: row(409, "conflict", "The instance of this Idempotency-Key was deleted."),
+  already_terminal: row(
+    409,
+    "conflict",
+    "The request already has a decision. Read the request to see it.",
+  ),
+  instance_deleted: row(
+    409,
+    "conflict",
+    "The instance of this Idempotency-Key was deleted. Provision another one with a new key.",
+  ),
   update_superseded: row(
     409,
     "conflict",
     "A later update changed the instance while the receiver of this update was being verified. " +
       "Read the instance, then send the update with a new Idempotency-Key if it is still needed.",
   ),
-  not_approved: row(409, "conflict", "The request is not approved."),
-  approval_expired: row(409, "conflict", "The approval has expired."),
-  already_consumed: row(409, "conflict", "The approval was already used."),
-  calls_frozen: row(409, "conflict", "Calls of this instance are frozen."),
-  not_consumed: row(409, "conflict", "The approval was not used."),
-  outcome_conflict: row(409, "conflict", "Another outcome of this call was reported before."),
-  policy_conflict: row(409, "conflict", "Another version of the policy was published meanwhile."),
+  not_approved: row(409, "conflict", "The request is not approved. Do not run the call."),
+  approval_expired: row(409, "conflict", "The approval has expired. Submit a new request."),
+  already_consumed: row(
+    409,
+    "conflict",
+    "Another key already consumed this approval. Do not run the call again.",
+  ),
+  calls_frozen: row(
+    409,
+    "conflict",
+    "A freeze blocks the calls of this instance. Do not run the call.",
+  ),
+  not_consumed: row(
+    409,
+    "conflict",
+    "The approval is not consumed. Consume it before you report an outcome.",
+  ),
+  outcome_conflict: row(
+    409,
+    "conflict",
+    "A different outcome of this call was already reported. The first report remains.",
+  ),
+  policy_conflict: row(
+    409,
+    "conflict",
+    "Another version of the policy was published. Read it, then publish again.",
+  ),
   arguments_mismatch: row(
     409,
     "conflict",
-    "The arguments that were shown are not the arguments of this request.",
+    "arguments_sha256 is not the digest of the stored arguments. Fetch the request again.",
   ),
-  policy_invalid: row(422, "invalid_request", "The policy has faults."),
-  webhook_verification_failed: row(422, "invalid_request", "The receiver failed verification."),
-  rate_limited: row(429, "rate_limit", "Too many requests; slow down."),
-  internal: row(500, "internal", "The provider could not complete the operation."),
-  unavailable: row(503, "dependency", "The provider is temporarily unavailable."),
+  policy_invalid: row(422, "invalid_request", "The policy is invalid. Correct each finding."),
+  webhook_verification_failed: row(
+    422,
+    "invalid_request",
+    "The receiver failed verification. It must return status 200 and the challenge within 10 s.",
+  ),
+  rate_limited: row(
+    429,
+    "rate_limit",
+    "Too many requests. Retry after the time in the Retry-After header.",
+  ),
+  internal: row(
+    500,
+    "internal",
+    "The provider could not complete the operation. Retry, or search the server log for request_id.",
+  ),
+  unavailable: row(
+    503,
+    "dependency",
+    "The provider is temporarily unavailable. Retry later with the same input.",
+  ),
 } as const satisfies Record<string, ProblemRow>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -33,8 +33,8 @@ const WRONG: readonly (readonly [json: string, param: string, message: string])[
   ['{"name":"a","calls":1.5}', "calls", "calls must be a whole number from 1 to 10."],
   ['{"name":"a","calls":1e400}', "calls", "calls must be a whole number from 1 to 10."],
   ['{"name":"a","lasts":"2m"}', "lasts", "lasts must not be longer than 1m."],
-  ['{"name":"a","other":1}', "other", "The body has an unknown field."],
-  ['{"name":"a","inner":{"":1}}', "inner", "The body has an unknown field."],
+  ['{"name":"a","other":1}', "other", 'The body has an unknown field "other". Remove it.'],
+  ['{"name":"a","inner":{"":1}}', "inner", 'The body has an unknown field "". Remove it.'],
   ['{"name":"a","inner":[]}', "inner", "inner must be a JSON object."],
   ['{"name":"a","inner":{"tags":["x",1]}}', "inner.tags", "inner.tags must be a list of texts."],
 ];

@@ -1,6 +1,6 @@
-/** Checks bodies and queries against their schemas, and says what is wrong with the first fault. */
+/** Checks bodies and query parameters against their schemas. The error describes the first fault. */
 
-import { invalidField, Problem } from "@countersign/protocol";
+import { invalidField, Problem, quoted } from "@countersign/protocol";
 import * as v from "valibot";
 import type { AnswerStatus, Operation, Schema } from "./operation.ts";
 
@@ -17,7 +17,8 @@ export function readBody<S extends Schema>(schema: S, body: unknown): v.InferOut
   const [issue] = result.issues;
   const param = fieldOf(issue);
   if (issue.expected === "never") {
-    throw new Problem("invalid_request", "The body has an unknown field.", { param });
+    const message = `The body has an unknown field ${nameOf(issue)}. Remove it.`;
+    throw new Problem("invalid_request", message, { param });
   }
   throw invalidField(param, ruleOf(issue));
 }
@@ -36,7 +37,8 @@ export function readQuery<S extends Schema>(
   const result = v.safeParse(schema, query, { abortEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
-  throw invalidField(fieldOf(issue), ruleOf(issue));
+  const given = typeof issue.input === "string" ? `, not ${quoted(issue.input)}` : "";
+  throw invalidField(fieldOf(issue), `${ruleOf(issue)}${given}`);
 }
 
 /** Whether an answer is what an operation answers with a status. */
@@ -76,6 +78,10 @@ function fieldOf({ path }: v.BaseIssue<unknown>): string {
   }
   // A cut may fall between two surrogates.
   return names.join(".").slice(0, PARAM_CHARS_MAX).toWellFormed() || "body";
+}
+
+function nameOf({ path }: v.BaseIssue<unknown>): string {
+  return quoted(String(path?.at(-1)?.key ?? ""));
 }
 
 function ruleOf({ expected, received, message, type }: v.BaseIssue<unknown>): string {

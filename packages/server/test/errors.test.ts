@@ -97,14 +97,16 @@ test("[error.envelope.param] an error about an input names it in param, and one 
   for (const [code, { param }] of refusals) assert.equal(errorOf(code).param, param, code);
 });
 
-test("[ours.error.codes-documented] every code that is sent has a row in the error reference, with its status and type", () => {
+test("[ours.error.codes-documented] the error reference has status, type, meaning, cause and fix of every code", () => {
   const page = join(import.meta.dirname, "../../../docs/reference/errors.md");
   const rows = readFileSync(page, "utf8").split("\n");
   for (const [code, { answer }] of refusals) {
     const row = rows.find((line) => line.startsWith(`| \`${code}\` |`)) ?? "";
-    const [, , status, type] = row.split("|").map((cell) => cell.trim());
+    const [, , status, type, ...texts] = row.split("|").map((cell) => cell.trim());
     assert.equal(status, String(answer.status), code);
     assert.equal(type, `\`${errorOf(code).type}\``, code);
+    const written = texts.filter((text) => text.endsWith("."));
+    assert.equal(written.length, 3, `${code}: meaning, cause and fix`);
   }
 });
 

@@ -118,7 +118,10 @@ test("[ours.operations.disk-full] no decision is invented: a verdict is refused,
   const approve = ["requests", "approve", pending.id, "--yes", "--url", server.url];
   const refused = await countersign(t, approve, { env });
   assert.equal(refused.code, 3, refused.stderr);
-  assert.equal(refused.stderr, "countersign: The provider is temporarily unavailable.\n");
+  assert.equal(
+    refused.stderr,
+    "countersign: The provider is temporarily unavailable. Retry later with the same input.\n",
+  );
   assert.deepEqual(await agent.read(pending.id), pending);
   const late = await eventually("the deadline", async () => {
     const answer = await agent.get(ending.id);

@@ -89,7 +89,7 @@ rules:
   assert.deepEqual([code, param], ["policy_invalid", "source"]);
   assert.match(
     message,
-    /^The policy has 2 faults, the first at line 5, column \d+ \(rules\[0\]\.when\): /,
+    /^The policy has 2 errors, the first at line 5, column \d+ \(rules\[0\]\.when\): /,
   );
   assert.deepEqual(
     findings.map(({ line, path }) => [line, path]),
@@ -155,9 +155,15 @@ test("[ours.policy.publish.conflict] a conflict with the active version names it
   assert.deepEqual([code, param], ["policy_conflict", "expected_number"]);
   const when = new Date(clock.now()).toISOString();
   const who = `Olga (${first.json.published_by})`;
-  assert.equal(message, `Version 1, published by ${who} at ${when}, is active; expected none.`);
+  assert.equal(
+    message,
+    `Version 1, published by ${who} at ${when}, is active, but expected_number names none.`,
+  );
   const ahead = await publish(server, editor, policySaying("deny", "b"), 7);
-  assert.match(ahead.json.error.message, /^Version 1, .* is active; expected version 7\.$/);
+  assert.match(
+    ahead.json.error.message,
+    /^Version 1, .* is active, but expected_number names version 7\.$/,
+  );
   assert.equal(await countVersions(scene), 1);
 });
 

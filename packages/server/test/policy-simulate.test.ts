@@ -400,7 +400,10 @@ test("[ours.policy.simulate.responsive] a simulation ends when the server stops"
   const stopped = server.stop();
   const lines = (await response.text()).trimEnd().split("\n");
   const { error } = JSON.parse(lines.at(-1) ?? "") as ErrorResponse;
-  assert.deepEqual([error.code, error.message], ["unavailable", "The server is stopping."]);
+  assert.deepEqual(
+    [error.code, error.message],
+    ["unavailable", "The server is stopping. Retry in a few seconds."],
+  );
   assert.equal(error.request_id, response.headers.get("x-request-id"));
   await stopped;
 });

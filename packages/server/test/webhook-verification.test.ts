@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
-import type { WebhookVerification } from "@countersign/protocol";
+import { PROBLEMS, type WebhookVerification } from "@countersign/protocol";
 import { Webhook } from "standardwebhooks";
 import { parse } from "yaml";
 import { systemClock } from "../src/clock.ts";
@@ -336,7 +336,7 @@ test("[verification.bare-2xx] [verification.success] [ours.verification.fixed-te
     const refused = await tryProvision(scene, scene.delivery());
     assert.equal(refused.status, 422, what);
     assertRefused(refused, 422, "webhook_verification_failed", "delivery");
-    assert.equal(refused.json.error.message, "The receiver failed verification.", what);
+    assert.equal(refused.json.error.message, PROBLEMS.webhook_verification_failed.message, what);
     assert.equal(refused.headers.get("retry-after"), null, what);
     assert.equal(receiver.connections, connections + 1, what);
   }

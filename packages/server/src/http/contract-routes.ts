@@ -13,6 +13,7 @@ import {
   parseDuration,
   parseProvisionInstance,
   parseUpdateInstance,
+  quoted,
   WAIT_MS_MAX,
 } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -153,7 +154,8 @@ function waitParameter(request: FastifyRequest): number {
   if (wait === undefined) return 0;
   const waitMs = typeof wait === "string" ? parseDuration(wait) : undefined;
   if (waitMs === undefined) {
-    const message = "wait must be a whole number followed by s, m or h, like 25s.";
+    const given = typeof wait === "string" ? `, not ${quoted(wait)}` : "";
+    const message = `wait must be a whole number followed by s, m or h, like 25s${given}.`;
     throw new Problem("invalid_request", message, { param: "wait" });
   }
   return Math.min(waitMs, WAIT_MS_MAX);

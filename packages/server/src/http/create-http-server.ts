@@ -152,7 +152,7 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
   server.on("checkExpectation", (request, response) => {
     const problem = new Problem(
       "invalid_request",
-      "The header Expect supports only 100-continue.",
+      "The header Expect must be 100-continue or absent.",
       {
         param: "Expect",
       },
@@ -220,11 +220,15 @@ function trackUnusedConnections(server: Server): () => void {
 function fromParserError({ code }: NodeJS.ErrnoException): Problem {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return new Problem("invalid_request", "The headers are too large.", { param: "headers" });
+      return new Problem(
+        "invalid_request",
+        "The headers are too large. Send fewer or shorter headers.",
+        { param: "headers" },
+      );
     case "ERR_HTTP_REQUEST_TIMEOUT":
       // It may have waited for us: after a pause of this process (a suspended machine, one that
       // has no time for us) what had arrived long ago is late as well. A 400 is not tried again.
-      return new Problem("unavailable", "The request took too long to arrive.", {
+      return new Problem("unavailable", "The request took too long to arrive. Send it again.", {
         retryAfterS: LATE_RETRY_S,
       });
     default:

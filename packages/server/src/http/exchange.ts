@@ -15,6 +15,7 @@ import {
   Problem,
   parseIdentifier,
   parseJsonBytes,
+  quoted,
 } from "@countersign/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Power } from "../core/roles.ts";
@@ -225,10 +226,13 @@ export function idempotencyKey(request: FastifyRequest): string {
   const param = "Idempotency-Key";
   assertNotRepeated(request.raw, param);
   if (typeof key !== "string" || key === "") {
-    throw new Problem("invalid_request", "The header Idempotency-Key is required.", { param });
+    const message =
+      "The header Idempotency-Key is required. Send a new key for each new operation.";
+    throw new Problem("invalid_request", message, { param });
   }
   if (key.length > IDEMPOTENCY_KEY_CHARS_MAX) {
-    const message = `Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS_MAX} characters.`;
+    const bound = `${IDEMPOTENCY_KEY_CHARS_MAX} characters`;
+    const message = `Idempotency-Key must not be longer than ${bound}.`;
     throw new Problem("invalid_request", message, { param });
   }
   return key;
@@ -239,9 +243,7 @@ const JSON_CONTENT_TYPE = /^application\/json[ \t]*(;[ \t]*charset *= *"?utf-8"?
 const WRONG_CONTENT_TYPE = new Problem(
   "invalid_request",
   "Content-Type must be application/json.",
-  {
-    param: "Content-Type",
-  },
+  { param: "Content-Type" },
 );
 
 /**
@@ -251,13 +253,14 @@ export function jsonBody(request: FastifyRequest): JsonValue {
   assertNotRepeated(request.raw, "Content-Type", "Content-Encoding");
   const { "content-type": type, "content-encoding": encoding } = request.headers;
   if (encoding !== undefined && encoding !== "identity") {
-    const message = "The body must not be compressed.";
+    const given = `Content-Encoding ${quoted(encoding)}`;
+    const message = `${given} is not supported. Send the body uncompressed.`;
     throw new Problem("invalid_request", message, { param: "Content-Encoding" });
   }
   if (type === undefined || !JSON_CONTENT_TYPE.test(type)) throw WRONG_CONTENT_TYPE;
   const { body } = request;
   if (!(body instanceof Uint8Array)) {
-    throw new Problem("invalid_json", "The body is empty.", { param: "body" });
+    throw new Problem("invalid_json", "The body is empty. Send a JSON object.", { param: "body" });
   }
   return parseJsonBytes(body);
 }
@@ -299,7 +302,9 @@ export function toProblem(error: unknown, exchangeId: string, report: Report): P
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return WRONG_CONTENT_TYPE;
   // The second is of a client that disconnected in its body; nothing reads the answer.
   if (code.startsWith("FST_ERR_CTP_") || code === "ECONNRESET") {
-    return new Problem("invalid_request", "The body could not be read.", { param: "body" });
+    return new Problem("invalid_request", "The body could not be read. Send it again.", {
+      param: "body",
+    });
   }
   report.bugFound(error, exchangeId);
   return new Problem("internal");

@@ -72,5 +72,7 @@ function answer(
 /** What stands there may have been meant: better a clear word than to leave it unread. */
 function assertNoBody({ body }: FastifyRequest): void {
   if (!(body instanceof Uint8Array) || body.length === 0) return;
-  throw new Problem("invalid_request", "This operation takes no body.", { param: "body" });
+  throw new Problem("invalid_request", "This operation does not accept a body. Send none.", {
+    param: "body",
+  });
 }

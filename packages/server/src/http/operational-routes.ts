@@ -62,7 +62,9 @@ export function addOperationalRoutes(
 
   app.get("/readyz", { config: { operation: "readyz" } }, async (_, reply) => {
     if (!state.accepting()) {
-      throw new Problem("unavailable", "The server is stopping.", { retryAfterS: 5 });
+      throw new Problem("unavailable", "The server is stopping. Retry in a few seconds.", {
+        retryAfterS: 5,
+      });
     }
     await check();
     return sendJson(reply, 200, '{"status":"ready"}');

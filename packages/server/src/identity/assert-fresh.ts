@@ -10,6 +10,6 @@ import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
  */
 export function assertFresh(session: StoredSession, now: number, what: string): void {
   if (isFresh(session, now)) return;
-  const message = `You signed in more than 10 minutes ago: sign in again, then ${what}.`;
+  const message = `You signed in more than 10 minutes ago. Sign in again, then ${what}.`;
   throw new Problem("forbidden", message);
 }

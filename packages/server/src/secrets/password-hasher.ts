@@ -63,7 +63,7 @@ export class PasswordHasher {
   /** Behind those who came before. */
   async #compute(password: string, salt: Buffer, parameters: Parameters): Promise<Buffer> {
     if (this.#waiting >= WAITING_MAX) {
-      const message = "Too many people are signing in right now.";
+      const message = "Too many users are signing in. Retry in a few seconds.";
       throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
     }
     this.#waiting++;

@@ -22,6 +22,7 @@ export async function proveAuditEntry(
   const entry = await readEntry(store, log.projectId, id);
   if (entry === undefined) throw new Problem("not_found");
   const [proven] = await proveEntries(store, log, [entry]);
-  if (proven === undefined) throw new Problem("not_found", "The entry is not sealed yet.");
+  if (proven === undefined)
+    throw new Problem("not_found", "The entry is not sealed yet. Retry in a minute.");
   return proven;
 }

@@ -1,4 +1,4 @@
-import { invalidField, uuidV7 } from "@countersign/protocol";
+import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import {
@@ -52,7 +52,8 @@ export async function createChannel(
     const now = await tx.now();
     const others = await listChannelsOf(tx, projectId);
     if (others.length >= CHANNELS_PER_PROJECT_MAX) {
-      throw invalidField("name", `cannot be added: the project has ${others.length} channels`);
+      const message = `The project has ${others.length} channels, the maximum. Delete one first.`;
+      throw new Problem("invalid_request", message, { param: "name" });
     }
     const id = uuidV7(now, random.bytes(10));
     const isInserted = await insertChannel(tx, {

@@ -46,7 +46,7 @@ export async function createInstance(
     await lockProject(tx, projectId);
     assertMay(await currentCaller(tx, caller), "people");
     const createdAt = await tx.now();
-    if (caller.session !== null) assertFresh(caller.session, createdAt, "make the instance");
+    if (caller.session !== null) assertFresh(caller.session, createdAt, "create the instance");
     const assignment = {
       groups: toGroups(groups),
       ownerId: await ownerIdOf(tx, projectId, owner),

@@ -98,7 +98,10 @@ async function sourceOf(
   if ("source" in content) return content.source;
   const version = await readPolicyVersion(store, projectId, content.restores);
   if (version === undefined) {
-    throw new Problem("not_found", `There is no version ${content.restores} of this policy.`);
+    throw new Problem(
+      "not_found",
+      `This policy has no version ${content.restores}. List its versions.`,
+    );
   }
   assertIntact(version);
   return version.source;

@@ -55,7 +55,10 @@ export async function rejectProposal(
   });
   if (rejected === undefined) throw new Problem("not_found");
   if (rejected.end?.outcome === "published") {
-    throw new Problem("policy_conflict", "This proposal was published.");
+    throw new Problem(
+      "policy_conflict",
+      "This proposal is already published and cannot be rejected.",
+    );
   }
   return reviewProposal(store, caller, scope, rejected);
 }

@@ -27,7 +27,7 @@ export async function rollbackPolicy(
   assertMayPublish(caller, scope);
   const version = await readPolicyVersion(context.store, projectOf(caller, scope), number);
   if (version === undefined) {
-    throw new Problem("not_found", `This policy has no version ${number}.`);
+    throw new Problem("not_found", `This policy has no version ${number}. List its versions.`);
   }
   assertIntact(version);
   return publishPolicy(context, caller, {

@@ -34,7 +34,7 @@ export async function showPolicy(
   const version = await readPolicyVersion(store, projectId, wanted);
   if (version === undefined) {
     if (number === undefined) return undefined;
-    throw new Problem("not_found", `This policy has no version ${number}.`);
+    throw new Problem("not_found", `This policy has no version ${number}. List its versions.`);
   }
   return { scope, version, names: await readPublishers(store, caller, [version]) };
 }

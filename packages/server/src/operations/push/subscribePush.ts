@@ -59,7 +59,8 @@ export async function subscribePush(
     }
     const own = await listSubscriptionsOf(tx, personId);
     if (own.length >= SUBSCRIPTIONS_PER_PERSON_MAX) {
-      throw invalidField("endpoint", `cannot be added: you have ${own.length} browsers`);
+      const message = `You have ${own.length} browsers, the maximum. Remove one first.`;
+      throw new Problem("invalid_request", message, { param: "endpoint" });
     }
     if (known !== undefined) await removeSubscription(tx, random, known, `person:${personId}`);
     const id = uuidV7(now, random.bytes(10));
@@ -90,7 +91,8 @@ export async function subscribePush(
 function assertTarget(notifier: Context["notifier"], { endpoint, p256dh, auth }: PushTarget): void {
   const fault = notifier.pushFault(endpoint);
   if (fault !== undefined) throw invalidField("endpoint", fault);
-  if (!isPushPoint(p256dh)) throw invalidField("keys.p256dh", "must be a point of P-256");
+  if (!isPushPoint(p256dh))
+    throw invalidField("keys.p256dh", "must be an uncompressed P-256 point in base64url");
   if (!isPushSecret(auth)) throw invalidField("keys.auth", "must be 16 bytes in base64url");
 }
 

@@ -54,7 +54,7 @@ export async function issueToken(
     const refusal = tokenRefusal(delegator, { role, scopes });
     if (refusal !== undefined) throw new Problem("forbidden", refusal);
     const createdAt = await tx.now();
-    if (caller.session !== null) assertFresh(caller.session, createdAt, "make the token");
+    if (caller.session !== null) assertFresh(caller.session, createdAt, "create the token");
     const expiresAt = endOf(delegator, order.lastsMs, createdAt);
     const credential = {
       kind: "reviewer" as const,

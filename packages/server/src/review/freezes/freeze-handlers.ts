@@ -44,10 +44,10 @@ function orderOf({
   note,
 }: BodyReceived<typeof freezes.freezeCalls>): FreezeOrder {
   if (scope !== "instance" && instanceId !== undefined) {
-    throw invalidField("instance_id", "belongs to the scope instance only");
+    throw invalidField("instance_id", "is allowed only with the scope instance");
   }
   if (scope === "instance" && instanceId === undefined) {
-    throw invalidField("instance_id", "must be the id of an instance");
+    throw invalidField("instance_id", "is required with the scope instance");
   }
   return { scope, instanceId, note };
 }

@@ -51,7 +51,7 @@ export function grantHandlers(context: Context): Handlers<typeof grants> {
 
 function orderOf(body: BodyReceived<typeof grants.createGrant>): GrantOrder {
   if (body.any_session && body.session !== undefined) {
-    throw invalidField("any_session", "excludes session");
+    throw invalidField("any_session", "cannot be combined with session");
   }
   return {
     fromRequest: body.from_request,

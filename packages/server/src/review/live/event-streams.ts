@@ -65,7 +65,7 @@ export class EventStreams {
     }
     const release = this.#slots.tryAcquire(key);
     if (release !== undefined) return release;
-    const message = `This session or token already has ${PER_CREDENTIAL_MAX} event streams.`;
+    const message = `This session or token already has ${PER_CREDENTIAL_MAX} event streams. Close one first.`;
     throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
   }
 

@@ -83,10 +83,10 @@ const OF_APPROVALS = ["valid_for", "confirmation", "passkey"] as const;
 function toVerdict(body: Sent): Verdict {
   const excluded = OF_APPROVALS.find((name) => body[name] !== undefined);
   if (body.verdict === "deny" && excluded !== undefined) {
-    throw invalidField(excluded, "belongs to approvals only");
+    throw invalidField(excluded, "is allowed only with the verdict approve");
   }
   if (body.passkey !== undefined && body.hold !== undefined) {
-    throw invalidField("hold", "excludes passkey");
+    throw invalidField("hold", "cannot be combined with passkey");
   }
   return {
     verdict: body.verdict,

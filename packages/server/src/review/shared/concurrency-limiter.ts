@@ -48,7 +48,7 @@ export class ConcurrencyLimiter {
 
   /** Aborts all work. */
   stop(): void {
-    const message = "The server is stopping.";
+    const message = "The server is stopping. Retry in a few seconds.";
     this.#stopping.abort(new Problem("unavailable", message, { retryAfterS: RETRY_S }));
   }
 }

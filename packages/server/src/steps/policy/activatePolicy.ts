@@ -106,7 +106,7 @@ export async function examineDraft(
 /** Says the first finding in words, and holds all. */
 export function invalidPolicy(findings: readonly ProblemFinding[]): Problem {
   const { line = 1, column = 1, path = "", message = "" } = findings[0] ?? {};
-  const count = findings.length === 1 ? "a fault" : `${findings.length} faults, the first`;
+  const count = findings.length === 1 ? "an error" : `${findings.length} errors, the first`;
   const position = `line ${line}, column ${column}${path === "" ? "" : ` (${path})`}`;
   const text = `The policy has ${count} at ${position}: ${message.replace(/\.$/, "")}.`;
   return new Problem("policy_invalid", text, { param: "source", findings });
@@ -171,7 +171,10 @@ async function closePublished(
 ): Promise<void> {
   const end = { outcome: "published", closedAt, closedBy, reason: null } as const;
   if (await closeProposal(tx, proposal, end)) return;
-  throw new Problem("policy_conflict", "This proposal was closed meanwhile.");
+  throw new Problem(
+    "policy_conflict",
+    "This proposal is already closed. Propose the change again.",
+  );
 }
 
 async function record(
@@ -232,13 +235,14 @@ async function conflict(
   const expected = expectedNumber === 0 ? "none" : `version ${expectedNumber}`;
   const detail = proposal === undefined ? { param: "expected_number" } : {};
   if (current === undefined) {
-    return new Problem("policy_conflict", `No policy is active; expected ${expected}.`, detail);
+    const message = `No policy is active, but expected_number names ${expected}.`;
+    return new Problem("policy_conflict", message, detail);
   }
   const { number, publishedAt, publishedBy } = current;
   const publisher = (await readPublishers(reader, by, [current])).get(publishedBy);
   const who = publisher === undefined ? publishedBy : `${publisher} (${publishedBy})`;
   const what = `Version ${number}, published by ${who} at ${formatTimestamp(publishedAt)}`;
   const advice = proposal === undefined ? "" : " Propose it again from the active version.";
-  const message = `${what}, is active; expected ${expected}.${advice}`;
+  const message = `${what}, is active, but expected_number names ${expected}.${advice}`;
   return new Problem("policy_conflict", message, detail);
 }

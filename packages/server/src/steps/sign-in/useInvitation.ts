@@ -144,7 +144,7 @@ async function joinProject(
   now: number,
 ): Promise<void> {
   if ((await readMembership(tx, projectId, person.id)) !== undefined) {
-    throw new Problem("invalid_request", "You are a reviewer of this project already.");
+    throw new Problem("invalid_request", "You are already a reviewer of this project.");
   }
   const newId = uuidV7(now, random.bytes(10));
   const order = {
