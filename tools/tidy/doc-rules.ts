@@ -9,7 +9,8 @@ export const ERRORS_PAGE = "docs/reference/errors.md";
 export const CONFIG_PAGE = "docs/reference/config.md";
 
 /**
- * An entry of a code is a table row or a heading that starts with the code in backticks.
+ * An entry is a heading that starts with the code in backticks, or a table row that starts with the
+ * code and its status.
  *
  * @param page undefined when the page does not exist
  */
@@ -17,7 +18,7 @@ export function errorsDocumented(codes: readonly string[], page: string | undefi
   const documented = new Map<string, number>();
   const violations: Violation[] = [];
   for (const [index, line] of (page ?? "").split("\n").entries()) {
-    const code = /^(?:\|\s*|#+\s+)`([a-z][a-z0-9_]*)`/.exec(line)?.[1];
+    const code = /^(?:#+\s+|\|\s*(?=`\w+`\s*\|\s*\d{3}\b))`([a-z][a-z0-9_]*)`/.exec(line)?.[1];
     if (code === undefined) continue;
     if (documented.has(code)) {
       const message = `error code ${code} has a second entry`;

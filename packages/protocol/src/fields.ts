@@ -20,7 +20,8 @@ export class Fields {
     }
     for (const name of object.members.keys()) {
       if (!names.includes(name)) {
-        const message = `The body has an unknown field ${quoted(name)}. Known: ${names.join(", ")}.`;
+        const known = names.join(", ");
+        const message = `The body has an unknown field ${quoted(name)}. Known: ${known}.`;
         throw new Problem("invalid_request", message, {
           // A cut may fall between two surrogates.
           param: name === "" ? (path ?? "body") : this.#param(name.slice(0, 200).toWellFormed()),

@@ -156,7 +156,8 @@ export const PROBLEMS = {
   internal: row(
     500,
     "internal",
-    "The provider could not complete the operation. Retry, or search the server log for request_id.",
+    "The provider could not complete the operation. Retry, or search the server log for " +
+      "request_id.",
   ),
   unavailable: row(
     503,

@@ -1,4 +1,4 @@
-/** Checks bodies and query parameters against their schemas. The error describes the first fault. */
+/** Checks bodies and query parameters against their schemas; the error names the first fault. */
 
 import { invalidField, Problem, quoted } from "@countersign/protocol";
 import * as v from "valibot";

@@ -219,7 +219,7 @@ test("[ours.policy.two-person.conflict] of proposals from one version the first 
     assert.deepEqual([late.status, late.json.error.code], [409, "policy_conflict"]);
     assert.match(
       late.json.error.message,
-      /^Version 2, published by .* is active, but expected_number names version 1\. Propose it again/,
+      /^Version 2, published by .* is active, but .* version 1\. Propose it again/,
     );
   }
   const stale = await propose(server, editor, twoPerson(policySaying("deny", "d")), 1);

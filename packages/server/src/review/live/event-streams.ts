@@ -65,7 +65,8 @@ export class EventStreams {
     }
     const release = this.#slots.tryAcquire(key);
     if (release !== undefined) return release;
-    const message = `This session or token already has ${PER_CREDENTIAL_MAX} event streams. Close one first.`;
+    const count = `${PER_CREDENTIAL_MAX} event streams`;
+    const message = `This session or token already has ${count}. Close one first.`;
     throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
   }
 
