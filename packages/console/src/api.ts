@@ -24,7 +24,7 @@ export class Refusal extends Error {
   readonly findings: readonly ProblemFinding[];
 
   constructor(status: number, { code, message, param, findings }: WireError) {
-    super(message ?? "The server cannot be reached. Try again in a moment.");
+    super(message ?? "Could not reach the server. Try again in a moment.");
     this.name = "Refusal";
     this.status = status;
     this.code = code;

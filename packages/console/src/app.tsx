@@ -86,7 +86,7 @@ function Waiting() {
   return (
     <p class="waiting" role="status">
       {isOffline.value
-        ? "The server cannot be reached. Nothing can be decided until it answers."
+        ? "Could not reach the server. You cannot approve or deny until it answers."
         : "Waiting for the server…"}
     </p>
   );
@@ -118,7 +118,7 @@ function Opened() {
 function NoScreen() {
   return (
     <div class="page">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
         <a href={href("/inbox")}>Go to the inbox</a>
       </p>

@@ -23,7 +23,7 @@ for (const link of document.querySelectorAll<HTMLLinkElement>("link[href]")) {
 followLinks((path) => findScreen(path) !== undefined);
 listenForKeys();
 const root = document.getElementById("app");
-if (root === null) throw new Error("the page has no #app");
+if (root === null) throw new Error("The page has no element #app.");
 render(<App />, root);
 
 /** A server that is just starting is asked again; who is not signed in is led to sign in. */

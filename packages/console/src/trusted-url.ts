@@ -17,7 +17,7 @@ const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
 function checked(url: string): string {
   const path = pathOf(new URL(url));
   if (path === undefined || !/^\/(assets\/)?[\w.-]+\.js$/.test(path)) {
-    throw new Error(`${url} is no script of this server`);
+    throw new Error(`${url} is not a script of this server`);
   }
   return url;
 }

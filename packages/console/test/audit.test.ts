@@ -60,7 +60,7 @@ test("filters narrow the entries and stand in the address", async () => {
   await page.goto(`/audit?subject=instance:${instance.id}`);
   await entry("An instance was created").waitFor();
   await page.goto("/audit?from=2001-01-01&to=2001-01-02");
-  await page.getByText("No entry passes these filters").waitFor();
+  await page.getByText("No matching entries").waitFor();
 });
 
 test("an entry opens by keyboard, with the exact text that is sealed and its proof", async () => {
@@ -129,7 +129,7 @@ test("verifying says that the log is good, or names the first altered entry", as
   await page.goto("/audit");
   const verify = page.getByRole("button", { name: "Verify the log" });
   await verify.click();
-  await page.getByText(/^Good\. All \d+ sealed entries are what was sealed\./).waitFor();
+  await page.getByText(/^Good\. All \d+ sealed entries are intact\./).waitFor();
   const { projectId } = await logOf(scene);
   const rows = await server.provider.context.store.all(
     "select id, actor from audit_entry where project_id = $1 order by id",
@@ -140,7 +140,7 @@ test("verifying says that the log is good, or names the first altered entry", as
   for (const row of [first, second]) await tamper(scene, change, "reviewer:eve", row?.id ?? null);
   try {
     await verify.click();
-    const alert = page.locator(".alert").filter({ hasText: "The first bad entry: position" });
+    const alert = page.locator(".alert").filter({ hasText: "The first altered entry: position" });
     await alert.waitFor();
     const text = (await alert.textContent()) ?? "";
     assert.ok(text.includes(String(first?.id)) && !text.includes(String(second?.id)), text);
@@ -192,7 +192,7 @@ test("a reviewer without permission gets no link to the log, and its page says w
   await operator.page.goto("/audit?log=server");
   await operator.page
     .getByRole("list", { name: "Entries" })
-    .getByRole("button", { name: /A person signed in/ })
+    .getByRole("button", { name: /A user signed in/ })
     .first()
     .waitFor();
   await operator.context.close();

@@ -51,7 +51,7 @@ test("[ours.console.offline] without a connection the shell opens, says so, and 
   await page.locator("#approve:disabled").waitFor();
   for (const path of ["/history", "/policies/floor", `/inbox/${id}`]) {
     await page.goto(path);
-    await page.getByText("The server cannot be reached. Nothing can be decided").waitFor();
+    await page.getByText("Could not reach the server. You cannot approve").waitFor();
     assert.equal(await page.getByRole("main").getByRole("button").count(), 0, path);
     assert.ok(!(await page.content()).includes("not kept"), path);
   }

@@ -23,7 +23,7 @@ const scene = await startConsoleScene({ after }, { settings: { extensions: "serv
 const { server, clock, instance, reviewer } = scene;
 const { page, complaints } = await scene.member("ana");
 
-const rows = page.getByRole("list", { name: "Requests that have ended" });
+const rows = page.getByRole("list", { name: "Resolved requests" });
 const links = rows.getByRole("link");
 const row = (text: string) => links.filter({ hasText: text });
 
@@ -51,13 +51,13 @@ test("all that has ended is listed with its outcome, who decided and when", asyn
   await row("deploy.canary").filter({ hasText: "Approved" }).waitFor();
   await untilCount(links, 6);
   await row("stripe.refund")
-    .filter({ hasText: /of stripe-eu.*Denied.*reviewer/ })
+    .filter({ hasText: /on stripe-eu.*Denied.*reviewer/ })
     .waitFor();
   await row("stripe.payout")
     .filter({ hasText: /Cancelled.*The agent/ })
     .waitFor();
   await row("deploy")
-    .filter({ hasText: /Expired.*No decision in time/ })
+    .filter({ hasText: /Expired.*The deadline/ })
     .waitFor();
   await picture(page, "history-desktop-light");
   assert.deepEqual(complaints, []);
@@ -66,10 +66,10 @@ test("all that has ended is listed with its outcome, who decided and when", asyn
 test("an approval whose validity is over is marked so, and stays approved", async () => {
   await page.goto("/history");
   await row("db.read")
-    .filter({ hasText: /Approved.*validity passed/ })
+    .filter({ hasText: /Approved.*approval expired/ })
     .waitFor();
   const fresh = row("deploy.canary");
-  assert.doesNotMatch((await fresh.textContent()) ?? "", /validity passed/);
+  assert.doesNotMatch((await fresh.textContent()) ?? "", /approval expired/);
 });
 
 test("a row opens the request as it ended, and Back leads to where one was", async () => {
@@ -90,7 +90,7 @@ test("filters stand in the address, narrow the list and its figures, and are cle
   await page.getByLabel("Denied", { exact: true }).check();
   await untilCount(links, 1);
   assert.equal(new URL(page.url()).search, "?tool=stripe.*&status=denied");
-  await page.getByText("0 yes, 1 no").waitFor();
+  await page.getByText("0 approved, 1 denied").waitFor();
   await page.getByLabel("Approved", { exact: true }).check();
   assert.match(page.url(), /status=approved%2Cdenied$/);
   await page.reload();
@@ -111,7 +111,7 @@ test("filters stand in the address, narrow the list and its figures, and are cle
   await page.getByLabel("Instance").selectOption({ index: 1 });
   await untilCount(links, 4);
   await page.goto("/history?from=2001-01-01&to=2001-01-31");
-  await page.getByText("Nothing passes these filters").waitFor();
+  await page.getByText("No matching requests").waitFor();
 });
 
 test("figures say in words what the filters pass: approvals, time, expired, too fast", async () => {
@@ -119,8 +119,8 @@ test("figures say in words what the filters pass: approvals, time, expired, too 
   const figures = page.getByRole("region", { name: "Figures" });
   await figures.getByText("50 %").waitFor();
   const text = (await figures.textContent()) ?? "";
-  assert.match(text, /2 yes, 2 no/);
-  assert.match(text, /median of 4 decisions/);
+  assert.match(text, /2 approved, 2 denied/);
+  assert.match(text, /median time to decision[^a-z]+ s4 decisions/);
   assert.match(text, /expired1no decision in time/);
   assert.match(text, /decided in under 2 s3too fast/);
 });

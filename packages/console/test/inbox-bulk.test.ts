@@ -49,7 +49,7 @@ test("[ours.console.groups] thirty identical calls of one instance stand in one 
   await picture(page, "inbox-group");
   await group.getByRole("checkbox").check();
   await page.getByText("30 calls selected").waitFor();
-  await page.getByText("At most 20 are approved together.").waitFor();
+  await page.getByText("At most 20 calls can be approved together.").waitFor();
   assert.equal(await page.getByRole("button", { name: "Approve…" }).isDisabled(), true);
   await press(page, "Deny…");
   await page.getByRole("dialog", { name: "Deny 30 calls" }).waitFor();
@@ -118,13 +118,15 @@ test("[ours.console.bulk] what needs a passkey, typing or several people, or has
   const all = await rowOf(page, "drop").all();
   for (const row of all) await row.getByRole("checkbox").check();
   const approve = page.getByRole("button", { name: "Approve…" });
-  await page.getByText("Arguments of different shape are approved one by one.").waitFor();
+  await page
+    .getByText("Calls with different argument names must be approved one by one.")
+    .waitFor();
   assert.equal(await approve.isDisabled(), true);
   await all[2]?.getByRole("checkbox").uncheck();
   await page.locator("button.primary:enabled", { hasText: "Approve…" }).waitFor();
 
   const refusals = [
-    [{ quorum: 2 }, "Requests that need several approvals"],
+    [{ quorum: 2 }, "Calls that need several approvals"],
     [{ confirm: { kind: "match" } }, "What has to be typed"],
     [{ confirm: { kind: "passkey" } }, /needs a passkey|not yours to approve/],
   ] as const;
@@ -150,7 +152,7 @@ test("[ours.console.bulk] a request that was decided elsewhere meanwhile stays a
   await page.route("**/requests?*", () => {});
   await server.decide(scene.reviewer, first, "approve");
   await page.getByRole("dialog").getByRole("button", { name: "Deny 2 calls" }).click();
-  await page.getByText("cannot be reached").waitFor();
+  await page.getByText("Could not reach the server").waitFor();
   await page.unroute(`**/requests/${second}/verdict`);
   const sentAgain: string[] = [];
   page.on("request", (sent) => sent.method() === "POST" && sentAgain.push(sent.url()));
@@ -171,7 +173,7 @@ test("[ours.console.viewer] a viewer sees no decision control, and a forged verd
   const row = rowOf(viewer.page, "watched");
   await row.waitFor();
   await untilLive(viewer.page);
-  await viewer.page.getByRole("heading", { name: "Others" }).waitFor();
+  await viewer.page.getByRole("heading", { name: "Waiting for others" }).waitFor();
   assert.equal(await viewer.page.getByRole("checkbox").count(), 0);
   await viewer.page.keyboard.press("j");
   await viewer.page.locator(".row.current").first().waitFor();

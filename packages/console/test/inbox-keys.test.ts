@@ -95,7 +95,7 @@ test("[ours.console.keys] ? lists the keys, which can be switched off and stay o
   const dialog = page.getByRole("dialog", { name: "Keys" });
   await dialog.getByText("Select the row").waitFor();
   await picture(page, "inbox-keys");
-  await chosen(() => dialog.getByLabel("Use single keys").uncheck());
+  await chosen(() => dialog.getByLabel("Keyboard shortcuts").uncheck());
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   await page.reload();
@@ -105,7 +105,7 @@ test("[ours.console.keys] ? lists the keys, which can be switched off and stay o
   await page.keyboard.press("?");
   await dialog.waitFor();
   assert.equal(query("at"), null);
-  await chosen(() => dialog.getByLabel("Use single keys").check());
+  await chosen(() => dialog.getByLabel("Keyboard shortcuts").check());
   await page.keyboard.press("Escape");
   await page.keyboard.press("j");
   await untilOn("alpha");

@@ -26,7 +26,7 @@ test("[ours.inbox.list] an empty inbox says what happens next; a call appears by
   await row.getByText('{"env":"staging"}').waitFor();
   await row.getByText("no policy yet").waitFor();
   await row.getByText("59 min").waitFor();
-  await page.locator("#news").getByText("New: 1. In all 1").waitFor({ state: "attached" });
+  await page.locator("#news").getByText("New: 1. 1 in total").waitFor({ state: "attached" });
   assert.match(await page.title(), /^\(1\) Inbox/);
   await picture(page, "inbox-one");
   await server.decide(scene.reviewer, id, "deny");
@@ -47,9 +47,9 @@ test("[ours.inbox.list] own requests come first, ordered by deadline, and the sc
   await rowOf(page, "of-others").getByText("production").waitFor();
   assert.deepEqual(await toolsOf(page), ["soon", "later", "of-others"]);
   await page.getByText("0/2 votes").waitFor();
-  await rowOf(page, "later").getByText("High").waitFor();
-  await rowOf(page, "of-others").getByText("Raised").waitFor();
-  await rowOf(page, "soon").getByText("Usual").waitFor();
+  await rowOf(page, "later").getByText("Strict checks").waitFor();
+  await rowOf(page, "of-others").getByText("Extra checks").waitFor();
+  await rowOf(page, "soon").getByText("Usual checks").waitFor();
   await untilLive(page);
 
   const row = rowOf(page, "later");

@@ -214,7 +214,7 @@ test("[ours.console.silence] a connection that dies without a word is noticed wi
   await untilLive(leading);
   await leading.clock.runFor(1_900);
   await asking.clock.runFor(4_900);
-  for (const tab of [leading, asking, page]) await tab.getByText("Not live.").waitFor();
+  for (const tab of [leading, asking, page]) await tab.getByText("Disconnected.").waitFor();
   await picture(page, "banner-silent");
   assert.equal(await deny.isDisabled(), true);
   detour.lead(server.url);
@@ -240,7 +240,7 @@ test("[ours.console.break] a lost connection is shown and blocks decisions; afte
   await untilLive(page);
   const { data } = server;
   detour.lead(undefined);
-  await page.getByText("Not live.").waitFor();
+  await page.getByText("Disconnected.").waitFor();
   await picture(page, "banner-not-live");
   assert.equal(await page.getByRole("button", { name: "Deny…" }).isDisabled(), true);
   assert.equal(await page.getByRole("button", { name: "Approve…" }).isDisabled(), true);
@@ -250,7 +250,7 @@ test("[ours.console.break] a lost connection is shown and blocks decisions; afte
   server = await startTestProvider(lifetime, { settings, data });
   detour.lead(server.url);
   await rowOf(page, "meanwhile").waitFor();
-  await page.getByText("Not live.").waitFor({ state: "detached" });
+  await page.getByText("Disconnected.").waitFor({ state: "detached" });
   await rowOf(page, "ended").waitFor({ state: "detached" });
   const tools = await toolsOf(page);
   assert.equal(new Set(tools).size, tools.length, `doubled: ${tools}`);
@@ -263,7 +263,7 @@ test("[ours.console.break] a lost connection is shown and blocks decisions; afte
 test("[ours.console.break] after a cut the list is current again", async () => {
   const { page } = ana;
   detour.lead(undefined);
-  await page.getByText("Not live.").waitFor();
+  await page.getByText("Disconnected.").waitFor();
   await server.submit(instance.token, { tool: "during-the-cut" });
   detour.lead(server.url);
   await rowOf(page, "during-the-cut").waitFor();

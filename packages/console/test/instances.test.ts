@@ -51,7 +51,10 @@ test("the list says how each does: owner, groups, receiver, pending, last seen",
   const text = (await row.textContent()) ?? "";
   assert.match(text, /li · support-bots.*No receiver.*1 pending.*(just now|ago)/);
   const hostile = list.getByRole("link").filter({ hasText: "<b>x</b>\\u{202E}gnp\\u{200B}" });
-  assert.match((await hostile.textContent()) ?? "", /no owner, no groups.*0 pending.*never asked/);
+  assert.match(
+    (await hostile.textContent()) ?? "",
+    /no owner, no groups.*0 pending.*no requests yet/,
+  );
   await picture(page, "instances-desktop-light");
   await assertAccessible(page);
   await picture(page, "instances-desktop-dark");
@@ -59,10 +62,10 @@ test("the list says how each does: owner, groups, receiver, pending, last seen",
 
 test("a failing delivery shows attempts, last status and next try, no path", async () => {
   await page.goto(`/instances/${instance.id}`);
-  const table = page.getByRole("table", { name: "Deliveries that wait" });
+  const table = page.getByRole("table", { name: "Pending deliveries" });
   await table.getByRole("cell", { name: /answered 500/ }).waitFor();
   const text = (await page.locator("main").textContent()) ?? "";
-  assert.match(text, /AttemptsLast attemptNext try/);
+  assert.match(text, /AttemptsLast attemptNext attempt/);
   assert.match(text, /https:\/\/localhost:\d+/);
   assert.doesNotMatch(text, /\/hook|team=a|whsec/);
   await picture(page, "instance-failing-light");
@@ -87,7 +90,7 @@ test("a freeze is in force until it is lifted, and denies what is pending", asyn
   const { id } = await server.submit(instance.token);
   await page.goto(`/instances/${instance.id}`);
   await press("Freeze");
-  await dialog.getByLabel("Why (agents read this)").fill("Leaked key.");
+  await dialog.getByLabel("Reason (agents read it)").fill("Leaked key.");
   await dialog.getByRole("button", { name: "Freeze", exact: true }).click();
   await dialog.getByText("1 pending request was denied.").waitFor();
   await page.keyboard.press("Escape");
@@ -100,7 +103,7 @@ test("a freeze is in force until it is lifted, and denies what is pending", asyn
   await list.getByText("Frozen", { exact: true }).waitFor();
   await page.goBack();
   await press("Lift the freeze");
-  await dialog.getByRole("button", { name: "Lift it" }).click();
+  await dialog.getByRole("button", { name: "Lift the freeze" }).click();
   await page.getByText("This instance is frozen.").waitFor({ state: "detached" });
   const later = await server.submit(instance.token);
   assert.equal(later.status, "pending");
@@ -115,7 +118,7 @@ test("the project is frozen and lifted from the list; the server by operators al
   await page.getByText("This project is frozen.").waitFor();
   await untilCount(page.getByRole("button", { name: "Freeze the server" }), 0);
   await press("Lift the freeze");
-  await dialog.getByRole("button", { name: "Lift it" }).click();
+  await dialog.getByRole("button", { name: "Lift the freeze" }).click();
   await page.getByText("This project is frozen.").waitFor({ state: "detached" });
   const operator = await scene.member("operator", { role: "operator" });
   await operator.page.goto("/instances");
@@ -181,7 +184,7 @@ test("a credential is shown once, with commands that work, and never again", asy
 
   const isShown = async () => (await page.content()).includes(credential);
   assert.equal(await isShown(), true);
-  await page.getByRole("link", { name: "I have copied it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   await page.getByRole("heading", { level: 1, name: "refund-bot" }).waitFor();
   assert.equal(await isShown(), false);
   await page.goBack();
@@ -206,7 +209,7 @@ test("deleting asks for the name, cancels what is pending in open inboxes too", 
   await other.page.locator(".connection.live").waitFor();
   await page.goto(`/instances/${made.instance.id}`);
   await press("Delete");
-  const confirm = page.getByRole("button", { name: "Delete it for good" });
+  const confirm = page.getByRole("button", { name: "Delete permanently" });
   // It has the focus from the beginning.
   await dialog.locator("input:focus").waitFor();
   await page.keyboard.type("short");
@@ -223,7 +226,7 @@ test("deleting asks for the name, cancels what is pending in open inboxes too", 
   await pending.waitFor({ state: "detached" });
   await other.context.close();
   await page.goto(`/instances/${made.instance.id}`);
-  await page.getByText("There is no such instance").waitFor();
+  await page.getByText("Instance not found").waitFor();
 });
 
 test("what a role may not do is not offered, and the server refuses it anyway", async () => {
@@ -242,7 +245,7 @@ test("what a role may not do is not offered, and the server refuses it anyway", 
     const other = await scene.member(`${role}-1`, { role });
     await other.page.goto(`/instances/${instance.id}`);
     await other.page.getByRole("table", { name: "Active grants" }).waitFor();
-    await other.page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
+    await other.page.getByRole("table", { name: "Pending deliveries" }).waitFor();
     for (const name of all) {
       const isOffered = (offers[role] as readonly string[]).includes(name);
       const button = other.page.getByRole("button", { name, exact: true });
@@ -283,7 +286,7 @@ test("on a phone nothing scrolls sideways", async () => {
     await assertTargets(page);
     await picture(page, `instances-phone-${width}`);
     await page.goto(`/instances/${instance.id}`);
-    await page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
+    await page.getByRole("table", { name: "Pending deliveries" }).waitFor();
     await page.getByRole("table", { name: "Active grants" }).waitFor();
     await assertNoSideways(page);
     await assertTargets(page);

@@ -51,8 +51,8 @@ test("[ours.console.policies.check] an error is shown with its line while typing
     ['matches(tool, "x")', /matches/],
   ] as const) {
     await write(POLICY.replace("args.amount < 50", when));
-    await verdict.getByText(/cannot be published/).waitFor();
-    const fault = page.getByRole("region", { name: "Faults" }).getByRole("listitem").first();
+    await verdict.getByText(/to publish/).waitFor();
+    const fault = page.getByRole("region", { name: "Errors" }).getByRole("listitem").first();
     assert.match((await fault.textContent()) ?? "", reason);
     assert.ok(await publish.isDisabled());
     await fault.getByRole("button", { name: "Line 5" }).click();
@@ -68,7 +68,7 @@ test("[ours.console.policies.publish] a test that fails keeps a draft from being
 
   await write(POLICY);
   await verdict.getByText("1 rule, 1 of 1 tests pass.").waitFor();
-  await page.getByLabel("Why").fill("Refunds under 50");
+  await page.getByLabel("Reason").fill("Refunds under 50");
   await picture(page, "policies-draft");
   await publish.click();
   await page.getByText("active", { exact: true }).waitFor();
@@ -112,7 +112,7 @@ test("[ours.console.policies.simulate] what a draft would change is listed, each
   await server.submit(instance.token, { tool: "stripe.refund", arguments: tooLong });
   await write(POLICY);
   await page.getByRole("button", { name: "Simulate" }).click();
-  await page.getByText(/calls, 2 stay as they were: 1 ask becomes approve/).waitFor();
+  await page.getByText(/calls, 2 unchanged: 1 ask becomes approve/).waitFor();
   await page.getByText("ask → approve").waitFor();
   await picture(page, "policies-simulated");
   await assertAccessible(page);
@@ -207,7 +207,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   await write(POLICY.replace("< 50", "< 70"));
   assert.equal(await publish.count(), 0);
   await page.getByText("requires two people").waitFor();
-  await page.getByLabel("Why").fill("Without the second person again");
+  await page.getByLabel("Reason").fill("Without the second person again");
   await page.getByRole("button", { name: "Propose", exact: true }).click();
   const mine = page.locator(".proposals > li");
   await mine.getByText("Yours").waitFor();
@@ -218,7 +218,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   const { page: other, complaints: others } = await scene.visitor("eli", { role: "editor" });
   // Whoever may publish it is told on every screen; its author is not one of them.
   await other.goto("/history");
-  await other.getByRole("link", { name: "1 proposal for you to look at" }).click();
+  await other.getByRole("link", { name: "1 proposal for you to review" }).click();
   assert.equal(await page.locator("nav .count .spoken").getByText("proposal").count(), 0);
   const waiting = other.locator(".proposals > li");
   await waiting.getByText("eda").waitFor();
@@ -239,7 +239,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
 test("[ours.console.policies.read] who may not publish reads the rules and has nothing to press", async () => {
   const reader = await scene.visitor("rea", { role: "viewer" });
   await reader.page.goto("/policies");
-  await reader.page.getByText("Your role may read this").waitFor();
+  await reader.page.getByText("Your role can read this").waitFor();
   assert.ok(!(await reader.page.getByRole("textbox", { name: "Policy" }).isEditable()));
   for (const name of ["Publish", "Simulate", "Roll back to this"]) {
     assert.equal(await reader.page.getByRole("button", { name }).count(), 0);

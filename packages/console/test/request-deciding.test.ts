@@ -45,7 +45,7 @@ test("[ours.request.exact] numbers appear as they were sent, and what is copied 
   await page.getByRole("button", { name: "Copy raw" }).click();
   await page.getByText("Copied").waitFor({ state: "attached" });
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), text);
-  await page.getByText("Show indented as well").click();
+  await page.getByText("Show formatted").click();
   await page.locator("#indented").getByText('"id": 9007199254740993').waitFor();
   assert.equal(
     await page.locator("#arguments").isVisible(),
@@ -226,7 +226,7 @@ test("[ours.request.background] what was approved last is compared, and a call t
   const { page, complaints } = ana;
   const first = await submitText(scene, '{"amount":10.50,"to":"a"}', { tool: "pay" });
   await openRequest(page, first);
-  await page.getByText("No earlier call of this tool").waitFor();
+  await page.getByText("This is the first approval of this tool").waitFor();
   await untilEnabled(page);
   await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
@@ -237,7 +237,7 @@ test("[ours.request.background] what was approved last is compared, and a call t
   await row.waitFor();
   assert.deepEqual(await row.locator("code").allTextContents(), ["amount", "10.50", "99.00"]);
   await page.locator("#similar").getByText("1 approved, 0 denied").waitFor();
-  await page.locator("#timeline").getByText("Asked").waitFor();
+  await page.locator("#timeline").getByText("Submitted").waitFor();
   await page.locator("#difference").scrollIntoViewIfNeeded();
   await picture(page, "request-difference");
   await server.decide(scene.reviewer, second, "deny", { note: "Too much." });
@@ -248,7 +248,7 @@ test("[ours.request.background] what was approved last is compared, and a call t
   await picture(page, "request-asked-again");
   await untilEnabled(page);
   await page.locator("#approve").click();
-  await page.getByText("A note is needed: this call was denied before.").waitFor();
+  await page.getByText("Enter a note: this call was denied before.").waitFor();
   assert.equal(await statusOf(third), "pending");
   await page.locator("#note").fill("Agreed with finance.");
   await approveOn(scene, page);
@@ -266,7 +266,7 @@ test("[ours.request.decided] what is decided stays as it was, with its note, pol
   await page.getByText("abababab").waitFor();
   clock.advance(10 * 60_000);
   await page.reload();
-  await page.locator("#expires").getByText("Validity passed").waitFor();
+  await page.locator("#expires").getByText("Approval expired").waitFor();
   assert.equal(await page.locator("#approve, #deny").count(), 0);
   await picture(page, "request-validity-passed");
   assert.equal(await statusOf(id), "approved");

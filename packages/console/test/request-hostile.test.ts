@@ -84,7 +84,7 @@ for (const [width, height] of [
     const id = await submitText(scene, `{\n${lines}\n}`, { tool: "edit" });
     await page.setViewportSize({ width, height });
     await openRequest(page, id);
-    await page.getByText("To approve, read to the end of the arguments").waitFor();
+    await page.getByText("To approve, scroll to the end of the arguments").waitFor();
     await page.locator("#deny:enabled").waitFor();
     for (const part of ["#approve", "#deny", "#left"]) {
       const box = await page.locator(part).boundingBox();
@@ -105,7 +105,7 @@ test("[ours.inbox.exact] a text of 100 KB is there whole, and is approved when a
   const text = `${"x".repeat(50_000)}\u200b${"é".repeat(50_000)}`;
   const id = await submitText(scene, `{"text":"${text}"}`, { tool: "edit" });
   await openRequest(page, id);
-  await page.getByText("To approve, read to the end of the arguments").waitFor();
+  await page.getByText("To approve, scroll to the end of the arguments").waitFor();
   assert.equal(await page.locator("#approve").isDisabled(), true);
   await press(page, "Show all");
   await untilEnabled(page);
@@ -133,7 +133,7 @@ test("[ours.inbox.exact] 10,000 keys and 20,000 hidden characters do not prevent
   await press(page, "Show all");
   await untilEnabled(page);
   assert.equal(await page.locator("#arguments").textContent(), `{${keys}}`);
-  await page.getByText("Show indented as well").click();
+  await page.getByText("Show formatted").click();
   await page.getByText('"v": 9999.0').waitFor();
   assert.deepEqual(complaints, []);
 });

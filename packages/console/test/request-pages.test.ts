@@ -127,7 +127,7 @@ test("[ours.inbox.page] what has to be typed is typed, and a note that is requir
     await page.getByLabel(label).fill("else");
     if (id === typed.id) {
       await press(page, "Approve");
-      await page.getByText("A note is needed to approve this call.").waitFor();
+      await page.getByText("Enter a note to approve this call.").waitFor();
       await page.getByLabel("Note for the agent").fill("Agreed.");
     }
     await press(page, "Approve");
@@ -145,11 +145,11 @@ test("[ours.inbox.page] how long an approval may be used is asked for, and a fau
   const { page } = ana;
   await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
-  await page.getByText("How long an approval may be used").click();
-  await page.getByLabel("Until the call is started").fill("soon");
+  await page.getByText("Approval expires after").click();
+  await page.getByLabel("Longest time until the call starts").fill("soon");
   await press(page, "Approve");
   await page.getByText("Must be a whole number followed by s, m or h").waitFor();
-  await page.getByLabel("Until the call is started").fill("90s");
+  await page.getByLabel("Longest time until the call starts").fill("90s");
   await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   const { decision } = await read(id);
@@ -204,14 +204,14 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
   await picture(page, "request-vote");
   // A second tap in the same place denies nothing.
   assert.equal(await approveOf(page).isDisabled(), true);
-  await press(page, "Take back my approval");
+  await press(page, "Withdraw my approval");
   await page.getByText("0 of 2 approvals").waitFor();
   await untilEnabled(page);
   await approveOn(scene, page);
   await page.getByText("1 of 2 approvals").waitFor();
   await server.decide(ben, id, "approve");
   await page.getByText("Approved by ben.").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Take back my approval" }).count(), 0);
+  assert.equal(await page.getByRole("button", { name: "Withdraw my approval" }).count(), 0);
   assert.deepEqual(complaints, []);
 });
 
@@ -282,7 +282,7 @@ test("[ours.inbox.page] who may not decide sees the call and why, and no button"
   await viewer.page.locator("#hint:visible").waitFor();
   assert.equal(await viewer.page.locator("#decide button, form").count(), 0);
   await viewer.page.goto("/inbox/none");
-  await viewer.page.getByRole("alert").getByText("There is no such request").waitFor();
+  await viewer.page.getByRole("alert").getByText("It belongs to another project").waitFor();
   assert.deepEqual(viewer.complaints, []);
   await viewer.context.close();
 });

@@ -84,7 +84,7 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] a person sets
   await untilEnabled(page);
   await picture(page, "passkey-sign");
   await press(page, "Approve with a passkey");
-  await page.getByText("A note is needed").waitFor();
+  await page.getByText("Enter a note").waitFor();
   await page.getByLabel("Note for the agent").fill("Agreed on the phone.");
   await press(page, "Approve with a passkey");
   await page.getByText("Approved by you.").waitFor();

@@ -52,7 +52,7 @@ test("[ours.request.previews] a command is shown at its joints, and the hosts th
 
 test("[ours.request.previews] SQL is shown by its verbs, and money with its currency", async () => {
   await open({ sql: "UPDATE users SET plan = 'free'; DELETE FROM t WHERE id = 1" }, "db.execute");
-  await page.getByText("no WHERE: every row").waitFor();
+  await page.getByText("no WHERE: affects every row").waitFor();
   await page.getByText("with WHERE").waitFor();
   await picture(page, "preview-sql");
   await open({ amount: "1234.50", currency: "EUR", to: "acct_1" }, "stripe.payout");

@@ -57,7 +57,7 @@ test("[ours.console.settings.account] a person sees where they are signed in, en
   await page.getByLabel("Current password").fill(PASSWORD);
   await page.getByLabel("New password").fill("eight green otters swim");
   await press(page, "Change password");
-  await page.getByText("It is changed").waitFor();
+  await page.getByText("Password changed").waitFor();
   assert.equal(await page.getByLabel("New password").inputValue(), "");
   assert.equal(await page.getByRole("alert").count(), 0);
   await picture(page, "settings-account");
@@ -88,11 +88,11 @@ test("[ours.console.settings.people] an admin invites a person by a link that is
   await page.goto("/settings/people");
   await page.getByLabel("Name", { exact: true }).fill("Bo");
   await page.getByLabel("Groups (optional)").fill("finance, ops");
-  await press(page, "Create a link");
+  await press(page, "Create invitation link");
   const link = await secretOf(page);
   assert.match(link, /\/invitation#/);
   await picture(page, "settings-invitation");
-  await press(page, "I have kept it");
+  await press(page, "Done");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.ok(!(await page.content()).includes(link));
   await page.getByRole("button", { name: "Revoke" }).waitFor();
@@ -124,11 +124,11 @@ test("[ours.console.settings.last-admin] who is the last one with the power over
 test("[ours.console.settings.tokens] a token is shown once and works, and when it is revoked its next call is refused", async () => {
   const { page, complaints } = ada;
   await page.goto("/settings/tokens");
-  await page.getByLabel("Bot (optional)").fill("night-watch");
+  await page.getByLabel("Bot name (optional)").fill("night-watch");
   await page.getByLabel("Scopes (optional)").fill("read");
   await press(page, "Create a token");
   const token = await secretOf(page);
-  await press(page, "I have kept it");
+  await press(page, "Done");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.ok(!(await page.content()).includes(token));
   await page.reload();
@@ -187,7 +187,7 @@ test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mai
     const target = kind === "email" ? to : `https://localhost:${receiver.port}${to}`;
     await page.getByLabel(label).fill(target);
     await press(page, "Add channel");
-    if (kind === "webhook") await press(page, "I have kept it");
+    if (kind === "webhook") await press(page, "Done");
     await press(page, "Send test");
     await page.getByText(text).waitFor();
     await press(page, "Delete");
@@ -230,7 +230,7 @@ test("[ours.console.settings.read] who may not change people is offered nothing 
     await page.goto(path);
     await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
     await page.locator("main h2, main .empty-title").first().waitFor();
-    for (const name of ["Create a link", "Create a token", "Add channel", "Change vic"]) {
+    for (const name of ["Create invitation link", "Create a token", "Add channel", "Change vic"]) {
       assert.equal(await page.getByRole("button", { name }).count(), 0);
     }
     assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);

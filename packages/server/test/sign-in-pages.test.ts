@@ -132,9 +132,9 @@ test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an a
   assert.equal(await factOf(page, "Project"), "shop");
   assert.equal(await factOf(page, "Role"), "viewer");
   await picture(page, "account-two-projects-360");
-  await press(page, "Look at default");
-  await press(page, "Look at shop");
-  await page.getByRole("button", { name: "Look at default" }).waitFor();
+  await press(page, "Switch to default");
+  await press(page, "Switch to shop");
+  await page.getByRole("button", { name: "Switch to default" }).waitFor();
   assert.equal(await factOf(page, "Role"), "viewer");
   assert.deepEqual(complaints, []);
 });
@@ -167,7 +167,7 @@ test("[ours.sign-in.account] [ours.sign-in.pages] one's sessions are ended, and 
   await other.page.getByText("This browser").waitFor();
 
   await page.reload();
-  const elsewhere = page.getByRole("button", { name: /^Sign out there.*Chrome on Linux$/ });
+  const elsewhere = page.getByRole("button", { name: /^Sign out this session.*Chrome on Linux$/ });
   await elsewhere.waitFor();
   await picture(page, "account-two-sessions-360");
   await elsewhere.click();
@@ -181,7 +181,7 @@ test("[ours.sign-in.account] [ours.sign-in.pages] one's sessions are ended, and 
   await page.getByText("The current password is wrong.").waitFor();
   await fill(page, { "Current password": PASSWORD, "New password": next });
   await press(page, "Change password");
-  await page.getByText("It is changed, and you are signed out everywhere else.").waitFor();
+  await page.getByText("Password changed. You are signed out on all other devices.").waitFor();
   await picture(page, "account-changed-360");
   await fill(other.page, { Login: "ana@example.org", Password: next });
   await press(other.page, "Sign in");

@@ -55,7 +55,7 @@ export function ProposalCount() {
   return (
     <span class="count">
       {count}
-      <span class="spoken">{count === 1 ? " proposal" : " proposals"} for you to look at</span>
+      <span class="spoken">{count === 1 ? " proposal" : " proposals"} for you to review</span>
     </span>
   );
 }

@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<Connection, string>> = {
   connecting: "Connecting",
   live: "Live",
   polling: "Live",
-  lost: "Not live",
+  lost: "Disconnected",
 };
 
 export function ConnectionState() {
@@ -40,8 +40,8 @@ export function Banners() {
     <div class="banners" role="status">
       {connection.value === "lost" && (
         <p class="banner bad">
-          <strong>Not live.</strong> The connection is lost. This list may be outdated, and you
-          cannot decide until it is back.
+          <strong>Disconnected.</strong> This page may be out of date. You cannot approve or deny
+          until it reconnects.
         </p>
       )}
       {freezes.value.map((freeze) => (

@@ -10,8 +10,8 @@ export function ConnectSnippets({ credential }: { readonly credential: string })
   const url = urlOf("").replace(/\/$/, "");
   return (
     <div class="stack">
-      <Snippet title="Claude Code asks before every call" text={hookText(url)} />
-      <Snippet title="TypeScript: one tool that asks" text={sdkText(url, credential)} />
+      <Snippet title="Claude Code: ask before every call" text={hookText(url)} />
+      <Snippet title="TypeScript: protect one tool" text={sdkText(url, credential)} />
       <Snippet title="Try it with curl" text={curlText(url)} />
       <Snippet title="Value for the prompts" text={credential} />
     </div>

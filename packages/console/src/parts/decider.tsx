@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<string, string>> = {
   grant: "A grant",
   freeze: "A freeze",
   instance: "The agent",
-  "system:deadline": "No decision in time",
+  "system:deadline": "The deadline",
   "system:instance-deletion": "The instance's deletion",
 };
 

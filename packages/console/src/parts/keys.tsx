@@ -40,7 +40,7 @@ export function openKeysHelp(): void {
   isHelpOpen.value = true;
 }
 
-const HELP: KeyBinding = { key: "?", does: "These keys", press: openKeysHelp };
+const HELP: KeyBinding = { key: "?", does: "List the shortcuts", press: openKeysHelp };
 
 function all(): KeyBinding[] {
   return [...bound.value.flatMap(({ current }) => current), HELP];
@@ -99,7 +99,7 @@ export function KeysHelp() {
           checked={keysOn.value}
           onChange={({ currentTarget }) => void choose(currentTarget)}
         />
-        Use single keys
+        Keyboard shortcuts
       </label>
     </Dialog>
   );

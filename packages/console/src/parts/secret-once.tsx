@@ -18,7 +18,7 @@ export function SecretOnce({ title, what, secret, hint, onClose }: SecretOncePro
       onClose={onClose}
       actions={
         <button type="button" class="primary" onClick={onClose}>
-          I have kept it
+          Done
         </button>
       }
     >

@@ -16,12 +16,12 @@ const ANY: words.ApprovalRequirement = {
 test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
   const cases: [Partial<words.ApprovalRequirement>, string][] = [
     [{}, "Any one reviewer"],
-    [{ quorum: 2, bots: true }, "2 different reviewers; bots count"],
+    [{ quorum: 2, bots: true }, "2 different reviewers; bots may approve"],
     [{ from: [["group:dba", "reviewer:ana"]] }, "One of group dba or ana"],
     [{ from: [["group:dba"]], quorum: 2 }, "2 of group dba"],
     [
       { from: [["group:dba"], ["reviewer:li"]], quorum: 3, quorums: [2, 1], exclude: ["owner"] },
-      "3 different reviewers: 2 of group dba, and 1 of li; not the owner of the instance",
+      "3 different reviewers: 2 of group dba, and 1 of li; not the instance's owner",
     ],
   ];
   for (const [some, text] of cases)

@@ -82,8 +82,8 @@ export function describeApprovers({
     const each = eachOf(quorums === undefined ? { from } : { from, quorums });
     who = `${quorum > 1 ? `${several}: ` : ""}${each}`;
   }
-  const owner = exclude.includes("owner") ? "; not the owner of the instance" : "";
-  return `${who}${owner}${bots ? "; bots count" : ""}`;
+  const owner = exclude.includes("owner") ? "; not the instance's owner" : "";
+  return `${who}${owner}${bots ? "; bots may approve" : ""}`;
 }
 
 /** What has to come with an approval; empty when a click does. */

@@ -27,6 +27,6 @@ export function Card({ title, lead, children }: CardProps) {
 export function renderPage(page: ComponentChild): void {
   stayWhenSignedOut();
   const root = document.getElementById("app");
-  if (root === null) throw new Error("the page has no #app");
+  if (root === null) throw new Error("The page has no element #app.");
   render(page, root);
 }

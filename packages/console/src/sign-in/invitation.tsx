@@ -92,7 +92,7 @@ function NotOpened({ error }: { readonly error: unknown }) {
   return (
     <Card
       title={isGone ? "This link is not valid" : "Countersign"}
-      lead={isGone ? "It was already used, expired or was revoked." : messageOf(error)}
+      lead={isGone ? "It was used already, has expired or was revoked." : messageOf(error)}
     >
       <p class="hint">
         <a href={urlOf("sign-in")}>Sign in instead</a>
@@ -193,7 +193,7 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
         <Field
           name="login"
           label="Login"
-          hint={isReturn ? undefined : "You sign in with it. Use for example your email address."}
+          hint={isReturn ? undefined : "You sign in with it, for example your email address."}
           value={invitation.login ?? ""}
           readOnly={isReturn}
           autocomplete="username"

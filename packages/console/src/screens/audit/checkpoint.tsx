@@ -43,13 +43,13 @@ export function Checkpoint({ log }: { readonly log: LogName }) {
             </Button>
           </div>
           <details>
-            <summary>The checkpoint, and how it is used</summary>
+            <summary>How to use the checkpoint</summary>
             <div class="checkpoint-more">
               <Snippet title="Checkpoint" text={value.checkpoint} />
               <Snippet title="Public key" text={value.public_key} />
               <Snippet title="Verify an export without the database" text={COMMANDS} />
               <p class="hint">
-                The walk is in <code>docs/guides/prove-a-decision.md</code>, the format in{" "}
+                The steps are in <code>docs/guides/prove-a-decision.md</code>, the format in{" "}
                 <code>docs/reference/audit-log.md</code>. The proof of one entry is under the entry.
               </p>
             </div>

@@ -53,7 +53,7 @@ export function EntryDialog({ entry, names, log, onClose }: EntryDialogProps) {
         <pre class="entry-detail" tabIndex={0}>
           <Text>{entry.detailSource}</Text>
         </pre>
-        <p class="hint">The exact text that is sealed. Digests are SHA-256 of the stored text.</p>
+        <p class="hint">The exact text that was sealed. Digests are SHA-256 of the stored text.</p>
       </section>
     </Dialog>
   );

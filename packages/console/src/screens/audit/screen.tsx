@@ -32,7 +32,7 @@ export function Screen() {
   return (
     <Page title="Audit">
       <Empty title="The audit log is for auditors and admins">
-        <p>Your role in this project may not read it.</p>
+        <p>Your role in this project has no access to it.</p>
       </Empty>
     </Page>
   );
@@ -56,7 +56,7 @@ function AuditLog() {
   return (
     <Page
       title="Audit"
-      lead="Every change is recorded in an entry, sealed within seconds and never changed."
+      lead="Every action is recorded and sealed within seconds. Entries cannot be changed."
     >
       <div class="audit-proofs">
         <Verification key={log} log={log} />
@@ -70,8 +70,8 @@ function AuditLog() {
           rowRem={{ wide: 3, narrow: 4.75 }}
           row={row}
           empty={
-            <Empty title="No entry passes these filters">
-              <p>Take one of them away, or look at other days.</p>
+            <Empty title="No matching entries">
+              <p>Remove a filter or select other dates.</p>
             </Empty>
           }
         />

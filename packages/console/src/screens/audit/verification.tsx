@@ -40,7 +40,7 @@ export function Verification({ log }: { readonly log: LogName }) {
       const input = { query: { log }, signal: own.signal };
       for await (const line of api.lines("GET /audit/verify", input)) show(changeOf(line));
       if (!seen.summary && seen.fault === undefined) {
-        show({ fault: "The answer broke off. Nothing is known of what was not verified yet." });
+        show({ fault: "The connection was interrupted. The remaining entries were not verified." });
       }
     } catch (error) {
       if (!own.signal.aborted) show({ fault: messageOf(error) });
@@ -50,7 +50,7 @@ export function Verification({ log }: { readonly log: LogName }) {
   return (
     <section class="panel" aria-labelledby="verify-heading">
       <header class="panel-head">
-        <h2 id="verify-heading">Is the log what was sealed?</h2>
+        <h2 id="verify-heading">Verify integrity</h2>
       </header>
       <p class="hint">
         Every entry is hashed again from its row, and every seal is compared and its signature
@@ -111,9 +111,9 @@ function Good({ summary: { verified, unsealed = 0 } }: { readonly summary: Summa
       <span>
         <strong>Good.</strong>{" "}
         {verified === 1
-          ? "The one sealed entry is what was sealed."
-          : `All ${count(verified)} sealed entries are what was sealed.`}
-        {unsealed > 0 && ` ${count(unsealed)} are newer and not sealed yet.`}
+          ? "The one sealed entry is intact."
+          : `All ${count(verified)} sealed entries are intact.`}
+        {unsealed > 0 && ` ${count(unsealed)} newer entries are not sealed yet.`}
       </span>
     </p>
   );
@@ -127,7 +127,7 @@ function Bad({ finding }: { readonly finding: Finding | undefined }) {
         <strong>Bad:</strong> <Text>{finding?.message ?? "not what was sealed"}</Text>.
       </p>
       <p>
-        The first bad entry:{" "}
+        The first altered entry:{" "}
         {finding?.position === undefined ? "position unknown" : `position ${finding.position}`}
         {finding?.kind !== undefined && (
           <>

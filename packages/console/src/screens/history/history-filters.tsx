@@ -24,11 +24,11 @@ const OUTCOMES: readonly Choice[] = [
 
 const DECIDERS: readonly Choice[] = [
   { value: "reviewer", text: "Any reviewer" },
-  { value: "policy", text: "A rule of policy" },
+  { value: "policy", text: "A policy rule" },
   { value: "grant", text: "A grant" },
   { value: "freeze", text: "A freeze" },
   { value: "instance", text: "The agent" },
-  { value: "system", text: "The deadline, or a deletion" },
+  { value: "system", text: "The deadline or a deletion" },
 ];
 
 /** Instances of this many can be chosen; others by their own page. */

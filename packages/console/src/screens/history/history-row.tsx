@@ -21,7 +21,7 @@ export function HistoryRow({ ended }: { readonly ended: EndedRequest }) {
           </bdi>
           {server !== undefined && (
             <bdi class="ended-server">
-              of <Text>{server}</Text>
+              on <Text>{server}</Text>
             </bdi>
           )}
         </span>
@@ -42,7 +42,7 @@ export function HistoryRow({ ended }: { readonly ended: EndedRequest }) {
       <span class="ended-outcome">
         <StatusBadge status={status} />
         {expiresAt !== undefined && second.value >= Date.parse(expiresAt) && (
-          <span class="hint">validity passed</span>
+          <span class="hint">approval expired</span>
         )}
       </span>
       <span class="ended-by">

@@ -19,12 +19,12 @@ export function Insights({ insights, error }: InsightsProps) {
         <Figure
           value={percent(insights?.share_approved)}
           name="approved"
-          words={counts && `${count(counts.approved)} yes, ${count(counts.denied)} no`}
+          words={counts && `${count(counts.approved)} approved, ${count(counts.denied)} denied`}
         />
         <Figure
           value={median(people)}
-          name="until a person decided"
-          words={people && `median of ${decisions(people)}`}
+          name="median time to decision"
+          words={people && decisions(people)}
         />
         <Figure
           value={counts && count(counts.expired)}
@@ -34,7 +34,7 @@ export function Insights({ insights, error }: InsightsProps) {
         <Figure
           value={people && count(people.under_2_s_after_creation)}
           name="decided in under 2 s"
-          words={people && "too fast to have read it"}
+          words={people && "too fast to read the call"}
         />
       </dl>
       {insights !== undefined && <OwnWords insights={insights} />}

@@ -47,10 +47,10 @@ export function Screen() {
     <Page title="History" actions={<Exports serverQuery={serverQuery} />}>
       <HistoryFilters />
       <Insights insights={insights} error={error} />
-      <section class="panel list-panel" aria-label="Requests that have ended">
-        <ListHead onRefresh={() => setRound(round + 1)}>The newest decision first</ListHead>
+      <section class="panel list-panel" aria-label="Resolved requests">
+        <ListHead onRefresh={() => setRound(round + 1)}>Latest decision first</ListHead>
         <WindowedList
-          label="Requests that have ended"
+          label="Resolved requests"
           pages={pages}
           rowRem={{ wide: 4, narrow: 6.25 }}
           row={row}
@@ -82,14 +82,19 @@ function Exports({ serverQuery }: { readonly serverQuery: string }) {
   };
   return (
     <>
-      <a class="button" download href={address("csv")} title="What the filters show, as a table">
+      <a
+        class="button"
+        download
+        href={address("csv")}
+        title="Export the filtered requests as a table"
+      >
         <Icon name="download" /> CSV
       </a>
       <a
         class="button"
         download
         href={address("jsonl")}
-        title="What the filters show, with exact numbers, a line of JSON each"
+        title="Export the filtered requests with exact numbers, one JSON object per line"
       >
         <Icon name="download" /> JSON lines
       </a>
@@ -99,12 +104,12 @@ function Exports({ serverQuery }: { readonly serverQuery: string }) {
 
 function NothingEnded({ isFiltered }: { readonly isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="Nothing passes these filters">
-      <p>Take one of them away, or look at other days.</p>
+    <Empty title="No matching requests">
+      <p>Remove a filter or select other dates. For a part of a tool's name, use refund*.</p>
     </Empty>
   ) : (
-    <Empty title="Nothing has been decided yet">
-      <p>Requests come here when they are approved, denied, cancelled or too late.</p>
+    <Empty title="No decisions yet">
+      <p>Approved, denied, cancelled and expired requests appear here.</p>
     </Empty>
   );
 }

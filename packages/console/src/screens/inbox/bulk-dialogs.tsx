@@ -89,7 +89,7 @@ export function DenyDialog(props: BulkProps) {
           value={note}
           onInput={({ currentTarget }) => setNote(currentTarget.value)}
         />
-        <p class="hint">Each of the calls gets this note.</p>
+        <p class="hint">Every selected call gets this note.</p>
       </div>
       <Failures {...sending} />
       <footer class="dialog-foot">
@@ -130,7 +130,7 @@ export function ApproveDialog(props: BulkProps) {
       </p>
       <Differences requests={requests} />
       <div class="field">
-        <label for="approve-note">{needsNote ? "Note, required" : "Note, if you like"}</label>
+        <label for="approve-note">{needsNote ? "Note (required)" : "Note (optional)"}</label>
         <textarea
           id="approve-note"
           rows={2}
@@ -141,7 +141,7 @@ export function ApproveDialog(props: BulkProps) {
       </div>
       <Failures {...sending} />
       <footer class="dialog-foot">
-        <span class="hint">You can take it back for 5 seconds.</span>
+        <span class="hint">You can undo for 5 seconds.</span>
         <Button kind="quiet" onPress={onClose}>
           Cancel
         </Button>
@@ -157,15 +157,15 @@ export function ApproveDialog(props: BulkProps) {
   );
 }
 
-/** What differs from call to call in a table, and what does not, once. */
+/** Differences from call to call in a table, and what does not, once. */
 function Differences({ requests }: { readonly requests: readonly PendingRequest[] }) {
   const { differing, same, rows } = compare(requests);
   return (
     <>
       {differing.length === 0 ? (
-        <p class="hint">Their arguments are the same, letter for letter in every value.</p>
+        <p class="hint">Their arguments are identical.</p>
       ) : (
-        <Scroller class="table-box" label="What differs">
+        <Scroller class="table-box" label="Differences">
           <table>
             <thead>
               <tr>
@@ -194,7 +194,7 @@ function Differences({ requests }: { readonly requests: readonly PendingRequest[
       )}
       {same.length > 0 && (
         <dl class="same">
-          <dt class="hint">The same in all of them</dt>
+          <dt class="hint">Identical in all calls</dt>
           {same.map(({ path, source }) => (
             <dd key={path}>
               <code>

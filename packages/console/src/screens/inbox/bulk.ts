@@ -11,32 +11,34 @@ export const APPROVALS_MAX = 20;
 /** Why these are not approved together; empty where they may be. */
 export function whyNotTogether(requests: readonly PendingRequest[]): string {
   const [first] = requests;
-  if (first === undefined) return "Nothing is selected.";
-  if (requests.length > APPROVALS_MAX) return `At most ${APPROVALS_MAX} are approved together.`;
+  if (first === undefined) return "Select at least one call.";
+  if (requests.length > APPROVALS_MAX)
+    return `At most ${APPROVALS_MAX} calls can be approved together.`;
   if (requests.some(({ may_decide }) => !may_decide.approve)) {
-    return "Some of these are not yours to approve.";
+    return "You cannot approve some of these calls.";
   }
   const asks = requests.map(({ requirement }) => requirement);
   if (asks.some(({ confirm }) => confirm.kind === "passkey")) {
-    return "What needs a passkey is approved one by one.";
+    return "Calls that need a passkey must be approved one by one.";
   }
   if (asks.some(({ confirm }) => confirm.kind !== "click")) {
-    return "What has to be typed is approved one by one.";
+    return "Calls that need a typed confirmation must be approved one by one.";
   }
-  if (asks.some(takesVotes)) return "Requests that need several approvals are approved one by one.";
+  if (asks.some(takesVotes))
+    return "Calls that need several approvals must be approved one by one.";
   if (requests.some(({ tool }) => tool !== first.tool)) {
-    return "Different tools are approved one by one.";
+    return "Calls of different tools must be approved one by one.";
   }
   // Tools of different servers may have one name.
   if (requests.some(({ server }) => server !== first.server)) {
-    return "Tools of different servers are approved one by one.";
+    return "Calls on different servers must be approved one by one.";
   }
   if (requests.some(({ instance }) => instance.id !== first.instance.id)) {
-    return "Calls of different instances are approved one by one.";
+    return "Calls of different instances must be approved one by one.";
   }
   const shape = shapeOf(first.argumentsSource);
   if (requests.some(({ argumentsSource }) => shapeOf(argumentsSource) !== shape)) {
-    return "Arguments of different shape are approved one by one.";
+    return "Calls with different argument names must be approved one by one.";
   }
   return "";
 }

@@ -33,7 +33,7 @@ export function ConnectAgent() {
         Connect an agent
       </Button>
       <a class="button" href={href("/instances/new")}>
-        Choose name and groups first
+        Set name and groups first
       </a>
     </div>
   );
@@ -54,7 +54,7 @@ export function ConnectedAgent() {
             created.value = undefined;
           }}
         >
-          I have copied it
+          Done
         </Button>
       </div>
       <p class="note">The credential is displayed only once. Requests of the agent appear here.</p>

@@ -52,7 +52,7 @@ test("[ours.inbox.list] the mark of a call is what policy asks for, and nothing 
   assert.equal(riskOf(asking({ exclude: ["owner"] })), "raised");
   assert.equal(riskOf(judged({ because: "inexact" })), "raised");
   assert.equal(riskOf(judged({ errors: [{ rule: "r", message: "no amount" }] })), "raised");
-  assert.equal(reasonOf(judged({ because: "no-match" })), "no rule fits");
+  assert.equal(reasonOf(judged({ because: "no-match" })), "no matching rule");
   assert.equal(reasonOf(judged({ because: "large-refunds" })), "large-refunds");
 });
 

@@ -38,11 +38,11 @@ export function InboxList(props: InboxListProps) {
   }, [count, all]);
   return (
     <>
-      <Section {...props} id="mine" title="Yours to decide" groups={mine.slice(0, count)} />
+      <Section {...props} id="mine" title="Needs your decision" groups={mine.slice(0, count)} />
       <Section
         {...props}
         id="others"
-        title="Others"
+        title="Waiting for others"
         groups={others.slice(0, Math.max(0, count - mine.length))}
       />
       {(count < all || hasMore) && <End onSeen={onSeen} />}
@@ -99,7 +99,7 @@ function End({ onSeen }: { readonly onSeen: () => void }) {
   }, [onSeen]);
   return (
     <p class="hint more" ref={element}>
-      More wait that end later than these.
+      More calls are pending. The most urgent are shown.
     </p>
   );
 }

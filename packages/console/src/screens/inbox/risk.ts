@@ -16,9 +16,9 @@ type Judged = Pick<ReviewedRequest, "requirement" | "policy">;
 export type Risk = "high" | "raised" | "usual";
 
 export const RISK_WORDS: Readonly<Record<Risk, string>> = {
-  high: "High",
-  raised: "Raised",
-  usual: "Usual",
+  high: "Strict checks",
+  raised: "Extra checks",
+  usual: "Usual checks",
 };
 
 export function riskOf({ requirement, policy }: Judged): Risk {
@@ -30,9 +30,9 @@ export function riskOf({ requirement, policy }: Judged): Risk {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  "no-match": "no rule fits",
-  error: "a rule failed",
-  inexact: "a number is too long",
+  "no-match": "no matching rule",
+  error: "rule error",
+  inexact: "number too precise to evaluate",
   "no-policy": "no policy yet",
 };
 

@@ -82,7 +82,7 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
         </span>
         {server !== undefined && (
           <span class="faint server">
-            of <Text>{server}</Text>
+            on <Text>{server}</Text>
           </span>
         )}
         {count > 1 && <span class="badge times">× {count}</span>}
@@ -95,7 +95,7 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
           <Text>{instance.name || instance.id}</Text>
         </span>
         <span class="why">
-          <span class="spoken">asked because of </span>
+          <span class="spoken">Reason: </span>
           <Text>{reasonOf(request)}</Text>
         </span>
         <Votes request={request} />
@@ -118,10 +118,7 @@ function RiskMark({ risk }: { readonly risk: Risk }) {
       <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
         <path d={SHAPES[risk]} />
       </svg>
-      <span>
-        {RISK_WORDS[risk]}
-        <span class="spoken"> risk</span>
-      </span>
+      <span>{RISK_WORDS[risk]}</span>
     </span>
   );
 }

@@ -65,7 +65,7 @@ export function useInboxKeys(keys: InboxKeys): void {
 
   useKeys([
     { key: "j", does: "Next row", repeats: true, press: () => move(1) },
-    { key: "k", does: "Row before", repeats: true, press: () => move(-1) },
+    { key: "k", does: "Previous row", repeats: true, press: () => move(-1) },
     {
       key: "Enter",
       does: "Open the row",
@@ -76,13 +76,13 @@ export function useInboxKeys(keys: InboxKeys): void {
     },
     {
       key: "x",
-      does: "Select the row, or not any more",
+      does: "Select or deselect the row",
       press() {
         const on = group();
         if (on !== undefined && keys.isSettled()) keys.pick(on);
       },
     },
     { key: "/", does: "Filter", press: toFilter },
-    { key: "Escape", does: "Select nothing", press: () => keys.clear() },
+    { key: "Escape", does: "Clear the selection", press: () => keys.clear() },
   ]);
 }

@@ -20,7 +20,7 @@ export function useNews(ids: readonly string[]): string {
       announced.current = ids;
       const news = mine.peek().filter(({ id }) => ids.includes(id) && !before.has(id));
       if (news.length > 0) {
-        setText(`New: ${news.length}. In all ${mine.peek().length} for you to decide.`);
+        setText(`New: ${news.length}. ${mine.peek().length} in total need your decision.`);
       }
     }, GATHER_MS);
     return () => clearTimeout(timer);

@@ -39,16 +39,16 @@ export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps)
         <>
           <Button onPress={onClose}>Cancel</Button>
           <Button kind="danger" disabled={typed !== name} onPress={remove}>
-            Delete it for good
+            Delete permanently
           </Button>
         </>
       }
     >
       <p>
-        Its credential ends at once, its deliveries stop, and{" "}
+        Its credential is revoked immediately, its deliveries stop, and{" "}
         {pending === 0
-          ? "nothing of it is pending"
-          : `what it has pending (${countWords(pending)}) is cancelled`}
+          ? "it has no pending requests"
+          : `its pending requests (${countWords(pending)}) are cancelled`}
         . This cannot be undone.
       </p>
       <label class="field">
@@ -108,7 +108,7 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
           : "This change is proposed. It takes effect when a second person saves it."}
       </p>
       <label class="field">
-        Groups, with commas between them
+        Groups (separated by commas)
         <input
           type="text"
           autocomplete="off"

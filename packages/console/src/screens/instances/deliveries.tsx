@@ -56,8 +56,7 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
       </header>
       {receiver === null ? (
         <p class="hint">
-          Nothing is sent: this agent asks for its decisions itself. A provisioner can give it a
-          receiver.
+          No webhook. This agent polls for decisions. A provisioner can register a receiver.
         </p>
       ) : (
         <ReceiverWords receiver={receiver} />
@@ -66,7 +65,7 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
       {waiting.length > 0 && (
         <>
           <Table
-            caption="Deliveries that wait"
+            caption="Pending deliveries"
             columns={waitingColumns(changed)}
             items={waiting}
             keyOf={(delivery) => delivery.id}
@@ -83,7 +82,7 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
         <>
           <h3>Not delivered</h3>
           <Table
-            caption="Deliveries that were given up"
+            caption="Failed deliveries"
             columns={FAILED_COLUMNS}
             items={value?.failed ?? []}
             keyOf={(delivery) => delivery.id}
@@ -168,9 +167,9 @@ function waitingColumns(onRetried: () => void): Column<Delivery>[] {
     ),
   };
   const next: Column<Delivery> = {
-    title: "Next try",
+    title: "Next attempt",
     cell: ({ status, next_attempt_at: at }) => {
-      if (status === "in_flight") return "under way";
+      if (status === "in_flight") return "in progress";
       if (at === undefined) return "–";
       return Date.parse(at) <= serverNow() ? "due" : <When at={at} />;
     },
@@ -179,7 +178,7 @@ function waitingColumns(onRetried: () => void): Column<Delivery>[] {
 }
 
 const ENDS: Readonly<Record<string, string>> = {
-  window: "given up after 168 h",
+  window: "failed after 168 h of retries",
   removal: "its receiver was removed",
   deletion: "its instance was deleted",
 };

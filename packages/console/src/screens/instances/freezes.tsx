@@ -47,7 +47,7 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
     <div class="frozen" role="status">
       <Icon name="freeze" />
       <p>
-        <strong>{COVERED[scope]}.</strong> Everything it asks is denied, since <When at={at} />.
+        <strong>{COVERED[scope]}.</strong> All of its calls are denied since <When at={at} />.
         {note !== undefined && note !== "" && (
           <>
             {" "}
@@ -64,14 +64,14 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
           onClose={() => setConfirming(false)}
           actions={
             <>
-              <Button onPress={() => setConfirming(false)}>Keep it</Button>
+              <Button onPress={() => setConfirming(false)}>Keep the freeze</Button>
               <Button kind="primary" onPress={lift}>
-                Lift it
+                Lift the freeze
               </Button>
             </>
           }
         >
-          <p>Calls are judged by policy and people again. What was denied stays denied.</p>
+          <p>Policy and reviewers decide new calls again. Denied calls stay denied.</p>
         </Dialog>
       )}
     </div>
@@ -147,7 +147,7 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
             freeze overrides policy, grants and reviewers.
           </p>
           <label class="field">
-            Why (agents read this)
+            Reason (agents read it)
             <textarea
               rows={2}
               maxLength={2_000}
@@ -161,7 +161,7 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
         <Dialog title="Frozen" onClose={close} actions={<Button onPress={close}>Close</Button>}>
           <p>
             {deniedWords(frozen.denied)}
-            {!frozen.complete && " The server goes on denying what is left."}
+            {!frozen.complete && " The server continues to deny the remaining requests."}
           </p>
         </Dialog>
       )}

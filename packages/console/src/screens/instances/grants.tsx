@@ -68,7 +68,7 @@ function columns(onRevoked: () => void): Column<Grant>[] {
       cell: ({ reviewer }) => <Text>{reviewer.name}</Text>,
     },
     { title: "Used", cell: ({ calls, calls_max: max }) => `${calls} of ${max}` },
-    { title: "Ends", cell: ({ expires_at: at }) => <When at={at} /> },
+    { title: "Expires", cell: ({ expires_at: at }) => <When at={at} /> },
     {
       title: "Actions",
       isActions: true,

@@ -20,7 +20,7 @@ export function HealthBadge({ receiver }: { readonly receiver: Receiver | null }
     </span>
   ) : (
     <span class="badge status">
-      <Icon name="history" /> {waiting} under way
+      <Icon name="history" /> {waiting} in progress
     </span>
   );
 }

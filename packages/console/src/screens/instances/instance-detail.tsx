@@ -129,7 +129,7 @@ interface InstanceFactsProps {
 function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
   const { id, groups, owner, created_at: createdAt, pending, last_request_at: lastAt } = instance;
   return (
-    <section class="panel" aria-label="What is known of it">
+    <section class="panel" aria-label="Details">
       <FactList
         facts={[
           [
@@ -142,14 +142,14 @@ function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
           ["Groups", groups.length === 0 ? "none" : groups.join(", ")],
           ...proposalFacts(instance.proposed_change),
           ["Pending", countWords(pending)],
-          ["Last asked", lastAt === null ? "never" : <When key="at" at={lastAt} />],
+          ["Last request", lastAt === null ? "never" : <When key="at" at={lastAt} />],
           ["Created", <When key="created" at={createdAt} exact />],
         ]}
       />
       <div class="actions">
         {may("publish") && <Button onPress={onGroup}>Change groups and owner</Button>}
         <a class="button" href={href(`/history?instance=${id}`)}>
-          Its history
+          View history
         </a>
       </div>
     </section>
@@ -166,8 +166,8 @@ function proposalFacts(proposal: ProposedChange | undefined): Facts {
       <span key="proposed">
         groups: {groups.length === 0 ? "none" : groups.join(", ")}; owner:{" "}
         {owner === null ? "none" : <Text>{owner}</Text>}; by{" "}
-        {proposer === null ? "a removed reviewer" : <Text>{proposer}</Text>}, <When at={at} />.
-        Waits for a second person.
+        {proposer === null ? "a removed reviewer" : <Text>{proposer}</Text>}, <When at={at} />. A
+        second person must confirm it.
       </span>,
     ],
   ];
@@ -176,8 +176,8 @@ function proposalFacts(proposal: ProposedChange | undefined): Facts {
 function NoInstance() {
   return (
     <Page title="Instance">
-      <Empty title="There is no such instance">
-        <p>It was deleted, or is of another project.</p>
+      <Empty title="Instance not found">
+        <p>It was deleted or belongs to another project.</p>
         <p>
           <a href={href("/instances")}>All instances</a>
         </p>

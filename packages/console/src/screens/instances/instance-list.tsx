@@ -41,7 +41,7 @@ export function InstanceList() {
   return (
     <Page
       title="Instances"
-      lead="The identities under which agents ask."
+      lead="Each agent connects as an instance."
       actions={<ListActions wide={wide} onFrozen={reload} />}
     >
       {error !== undefined && <Fault error={error} onRetry={reload} />}
@@ -49,7 +49,7 @@ export function InstanceList() {
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={reload} />
       ))}
       <section class="panel list-panel" aria-label="Instances">
-        <ListHead onRefresh={refresh}>The oldest first</ListHead>
+        <ListHead onRefresh={refresh}>Oldest first</ListHead>
         <WindowedList
           label="Instances"
           pages={pages}
@@ -146,7 +146,9 @@ function InstanceRow({ instance, isFrozen }: InstanceRowProps) {
           <strong>{countWords(pending)} pending</strong>
         )}
       </span>
-      <span class="instance-seen">{lastAt === null ? "never asked" : <When at={lastAt} />}</span>
+      <span class="instance-seen">
+        {lastAt === null ? "no requests yet" : <When at={lastAt} />}
+      </span>
     </a>
   );
 }

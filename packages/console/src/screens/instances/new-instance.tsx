@@ -55,7 +55,7 @@ function InstanceForm({ onCreated }: { onCreated(created: CreatedInstance): void
     }
   };
   return (
-    <Page title="New instance" lead="An identity for one agent, with a credential of its own.">
+    <Page title="New instance" lead="An identity for one agent, with its own credential.">
       <div class="panel form">
         <label class="field">
           Name (optional)
@@ -64,13 +64,13 @@ function InstanceForm({ onCreated }: { onCreated(created: CreatedInstance): void
             maxLength={128}
             autocomplete="off"
             value={name}
-            placeholder="one is made up without it"
+            placeholder="Leave empty for a generated name"
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
         <OwnerField
           label="Owner (optional)"
-          hint="Rules can keep the owner from approving."
+          hint="A rule can exclude the owner from approving."
           value={owner}
           onChange={setOwner}
         />
@@ -85,7 +85,7 @@ function InstanceForm({ onCreated }: { onCreated(created: CreatedInstance): void
             placeholder="support-bots, eu"
             onInput={(event) => setGroups(event.currentTarget.value)}
           />
-          <span class="hint">What rules know it by, with commas between them.</span>
+          <span class="hint">Used by policy rules. Separate with commas.</span>
         </label>
         <div class="actions">
           <Button kind="primary" onPress={create}>
@@ -130,7 +130,7 @@ function ShownOnce({ created: { id, name, credential } }: { readonly created: Cr
       </div>
       <div class="actions">
         <a class="button primary" href={href(`/instances/${id}`)}>
-          I have copied it
+          Done
         </a>
       </div>
     </Page>

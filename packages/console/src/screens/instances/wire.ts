@@ -13,16 +13,16 @@ export function healthOf(receiver: Receiver | null): Health {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  refused: "not sent: its address is not public",
-  "unreachable:dns": "its name was not found",
-  "unreachable:connect": "no connection",
-  "unreachable:tls": "no trust in its certificate",
+  refused: "not sent: the address is not public",
+  "unreachable:dns": "the host name was not found",
+  "unreachable:connect": "connection refused",
+  "unreachable:tls": "the certificate is not trusted",
   "unreachable:timeout": "no answer in time",
-  "unreachable:reset": "the connection broke off",
-  "unreachable:stale": "broke off",
-  "unreachable:protocol": "its answer was no HTTP",
-  "unreachable:too_large": "its answer was too large",
-  "unreachable:internal": "an error of this server",
+  "unreachable:reset": "the connection was interrupted",
+  "unreachable:stale": "interrupted",
+  "unreachable:protocol": "the response was not valid HTTP",
+  "unreachable:too_large": "the response was too large",
+  "unreachable:internal": "an internal error of this server",
 };
 
 /** What came of an attempt, like `answered 500`. */

@@ -17,8 +17,8 @@ export interface Draft {
 
 /** What a first policy may begin as. */
 export const EMPTY_POLICY = `version: 1
-# What no rule answers is asked. The order of rules does not matter:
-# deny is stronger than ask, and ask is stronger than approve.
+# A call that matches no rule needs a person. The order of rules does not matter:
+# deny overrides ask, and ask overrides approve.
 rules:
   - id: look-ups
     match: { tool: orders.get }

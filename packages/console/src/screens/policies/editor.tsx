@@ -85,8 +85,8 @@ export function Verdict({ source, checked }: { source: string; checked: Checked 
       </p>
       {check !== undefined && (
         <>
-          <Findings source={source} title="Faults" findings={check.findings} kind="bad" />
-          <Findings source={source} title="Look again" findings={check.warnings} kind="warn" />
+          <Findings source={source} title="Errors" findings={check.findings} kind="bad" />
+          <Findings source={source} title="Check again" findings={check.warnings} kind="warn" />
           <Tests source={source} tests={check.tests} />
         </>
       )}
@@ -95,13 +95,13 @@ export function Verdict({ source, checked }: { source: string; checked: Checked 
 }
 
 function summaryOf({ check, fault }: Checked): string {
-  if (check === undefined) return `It could not be checked. ${fault ?? ""}`;
+  if (check === undefined) return `Could not check the policy. ${fault ?? ""}`;
   const { rules, findings, tests } = check;
   const counted = `${rules} ${rules === 1 ? "rule" : "rules"}`;
   if (findings.length > 0) {
     return findings.length === 1
-      ? "1 fault: it cannot be published."
-      : `${findings.length} faults: it cannot be published.`;
+      ? "Fix 1 error to publish."
+      : `Fix ${findings.length} errors to publish.`;
   }
   const tested = tests.length === 0 ? "no tests" : `${tests.length} of ${tests.length} tests pass`;
   return `${counted}, ${tested}.`;

@@ -47,9 +47,7 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
   return (
     <li>
       <div class="version-head">
-        <strong>
-          {isMine ? "Yours" : <Text>{proposer ?? "A person of another project"}</Text>}
-        </strong>
+        <strong>{isMine ? "Yours" : <Text>{proposer ?? "A user of another project"}</Text>}</strong>
         {state === "outdated" && <span class="badge">outdated</span>}
         <span class="hint">
           <When at={at} />, from {from(proposal)}, {passed(tests)}
@@ -120,7 +118,7 @@ function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
       {refusal !== undefined && <p class="note">{refusal}</p>}
       {!isMine && (
         <div class="field">
-          <label for={`reason-${id}`}>Why not (optional, for rejecting)</label>
+          <label for={`reason-${id}`}>Reason for rejecting (optional)</label>
           <input
             id={`reason-${id}`}
             maxLength={1000}
@@ -131,7 +129,7 @@ function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
       )}
       <div class="actions apart">
         <Button kind="danger" onPress={() => acting(() => rejectProposal(scope, id, reason))}>
-          {isMine ? "Take back" : "Reject"}
+          {isMine ? "Withdraw" : "Reject"}
         </Button>
         {refusal === undefined && state === "open" && (
           <Button kind="primary" onPress={() => acting(() => publishProposal(scope, id))}>

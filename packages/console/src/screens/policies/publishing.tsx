@@ -41,11 +41,11 @@ export function Publishing(props: PublishingProps) {
   return (
     <section class="panel" aria-labelledby="publish-title">
       <h2 id="publish-title">
-        {active.number === 0 ? "The first version" : `Against version ${active.number}`}
+        {active.number === 0 ? "First version" : `Changes from version ${active.number}`}
       </h2>
       {activeSource !== undefined && <DiffLines hunks={lineDiff(activeSource, source)} />}
       <div class="field">
-        <label for="publish-note">Why (optional, kept with the version)</label>
+        <label for="publish-note">Reason (optional, stored with the version)</label>
         <input
           id="publish-note"
           maxLength={1000}
@@ -68,7 +68,8 @@ export function Publishing(props: PublishingProps) {
           "Publishing this policy requires two people: another person must publish your proposal."
         ) : (
           <>
-            With <code>two_person: true</code> in it, another person must publish what comes after.
+            With <code>two_person: true</code> in the text, another person must publish each later
+            version.
           </>
         )}
       </p>

@@ -24,9 +24,9 @@ import { Versions } from "./versions.tsx";
 
 const LEADS: Readonly<Record<PolicyPath, string>> = {
   policy:
-    "Rules answer the harmless at once and bring the rest to people. A version judges the calls " +
-    "made after it; what is pending stays as it was judged.",
-  floor: "Rules above the policies of all projects: no project can weaken them.",
+    "Rules approve safe calls automatically and send the rest to people. A new version applies " +
+    "to new calls only.",
+  floor: "These rules apply to every project. A project cannot weaken them.",
 };
 
 export function Screen({ rest }: ScreenProps) {
@@ -36,12 +36,12 @@ export function Screen({ rest }: ScreenProps) {
   const mayPublish = may(scope === "floor" ? "server" : "publish");
   return (
     <Page title="Policies" lead={LEADS[scope]}>
-      <nav class="tabs" aria-label="Whose policy">
+      <nav class="tabs" aria-label="Policy of">
         <a href={href("/policies")} aria-current={scope === "policy" ? "page" : undefined}>
           <Text>{project?.name ?? "Project"}</Text>
         </a>
         <a href={href("/policies/floor")} aria-current={scope === "floor" ? "page" : undefined}>
-          Floor of the server
+          Server-wide rules (baseline)
         </a>
       </nav>
       {loaded.error !== undefined && <p class="alert">{loaded.error.message}</p>}
@@ -111,7 +111,7 @@ function Desk({ scope, place, active, mayPublish, onPublished }: DeskProps) {
         />
         {mayPublish && <Verdict source={source} checked={checked} />}
       </div>
-      {!mayPublish && <p class="hint">Your role may read this and not change it.</p>}
+      {!mayPublish && <p class="hint">Your role can read this policy but not change it.</p>}
       {mayPublish && isNew && (
         <Publishing
           scope={scope}

@@ -74,7 +74,8 @@ function Draft({ scope, source, since, onSince }: DraftProps) {
         else if (event.event === "changed") show({ changes: [...now.changes, event] });
         else show({ summary: event, replayed: event.replayed });
       }
-      if (now.summary === undefined && now.fault === "") show({ fault: "The answer broke off." });
+      if (now.summary === undefined && now.fault === "")
+        show({ fault: "The connection was interrupted." });
     } catch (error) {
       if (!mine.signal.aborted) show({ fault: messageOf(error) });
     }
@@ -105,7 +106,7 @@ function Draft({ scope, source, since, onSince }: DraftProps) {
         </button>
       </form>
       {run === undefined ? (
-        <p class="hint">The draft is tried on calls that were made. Nothing is written.</p>
+        <p class="hint">Test the draft against past calls. Nothing is changed.</p>
       ) : (
         <Answer run={run} isRunning={isRunning} />
       )}
@@ -141,15 +142,15 @@ function Answer({ run, isRunning }: { readonly run: Run; readonly isRunning: boo
 
 function summaryOf(summary: SimulationSummary): string {
   const { replayed, unchanged, changes, requirement_changed, errors, ended } = summary;
-  if (replayed === 0) return "There are no calls of that time.";
+  if (replayed === 0) return "No calls in that period.";
   const counts = Object.entries(changes).map(
     ([change, count]) => `${count} ${change.replace("->", " becomes ")}`,
   );
-  if (requirement_changed > 0) counts.push(`${requirement_changed} take something else to decide`);
-  if (counts.length === 0) counts.push("nothing changes");
-  if (errors > 0) counts.push(`on ${errors} a rule fails, and people are asked`);
+  if (requirement_changed > 0) counts.push(`${requirement_changed} need different approvals`);
+  if (counts.length === 0) counts.push("no changes");
+  if (errors > 0) counts.push(`${errors} with a rule error (people decide)`);
   const rest = ended === "all" ? "" : " Older calls were skipped.";
-  return `${replayed} calls, ${unchanged} stay as they were: ${counts.join("; ")}.${rest}`;
+  return `${replayed} calls checked, ${unchanged} unchanged: ${counts.join("; ")}.${rest}`;
 }
 
 function ChangeRow({ change }: { readonly change: SimulatedChange }) {

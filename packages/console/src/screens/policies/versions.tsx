@@ -30,7 +30,7 @@ export function Versions({ scope, active, mayPublish, onSent }: VersionsProps) {
       <h2 id="versions-title">Versions</h2>
       {first.error !== undefined && <p class="alert">{first.error.message}</p>}
       {versions.length === 0 && first.value !== undefined && (
-        <p class="hint">Nothing was published yet: people decide all calls.</p>
+        <p class="hint">No policy published: every call needs a person.</p>
       )}
       <ul class="versions">
         {versions.map((outline) => (
@@ -82,7 +82,7 @@ function VersionRow({ scope, active, outline, mayPublish, onSent }: VersionRowPr
               by <Text>{publisher}</Text>
             </>
           )}
-          {by === "operator:cli" && " at the command line"}
+          {by === "operator:cli" && " on the command line"}
           {proposer !== undefined && (
             <>
               , written by <Text>{proposer}</Text>

@@ -6,7 +6,7 @@ import { Text } from "../../exact/text.tsx";
 import { type Decision, isTyped } from "./use-decision.ts";
 
 const MATCH_LABEL =
-  "To approve, type the last 4 characters of the request's id, as the agent's session shows them";
+  "To approve, type the last 4 characters of the request id, as shown in the agent's session";
 
 export interface ApprovalFieldsProps {
   readonly request: ReviewedRequest;
@@ -26,7 +26,7 @@ export function ApprovalFields({ request, decision, wasDeniedBefore }: ApprovalF
       // Enter in a field decides nothing.
       onSubmit={(event) => event.preventDefault()}
     >
-      <h2 id="approval-title">With your approval</h2>
+      <h2 id="approval-title">Approval details</h2>
       {isTyped(request) && <Confirmation request={request} decision={decision} />}
       <div class="field">
         <label for="note">Note for the agent</label>
@@ -38,9 +38,7 @@ export function ApprovalFields({ request, decision, wasDeniedBefore }: ApprovalF
           onInput={({ currentTarget }) => edit({ note: currentTarget.value })}
           {...faultOf("note", faults)}
         />
-        <p class="hint">
-          {isNeeded ? "Needed to approve. The agent reads it." : "The agent reads it."}
-        </p>
+        <p class="hint">{isNeeded ? "Required. The agent reads it." : "The agent reads it."}</p>
         <Fault param="note" faults={faults} />
       </div>
       <Validity request={request} decision={decision} />
@@ -88,9 +86,9 @@ function Validity({ request, decision: { draft, edit, faults } }: PartProps) {
   }, [hasFault]);
   return (
     <details id="validity" ref={details}>
-      <summary>How long an approval may be used</summary>
+      <summary>Approval expires after</summary>
       <div class="field">
-        <label for="valid_for">Until the call is started, at most</label>
+        <label for="valid_for">Longest time until the call starts</label>
         <input
           id="valid_for"
           type="text"
@@ -104,8 +102,8 @@ function Validity({ request, decision: { draft, edit, faults } }: PartProps) {
         />
         <p class="hint">
           {longest === undefined
-            ? "Like 30s, 5m or 2h; empty for what is usual here."
-            : `Like 30s or 5m, at most ${longest}; empty for what is usual here.`}
+            ? "For example 30s, 5m or 2h. Leave empty for the default."
+            : `For example 30s or 5m, at most ${longest}. Leave empty for the default.`}
         </p>
         <Fault param="valid_for" faults={faults} />
       </div>

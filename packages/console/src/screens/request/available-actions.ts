@@ -87,10 +87,10 @@ function statusOf(request: ReviewedRequest, me: string | undefined, hasVoted: bo
 function hintOf({ request, hasSeenEnd, isLoadingHistory, isShort }: Seen): string {
   const may = request.may_decide;
   if (may.reason !== undefined) return may.reason;
-  if (!hasSeenEnd) return "To approve, read to the end of the arguments or show all.";
+  if (!hasSeenEnd) return "To approve, scroll to the end of the arguments, or select Show all.";
   if (isLoadingHistory) return "Loading earlier calls like this one…";
   const isSigned = request.requirement.confirm.kind === "passkey";
   return isShort && may.approve && !isSigned ? AT_ONCE : "";
 }
 
-const AT_ONCE = "Little time is left: an approval counts at once, without Undo.";
+const AT_ONCE = "Little time is left: an approval takes effect immediately, without Undo.";

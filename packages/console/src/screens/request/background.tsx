@@ -31,10 +31,10 @@ function byWhom(by: string): string {
 export function DeniedBefore({ before }: { readonly before: Background["denied_before"] }) {
   if (before === null) return null;
   return (
-    <section class="again" id="asked-again" aria-label="Asked again">
+    <section class="again" id="asked-again" aria-label="Requested again">
       <p>
-        <strong>The same call was denied before.</strong> The agent asks again, with the same
-        arguments. <a href={href(`/inbox/${before.id}`)}>See that request</a>: denied{" "}
+        <strong>The same call was denied before.</strong> The agent requests it again, with the same
+        arguments. <a href={href(`/inbox/${before.id}`)}>Open that request</a>: denied{" "}
         <time dateTime={before.decided_at}>
           {words.timeAgo(now.value - Date.parse(before.decided_at))}
         </time>{" "}
@@ -69,8 +69,8 @@ export function Difference({ background, argumentsText }: DifferenceProps) {
   if (last === null) {
     return (
       <section class="panel" aria-labelledby="difference-title">
-        <h2 id="difference-title">Since the last approval</h2>
-        <p class="faint">No earlier call of this tool by this instance was approved.</p>
+        <h2 id="difference-title">Changes since the last approved call</h2>
+        <p class="faint">This is the first approval of this tool for this instance.</p>
       </section>
     );
   }
@@ -78,7 +78,7 @@ export function Difference({ background, argumentsText }: DifferenceProps) {
   return (
     <section class="panel preview" id="difference" aria-labelledby="difference-title">
       <header class="panel-head">
-        <h2 id="difference-title">Since the last approval</h2>
+        <h2 id="difference-title">Changes since the last approved call</h2>
         <span class="hint">
           compared with the{" "}
           <a href={href(`/inbox/${last.id}`)}>
@@ -87,7 +87,7 @@ export function Difference({ background, argumentsText }: DifferenceProps) {
         </span>
       </header>
       {differences.length === 0 ? (
-        <p>The same values in the same places.</p>
+        <p>The arguments are identical.</p>
       ) : (
         <table class="paths">
           <thead>
@@ -165,8 +165,8 @@ export function Similar({ similar }: Pick<Background, "similar">) {
       <h2 id="similar-title">Similar decisions</h2>
       <p>
         {total + similar.pending === 0
-          ? "This instance has not called this tool before"
-          : `Of earlier calls of this tool by this instance: ${counts.join(", ")}`}
+          ? "First call of this tool by this instance"
+          : `Earlier calls of this tool by this instance: ${counts.join(", ")}`}
         {similar.complete ? (
           " in the last 30 days."
         ) : (
@@ -181,20 +181,20 @@ export function Similar({ similar }: Pick<Background, "similar">) {
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  "request.opened": "Asked",
+  "request.opened": "Submitted",
   "vote.cast": "Approval recorded",
   "vote.withdrawn": "Approval withdrawn",
-  "verdict.held": "Verdict delayed",
-  "verdict.taken_back": "Delayed verdict withdrawn",
-  "verdict.cast": "Delayed verdict applied",
-  "verdict.lapsed": "Delayed verdict lapsed",
+  "verdict.held": "Verdict scheduled",
+  "verdict.taken_back": "Scheduled verdict undone",
+  "verdict.cast": "Scheduled verdict took effect",
+  "verdict.lapsed": "Scheduled verdict expired",
   "confirmation.missed": "Wrong confirmation",
-  "request.resolved": "Ended",
+  "request.resolved": "Resolved",
   "approval.consumed": "The approval was used",
-  "outcome.reported": "The agent says that the call",
+  "outcome.reported": "The agent reports that the call",
   "delivery.hurried": "Delivery retried",
   "delivery.acknowledged": "The agent was notified",
-  "delivery.ended": "Delivery to the agent ended",
+  "delivery.ended": "Delivery to the agent stopped",
 };
 
 export function Timeline({ timeline }: Pick<Background, "timeline">) {

@@ -123,7 +123,7 @@ function Ended({ request: { status, decision } }: { readonly request: ReviewedRe
       )}
       {expiresAt !== undefined && (
         <p class="hint" id="expires">
-          {isOver ? "Validity passed" : "Valid until"}{" "}
+          {isOver ? "Approval expired" : "Valid until"}{" "}
           <time dateTime={expiresAt}>{time(expiresAt)}</time>
         </p>
       )}
@@ -152,7 +152,7 @@ function Verdicts({ request, actions, decision }: DecisionBarProps) {
           aria-busy={busy === "withdraw"}
           onClick={() => void decision.withdraw()}
         >
-          Take back my approval
+          Withdraw my approval
         </button>
       )}
       {actions.isHeld && <Undo request={request} decision={decision} />}

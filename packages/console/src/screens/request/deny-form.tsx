@@ -29,7 +29,7 @@ export function DenyForm({ decision, canDeny }: DenyFormProps) {
         }
       }}
     >
-      <label for="reason">Why? The agent reads it.</label>
+      <label for="reason">Reason (the agent reads it)</label>
       <textarea
         id="reason"
         ref={field}

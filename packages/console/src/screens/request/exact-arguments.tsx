@@ -61,7 +61,7 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
       {marks > 0 && (
         <p class="warning" id="unseen">
           {marks === 1 ? "One character is" : `${marks.toLocaleString()} characters are`} marked:
-          invisible, moving others, or passing for another.
+          invisible, text-reordering or look-alike.
         </p>
       )}
       <Indented text={text} />
@@ -111,9 +111,9 @@ function Indented({ text }: { readonly text: string }) {
   if (!/[{[]\s*[^\s}\]]/.test(text)) return null;
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Show indented as well</summary>
+      <summary>Show formatted</summary>
       {isOpen && (
-        <Scroller class="source" label="Indented arguments">
+        <Scroller class="source" label="Formatted arguments">
           <pre id="indented">
             <LongText text={indented} />
           </pre>

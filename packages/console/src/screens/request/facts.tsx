@@ -27,10 +27,10 @@ export function Time({ at }: { readonly at: string }) {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  "no-match": "no rule that matches",
-  "no-policy": "no policy: people decide all calls",
-  error: "a rule that failed",
-  inexact: "a number too long for a policy condition",
+  "no-match": "no matching rule",
+  "no-policy": "no policy: every call needs a person",
+  error: "a rule error",
+  inexact: "a number too precise to evaluate",
 };
 
 export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
@@ -46,7 +46,7 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
         </blockquote>
       )}
       <dl class="facts">
-        <Fact name="Because of">
+        <Fact name="Rule">
           <Text>{CAUSES[policy.because] ?? `the rule ${policy.because}`}</Text>
         </Fact>
         <Fact name="Who decides">
@@ -160,7 +160,7 @@ export function AskerFacts({ request }: { readonly request: ReviewedRequest }) {
             <span id="server">
               <Text>{server}</Text>
             </span>
-            <span class="faint">, as the agent calls it</span>
+            <span class="faint"> (name given by the agent)</span>
           </Fact>
         )}
         {value !== undefined && (
@@ -194,7 +194,7 @@ export function ContextFacts({ text }: { readonly text: string }) {
     <section class="panel" id="around" aria-labelledby="context-title">
       <header class="panel-head">
         <h2 id="context-title">Context</h2>
-        <span class="hint">Observed by the adapter that the agent runs in</span>
+        <span class="hint">Reported by the agent's adapter</span>
       </header>
       <Scroller class="source" labelledBy="context-title">
         <pre id="context">
@@ -209,8 +209,8 @@ export function Claim({ text }: { readonly text: string }) {
   return (
     <section class="panel" id="claim" aria-labelledby="claim-title">
       <header class="panel-head">
-        <h2 id="claim-title">What the agent says</h2>
-        <span class="badge warn-badge">Claim by the agent, not verified</span>
+        <h2 id="claim-title">The agent's explanation</h2>
+        <span class="badge warn-badge">Not verified</span>
       </header>
       <Scroller class="claim-text" labelledBy="claim-title">
         <blockquote id="reasoning">

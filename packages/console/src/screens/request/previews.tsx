@@ -63,7 +63,7 @@ function Preview({ title, children }: { title: string; readonly children: Compon
     <section class="panel preview" aria-label={`Preview: ${title}`}>
       <header class="panel-head">
         <h2>{title}</h2>
-        <span class="badge" title="Read out of the arguments; what counts is the exact text">
+        <span class="badge" title="Derived from the arguments. The exact text is what you approve.">
           Preview
         </span>
       </header>
@@ -74,13 +74,13 @@ function Preview({ title, children }: { title: string; readonly children: Compon
 
 function More({ count }: { readonly count: number }) {
   if (count <= 0) return null;
-  return <p class="hint">And {count.toLocaleString()} more; the exact arguments have them all.</p>;
+  return <p class="hint">And {count.toLocaleString()} more. The exact arguments list them all.</p>;
 }
 
 const KINDS: Readonly<Record<FileEdit["kind"], string>> = {
-  part: "one place in the file",
-  whole: "the complete new content of the file; its present content is unknown here",
-  patch: "a patch, as the agent wrote it",
+  part: "Edits one place in the file",
+  whole: "Replaces the whole file (current content unknown)",
+  patch: "A patch, as the agent wrote it",
 };
 
 function Edits({ tool, args }: Props) {
@@ -95,7 +95,7 @@ function Edits({ tool, args }: Props) {
               <Text>{edit.path}</Text>
             </code>
             <span class="hint">
-              {edit.isEverywhere ? "every place in the file that matches" : KINDS[edit.kind]}
+              {edit.isEverywhere ? "Edits every match in the file" : KINDS[edit.kind]}
             </span>
           </figcaption>
           {edit.hunks.length === 0 ? (
@@ -167,7 +167,7 @@ function Sql({ tool, args }: Props) {
             <strong>{verb}</strong>
             {hasWhere && <span class="badge">with WHERE</span>}
             {!hasWhere && NEEDS_WHERE.has(verb) && (
-              <span class="badge danger-badge">no WHERE: every row</span>
+              <span class="badge danger-badge">no WHERE: affects every row</span>
             )}
           </li>
         ))}
@@ -199,9 +199,7 @@ function Amounts({ args }: Props) {
         ))}
       </ul>
       <More count={money.length - SHOWN_MAX} />
-      <p class="hint">
-        As it is written. Whether it counts cents or whole units, the tool decides.
-      </p>
+      <p class="hint">As sent. It may be in cents or whole units, depending on the tool.</p>
     </Preview>
   );
 }
@@ -243,7 +241,7 @@ function HostFacts({ scheme, host, written, user, count }: Host) {
       )}
       {host !== undefined && written !== undefined && (
         <span class="warning">
-          Written <Text>{written}</Text>; leads to the host above.
+          Shown as <Text>{written}</Text>, but leads to the host above.
         </span>
       )}
       {user !== undefined && (

@@ -59,9 +59,9 @@ function OtherProjects() {
   );
   return (
     <>
-      <h1>No such request</h1>
+      <h1>Request not found</h1>
       <p class="alert" role="alert">
-        There is no such request in your project. It may have been erased.
+        It belongs to another project, or it was purged.
       </p>
       <div class="actions">
         {others.map(({ id, name }) => (
@@ -72,7 +72,7 @@ function OtherProjects() {
               location.reload();
             }}
           >
-            Look in the project <Text>{name}</Text>
+            Switch to project <Text>{name}</Text>
           </Button>
         ))}
       </div>

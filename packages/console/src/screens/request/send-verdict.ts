@@ -52,7 +52,8 @@ export function verdictSender(id: string): SendVerdict {
         throw error;
       }
       const message =
-        "No answer: it is not known whether your verdict counts. Press again to repeat it.";
+        "The server did not answer, so your verdict may or may not be recorded. " +
+        "Press again to repeat it.";
       throw new Refusal(error.status, { message });
     }
   };

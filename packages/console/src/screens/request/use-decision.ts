@@ -69,7 +69,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
   async function cast(verdict: Verdict): Promise<void> {
     const isSigned =
       verdict.verdict === "approve" && open.shown?.request.requirement.confirm.kind === "passkey";
-    const onAgain = () => say("No answer yet. The same verdict is sent again.");
+    const onAgain = () => say("No answer yet. Sending the same verdict again.");
     const answer = await send(verdict, { isSigned, onAgain });
     say("");
     setDenying(false);
@@ -177,10 +177,10 @@ function requireParts(request: ReviewedRequest, draft: Draft, wasDeniedBefore: b
   }
   if (draft.note.trim() !== "") return;
   if (request.requirement.note === "required") {
-    throw new Refusal(400, { param: "note", message: "A note is needed to approve this call." });
+    throw new Refusal(400, { param: "note", message: "Enter a note to approve this call." });
   }
   if (wasDeniedBefore) {
-    const message = "A note is needed: this call was denied before.";
+    const message = "Enter a note: this call was denied before.";
     throw new Refusal(400, { param: "note", message });
   }
 }

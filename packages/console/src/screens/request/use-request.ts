@@ -82,7 +82,8 @@ export function useRequest(id: string): OpenRequest {
 async function readAnswer(request: ReviewedRequest, before: Shown | undefined): Promise<Shown> {
   const argumentsText = before?.argumentsText ?? exactText(request.arguments);
   const digest = before?.digest ?? (await digestOf(argumentsText));
-  if (digest !== request.arguments_sha256) throw new Error("another text than is stored");
+  if (digest !== request.arguments_sha256)
+    throw new Error("text that differs from the stored text");
   const contextText = request.context && exactText(request.context);
   return { request, argumentsText, contextText, digest };
 }
@@ -92,10 +93,10 @@ async function digestOf(text: string): Promise<string> {
   return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const LOST = "Connection lost. Nothing can be decided until it is back.";
+const LOST = "Connection lost. You cannot approve or deny until it reconnects.";
 const TROUBLES: Readonly<Record<number, string>> = {
   401: "You are signed out. Reload this page to sign in again.",
-  404: "This request is not there any more.",
+  404: "This request is in another project, or was purged.",
 };
 const NOT_EXACT = "This call cannot be shown exactly; do not decide it here.";
 

@@ -154,7 +154,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
         />
         <Field name="name" label="Name" maxLength={64} />
         {kind === "email" ? (
-          <Field name="to" label="Addresses" hint="Up to 20, between commas." />
+          <Field name="to" label="Addresses" hint="Up to 20, separated by commas." />
         ) : (
           <Field name="url" label="URL" type="url" placeholder="https://" />
         )}
@@ -164,7 +164,11 @@ function NewChannel({ onMade }: { onMade(): void }) {
           label="Groups (optional)"
           hint="Only requests to these groups, separated by commas. Empty: all requests."
         />
-        <Field name="remind_before" label="Remind before the end (optional)" hint="Like 5m." />
+        <Field
+          name="remind_before"
+          label="Reminder before the deadline (optional)"
+          hint="For example 5m."
+        />
       </Form>
       {secret !== undefined && (
         <SecretOnce

@@ -16,12 +16,12 @@ import { may } from "../../powers.ts";
 import { session } from "../../session.ts";
 
 export const ROLES = [
-  ["viewer", "Viewer: looks"],
-  ["reviewer", "Reviewer: decides"],
-  ["editor", "Editor: publishes policy"],
-  ["auditor", "Auditor: reads the audit log"],
-  ["admin", "Admin: all of the project"],
-  ["operator", "Operator: all of the server"],
+  ["viewer", "Viewer: can view"],
+  ["reviewer", "Reviewer: can approve and deny"],
+  ["editor", "Editor: can publish policy"],
+  ["auditor", "Auditor: can read the audit log"],
+  ["admin", "Admin: manages the project"],
+  ["operator", "Operator: manages the server"],
 ] as const;
 
 export function PeopleSettings() {
@@ -110,7 +110,7 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
           name="groups"
           label="Groups"
           value={groups.join(", ")}
-          hint="Between commas. Rules of the policy name them."
+          hint="Separate with commas. Policy rules refer to them."
         />
       </Form>
       <hr />
@@ -122,14 +122,14 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
           done();
         }}
       >
-        <p class="hint">Ends what they may do here at once. What they decided stays.</p>
+        <p class="hint">They lose access immediately. Their past decisions stay.</p>
       </Form>
     </Dialog>
   );
 }
 
 const INVITATION_HINT =
-  "Displayed once. Anyone who has this link can use it once to become this reviewer.";
+  "Displayed once. Send it only to the user you invite: it works once, for anyone who has it.";
 
 function Invitations() {
   const { value, error, reload } = useLoaded(
@@ -140,10 +140,10 @@ function Invitations() {
   const open = value?.invitations.filter(({ state }) => state === "open") ?? [];
   return (
     <section class="panel" aria-labelledby="invitations-title">
-      <h2 id="invitations-title">Invite a person</h2>
+      <h2 id="invitations-title">Invite a user</h2>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       <Form
-        submit="Create a link"
+        submit="Create invitation link"
         onSubmit={async (values) => {
           const body = {
             name: values("name"),
@@ -155,13 +155,18 @@ function Invitations() {
           reload();
         }}
       >
-        <Field name="name" label="Name" maxLength={100} hint="As others see it on decisions." />
+        <Field
+          name="name"
+          label="Name"
+          maxLength={100}
+          hint="Other users see it next to decisions."
+        />
         <Choice name="role" label="Role" value="reviewer" options={ROLES} />
-        <Field name="groups" label="Groups (optional)" hint="Between commas." />
+        <Field name="groups" label="Groups (optional)" hint="Separate with commas." />
       </Form>
       {link !== undefined && (
         <SecretOnce
-          title="The invitation"
+          title="Invitation link"
           what="link"
           secret={link}
           hint={INVITATION_HINT}
@@ -174,7 +179,7 @@ function Invitations() {
             <div>
               <Text>{name}</Text>, {role}
               <p class="hint">
-                Ends <When at={expires_at} />
+                Expires <When at={expires_at} />
               </p>
             </div>
             <Button

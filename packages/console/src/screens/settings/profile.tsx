@@ -56,7 +56,7 @@ function WhoIAm() {
         facts={[
           ["Login", <Text key="login">{person.login}</Text>],
           ["Project", <Text key="project">{project?.name ?? "none"}</Text>],
-          ["Role", project?.role ?? "none: you are a reviewer of no project here"],
+          ["Role", project?.role ?? "none: you are not a reviewer of any project"],
           [
             "Groups",
             project?.groups.length ? (
@@ -80,7 +80,7 @@ function Projects({ who: { project, projects } }: { readonly who: Session }) {
     <div class="actions">
       {others.map((other) => (
         <Button key={other.id} onPress={() => look(other)}>
-          Look at <Text>{other.name}</Text>
+          Switch to <Text>{other.name}</Text>
         </Button>
       ))}
     </div>
@@ -96,11 +96,11 @@ function Password({ account: { has_password, person }, onChange }: PasswordProps
   return (
     <section class="panel" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
-      <p class="hint">Changing it signs you out everywhere else.</p>
+      <p class="hint">A new password signs you out on all other devices.</p>
       <Form
         kind="plain"
         submit={has_password ? "Change password" : "Set password"}
-        done="It is changed, and you are signed out everywhere else."
+        done="Password changed. You are signed out on all other devices."
         onSubmit={async (values) => {
           const current = values("current_password");
           const body = {
@@ -148,7 +148,7 @@ const METHODS: Readonly<Record<string, string>> = {
 function Sessions({ account }: { readonly account: Loaded<Account> }) {
   return (
     <section class="panel" aria-labelledby="sessions-title">
-      <h2 id="sessions-title">Where you are signed in</h2>
+      <h2 id="sessions-title">Your sessions</h2>
       <ul class="rows">
         {account.value?.sessions.map(({ id, method, user_agent, current, seen_at }) => (
           <li key={id}>
@@ -168,7 +168,7 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
                   account.reload();
                 }}
               >
-                Sign out there<span class="spoken">: {deviceName(user_agent)}</span>
+                Sign out this session<span class="spoken">: {deviceName(user_agent)}</span>
               </Button>
             )}
           </li>

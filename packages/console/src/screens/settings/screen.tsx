@@ -36,7 +36,7 @@ export function Screen({ rest }: ScreenProps) {
       </nav>
       {rest !== "" && project !== undefined && project !== null && (
         <p class="lead">
-          Of the project <Text>{project.name}</Text>.
+          Project: <Text>{project.name}</Text>.
         </p>
       )}
       <Tab name={rest} />
@@ -55,6 +55,6 @@ function Tab({ name }: { readonly name: string }) {
     case "channels":
       return <ChannelSettings />;
     default:
-      return <p>There is no such page.</p>;
+      return <p>Page not found.</p>;
   }
 }

@@ -5,14 +5,14 @@ import { Choice, Field, Form, type Values } from "../../parts/form.tsx";
 import { changePreferences, preferences } from "../../preferences.ts";
 
 const THEME_LABELS: Readonly<Record<Theme, string>> = {
-  system: "Same as the device",
+  system: "System",
   light: "Light",
   dark: "Dark",
 };
 
 const KEYS = [
-  ["on", "Act: a approves, d denies, ? lists them"],
-  ["off", "Do nothing"],
+  ["on", "On: a approves, d denies, ? lists all"],
+  ["off", "Off"],
 ] as const;
 
 export function ThisConsole() {
@@ -33,10 +33,15 @@ export function ThisConsole() {
           })
         }
       >
-        <Choice name="theme" label="Colours" value={theme} options={Object.entries(THEME_LABELS)} />
-        <Choice name="keys" label="Single keys" value={keys ? "on" : "off"} options={KEYS} />
+        <Choice name="theme" label="Theme" value={theme} options={Object.entries(THEME_LABELS)} />
+        <Choice name="keys" label="Keyboard shortcuts" value={keys ? "on" : "off"} options={KEYS} />
         <div class="span">
-          <Field name="from" label="Quiet from (optional)" type="time" value={quiet?.from ?? ""} />
+          <Field
+            name="from"
+            label="Quiet hours from (optional)"
+            type="time"
+            value={quiet?.from ?? ""}
+          />
           <Field name="to" label="Until" type="time" value={quiet?.to ?? ""} />
         </div>
         <p class="hint">

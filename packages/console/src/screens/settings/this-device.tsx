@@ -56,7 +56,7 @@ function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) 
             onChange();
           }}
         >
-          Notify me on this device
+          Turn on notifications
         </Button>
       )}
       <ul class="rows">

@@ -33,16 +33,16 @@ function Tokens() {
       <section class="panel" aria-labelledby="tokens-title">
         <h2 id="tokens-title">Tokens</h2>
         <Table
-          caption="Tokens that work"
+          caption="Active tokens"
           items={value?.tokens ?? []}
           keyOf={({ id }) => id}
           columns={[
             { title: "Holder", isHead: true, cell: ({ holder }) => <Text>{holder.name}</Text> },
             { title: "Kind", cell: ({ kind, holder }) => holder.kind ?? kind },
-            { title: "May", cell: (token) => mayOf(token) },
-            { title: "Made", cell: ({ created_at }) => <When at={created_at} /> },
+            { title: "Access", cell: (token) => mayOf(token) },
+            { title: "Created", cell: ({ created_at }) => <When at={created_at} /> },
             {
-              title: "Ends",
+              title: "Expires",
               cell: ({ expires_at }) => (expires_at === null ? "never" : <When at={expires_at} />),
             },
             {
@@ -69,12 +69,14 @@ function Tokens() {
 
 function mayOf({ kind, scopes, holder }: Token): string {
   if (kind === "provisioner") return "provision instances";
-  return scopes === null || scopes.length === 0 ? `all of a ${holder.role}` : scopes.join(", ");
+  return scopes === null || scopes.length === 0
+    ? `full access of the role ${holder.role}`
+    : scopes.join(", ");
 }
 
 const SCOPES_HINT =
-  "Like read, decide, decide:finance, freeze, policy, people, audit; " +
-  "without any, all that the holder may.";
+  "For example read, decide, decide:finance, freeze, policy, people, audit. " +
+  "Leave empty for full access.";
 
 function NewToken({ onMade }: { onMade(): void }) {
   const [token, setToken] = useState<string>();
@@ -99,13 +101,13 @@ function NewToken({ onMade }: { onMade(): void }) {
       >
         <Field
           name="name"
-          label="Bot (optional)"
+          label="Bot name (optional)"
           maxLength={100}
-          hint="Made if it is new. Without it the token is your own."
+          hint="Leave empty for a personal token. A new name creates a bot."
         />
         <Choice name="role" label="Role of a new bot" value="reviewer" options={ROLES} />
         <Field name="scopes" label="Scopes (optional)" hint={SCOPES_HINT} />
-        <Field name="expires_in" label="Ends after (optional)" hint="Like 720h." />
+        <Field name="expires_in" label="Expires after (optional)" hint="For example 720h." />
       </Form>
       {token !== undefined && (
         <SecretOnce
