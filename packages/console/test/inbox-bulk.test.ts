@@ -127,8 +127,8 @@ test("[ours.console.bulk] what needs a passkey, typing or several people, or has
 
   const refusals = [
     [{ quorum: 2 }, "Calls that need several approvals"],
-    [{ confirm: { kind: "match" } }, "What has to be typed"],
-    [{ confirm: { kind: "passkey" } }, /needs a passkey|not yours to approve/],
+    [{ confirm: { kind: "match" } }, "Calls that need a typed confirmation"],
+    [{ confirm: { kind: "passkey" } }, /need a passkey|cannot approve some/],
   ] as const;
   for (const [requirement, why] of refusals) {
     await require(store, strict, requirement);

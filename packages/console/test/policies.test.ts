@@ -112,7 +112,7 @@ test("[ours.console.policies.simulate] what a draft would change is listed, each
   await server.submit(instance.token, { tool: "stripe.refund", arguments: tooLong });
   await write(POLICY);
   await page.getByRole("button", { name: "Simulate" }).click();
-  await page.getByText(/calls, 2 unchanged: 1 ask becomes approve/).waitFor();
+  await page.getByText(/calls checked, 2 unchanged: 1 ask becomes approve/).waitFor();
   await page.getByText("ask → approve").waitFor();
   await picture(page, "policies-simulated");
   await assertAccessible(page);
@@ -147,7 +147,7 @@ test("[ours.console.policies.simulate] a draft over a thousand calls lists what 
   await write(POLICY);
   const before = await count();
   await page.getByRole("button", { name: "Simulate" }).click();
-  await page.getByText(/^1,?\d{3} calls, /).waitFor();
+  await page.getByText(/^1,?\d{3} calls checked, /).waitFor();
   const change = (id: string) => page.locator(".changes li").filter({ hasText: id });
   const failing = page.locator(".changes li").filter({ hasText: "approve → ask" });
   await failing.filter({ hasText: /small-refunds.*amount/ }).waitFor();
@@ -225,7 +225,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   await waiting.getByRole("button", { name: "Review" }).click();
   await waiting.locator(".diff .removed").getByText("two_person: true").waitFor();
   await waiting.getByRole("button", { name: "Simulate" }).click();
-  await waiting.getByText(/calls, /).waitFor();
+  await waiting.getByText(/calls checked, /).waitFor();
   await picture(other, "policies-proposal");
   await assertAccessible(other);
   await waiting.getByRole("button", { name: "Publish", exact: true }).click();
