@@ -8,6 +8,4 @@ cd "$(dirname "$0")/.."
 npm ci --workspace packages/console --include=dev --ignore-scripts --no-audit --no-fund
 npm run build
 
-# --omit=optional leaves out the frameworks that the SDK supports as optional peers. They are
-# development dependencies of the workspace, and npm omits such packages only with both options.
-npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+npm ci --omit=dev --ignore-scripts --no-audit --no-fund

@@ -86,8 +86,11 @@ function dependenciesOf(home: string): string[] {
 function link(folder: string, dependency: string): void {
   const place = join(folder, "node_modules", dependency);
   if (existsSync(place)) return;
-  const target = join(ROOT, "node_modules", dependency);
-  if (!existsSync(target)) throw new Error(`${dependency} is not in node_modules; run npm ci`);
+  const homes = [ROOT, join(ROOT, "frameworks")].map((home) => join(home, "node_modules"));
+  const target = homes.map((home) => join(home, dependency)).find((path) => existsSync(path));
+  if (target === undefined) {
+    throw new Error(`${dependency} is not installed. Run npm ci and npm run frameworks.`);
+  }
   mkdirSync(dirname(place), { recursive: true });
   symlinkSync(target, place);
 }

@@ -1,5 +1,5 @@
 // Tier: slow
-// Needs: tar
+// Needs: tar, frameworks
 /**
  * What people install is what the tests prove: every package is packed, installed into an empty
  * project without a network, and used there. `npm run pack -- --on COMMAND` runs this page with the

@@ -1,3 +1,4 @@
+// Needs: frameworks
 /**
  * The hooks, the gateway and the conformance kit are products of their own: each is installed from
  * its tarballs into an empty folder and runs there without the server.

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { linkFrameworks } from "../frameworks/link.ts";
 import { build, ROOT, type StagedTypes } from "./build.ts";
 import { type Manifest, publishedManifest } from "./manifest.ts";
 import type { Asset, PublishedPackage } from "./packages.ts";
@@ -33,12 +34,16 @@ export interface Tarball {
  * @param packages in the order in which they build on one another
  * @param out takes the tarballs
  * @param scratch an empty folder
+ * @throws Error without the frameworks, because the types of the SDK refer to theirs
  */
 export function pack(
   packages: readonly PublishedPackage[],
   out: string,
   scratch: string,
 ): Tarball[] {
+  if (!linkFrameworks()) {
+    throw new Error("The frameworks are not installed. Run: npm run frameworks");
+  }
   const staged: Record<string, readonly string[]> = {};
   mkdirSync(out, { recursive: true });
   mkdirSync(scratch, { recursive: true });

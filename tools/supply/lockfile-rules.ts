@@ -3,6 +3,8 @@
  * they are installed but where it is allowed, under licences that allow redistribution.
  */
 
+import { satisfies } from "semver";
+
 export interface LockedPackage {
   readonly version?: string;
   readonly resolved?: string;
@@ -11,6 +13,9 @@ export interface LockedPackage {
   readonly dev?: boolean;
   readonly hasInstallScript?: boolean;
   readonly license?: string;
+  readonly optional?: boolean;
+  readonly deprecated?: string;
+  readonly engines?: Readonly<Record<string, string>> | readonly string[];
 }
 
 export interface Lockfile {
@@ -34,6 +39,9 @@ const LICENSES: ReadonlySet<string> = new Set([
   "(AFL-2.1 OR BSD-3-Clause)",
 ]);
 
+/** `npm ci` prints no warning on these versions of Node. */
+const NODE_VERSIONS = ["20.20.0", "22.22.0", "24.18.0"];
+
 const INSIDE = "node_modules/";
 
 /**
@@ -56,6 +64,7 @@ export function lockfileFaults(
       if (!/^https:\/\//.test(locked.resolved)) faults.push(`${what} is no package of a registry`);
       else hosts.add(new URL(locked.resolved).origin);
     }
+    faults.push(...warningsOf(locked).map((warning) => `${what} ${warning}`));
     if (locked.dev) continue;
     if (locked.hasInstallScript) faults.push(`${what} is shipped and runs a script when installed`);
     if (!LICENSES.has(locked.license ?? "")) {
@@ -69,4 +78,13 @@ export function lockfileFaults(
       faults.push(`${name} is allowed a script it has not`);
   }
   return faults;
+}
+
+/** What `npm ci` prints a warning about. */
+function warningsOf({ deprecated, engines = {}, optional }: LockedPackage): string[] {
+  const warnings = deprecated === undefined ? [] : [`is deprecated: ${deprecated}`];
+  const range = "node" in engines ? engines.node : "*";
+  if (optional) return warnings;
+  const unsupported = NODE_VERSIONS.filter((version) => !satisfies(version, range));
+  return [...warnings, ...unsupported.map((version) => `does not support Node ${version}`)];
 }

@@ -27,6 +27,10 @@ test("what the rules are against is named", () => {
   assert.match(faultsOf({ license: "SSPL-1.0" }).join(), /under SSPL-1.0/);
   assert.match(faultsOf({ hasInstallScript: true }).join(), /runs a script/);
   assert.match(faultsOf({}, { yaml: true }).join(), /allowed a script it has not/);
+  assert.match(faultsOf({ deprecated: "Use b." }).join(), /yaml@1.0.0 is deprecated: Use b\./);
+  const engines = { node: "^20.19.0 || >=24" };
+  assert.match(faultsOf({ engines }).join(), /^yaml@1.0.0 does not support Node 22\.\d+\.0$/);
+  assert.deepEqual(faultsOf({ engines, optional: true }), []);
   const elsewhere = { ...GOOD, resolved: "https://other.example/a.tgz" };
   const packages = { "node_modules/a": GOOD, "node_modules/a/node_modules/b": elsewhere };
   assert.match(lockfileFaults({ packages }, {}).join(), /from 2 places/);

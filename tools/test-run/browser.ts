@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -69,7 +69,7 @@ function unpackedBrowser(): FoundBrowser | undefined {
   if (process.platform !== "linux" || process.arch !== "x64") return undefined;
   const require = createRequire(import.meta.url);
   const entry = require.resolve("@sparticuz/chromium");
-  const manifest = join(dirname(dirname(entry)), "package.json");
+  const manifest = join(ROOT, "node_modules/@sparticuz/chromium/package.json");
   const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string };
   const cache = join(ROOT, "node_modules/.cache");
   const home = join(cache, `chromium-${version}`);

@@ -6,6 +6,7 @@
 
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { linkFrameworks } from "../frameworks/link.ts";
 import { findBrowser } from "./browser.ts";
 
 /** The packages of Debian and Ubuntu that have them. */
@@ -22,6 +23,11 @@ const PACKAGES: Readonly<Record<string, string>> = {
   promtool: "prometheus",
   ps: "procps",
   tar: "tar",
+};
+
+/** What npm installs, with the command. */
+const BY_NPM: Readonly<Record<string, string>> = {
+  frameworks: "npm run frameworks",
 };
 
 /** Programs of the system are not always on the PATH of a user. */
@@ -43,15 +49,21 @@ export interface Missing {
 export function findMissing(programs: Iterable<string>): Missing[] {
   const missing: Missing[] = [];
   for (const program of new Set(programs)) {
-    const debian = PACKAGES[program];
-    if (debian === undefined) throw new Error(`tools/test-run/programs.ts has no "${program}".`);
-    if (isThere(program)) continue;
-    missing.push({ program, install: `apt-get install --no-install-recommends ${debian}` });
+    const install = installCommand(program);
+    if (install === undefined) throw new Error(`tools/test-run/programs.ts has no "${program}".`);
+    if (!isThere(program)) missing.push({ program, install });
   }
   return missing;
 }
 
+function installCommand(program: string): string | undefined {
+  const debian = PACKAGES[program];
+  if (debian === undefined) return BY_NPM[program];
+  return `apt-get install --no-install-recommends ${debian}`;
+}
+
 function isThere(program: string): boolean {
+  if (program === "frameworks") return linkFrameworks();
   if (program === "browser") return findBrowser() !== undefined;
   if (program === "browser with notifications") return findBrowser()?.hasNotifications === true;
   return findProgram(program) !== undefined;

@@ -1,3 +1,4 @@
+// Needs: frameworks
 /**
  * The examples of agents, run as they stand against a real provider; and the guide, which shows
  * parts of them.
@@ -40,11 +41,14 @@ test("[ours.sdk.documented] each example of an agent waits for its approval, and
   const scene = await startAgentScene(t);
   // The examples keep their store beside themselves.
   const folder = temporaryFolder(t);
-  cpSync(join(ROOT, "examples/agents"), folder, { recursive: true });
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const agents = join(folder, "examples/agents");
+  cpSync(join(ROOT, "examples/agents"), agents, { recursive: true });
+  for (const modules of ["node_modules", "examples/node_modules"]) {
+    symlinkSync(join(ROOT, modules), join(folder, modules));
+  }
   Object.assign(process.env, { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token });
   for (const name of EXAMPLES) {
-    const file = join(folder, `${name}.ts`);
+    const file = join(agents, `${name}.ts`);
     const paid = play(t, file, `${name} 1`);
     // What ends without asking says why.
     await Promise.race([scene.decideNext("approve"), paid]);

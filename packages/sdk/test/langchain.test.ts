@@ -1,3 +1,4 @@
+// Needs: frameworks
 /**
  * The adapter for LangChain, in front of the real framework with a scripted model.
  */

@@ -1,3 +1,4 @@
+// Needs: frameworks
 /**
  * Graphs of LangGraph that are resumed while calls of one turn are in different states. A
  * `ToolNode` repeats the whole turn, `createAgent` only the calls that waited.

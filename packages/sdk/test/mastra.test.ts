@@ -1,3 +1,4 @@
+// Needs: frameworks
 /**
  * The adapter for Mastra, in front of the real framework with a scripted model.
  */
