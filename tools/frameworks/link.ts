@@ -9,8 +9,8 @@ import { dirname, join, relative, resolve } from "node:path";
 const ROOT = resolve(import.meta.dirname, "../..");
 
 /**
- * Folders with files that import a framework. None is the folder of a workspace: `npm install` would
- * follow the links there and remove what it did not install.
+ * Folders with files that import a framework. None is the folder of a workspace, because
+ * `npm install` would follow the links there and remove the packages behind them.
  */
 const IMPORTERS = ["examples", "packages/sdk/src", "packages/sdk/test"];
 
