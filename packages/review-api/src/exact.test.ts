@@ -20,3 +20,8 @@ test("a text that is already written is sent unchanged, and undefined members ar
   const value = { name: new JsonText('"\\ud83d"'), note: undefined, list: [null, "a"], n: 1 };
   assert.equal(writeJson(value), '{"name":"\\ud83d","list":[null,"a"],"n":1}');
 });
+
+test("a name that is not a plain word is escaped", () => {
+  const value = { 'a"b': 1, "c\n": { ü: [], "": {} }, _d1: true };
+  assert.equal(writeJson(value), '{"a\\"b":1,"c\\n":{"ü":[],"":{}},"_d1":true}');
+});

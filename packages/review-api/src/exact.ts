@@ -36,14 +36,21 @@ export type Writable<T> = T extends ExactObject
 
 /** Writes an answer; members that are undefined are left out. */
 export function writeJson(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (value instanceof JsonText) return value.source;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members: string[] = [];
+  let members = "";
   for (const [name, member] of Object.entries(value)) {
-    if (member !== undefined) members.push(`${JSON.stringify(name)}:${writeJson(member)}`);
+    if (member === undefined) continue;
+    if (members !== "") members += ",";
+    members += `${writeName(name)}:${writeJson(member)}`;
   }
-  return `{${members.join(",")}}`;
+  return `{${members}}`;
+}
+
+/** Almost every name is plain, and the test costs less than JSON.stringify. */
+function writeName(name: string): string {
+  return /^\w+$/.test(name) ? `"${name}"` : JSON.stringify(name);
 }
 
 const sources = new WeakMap<object, string>();

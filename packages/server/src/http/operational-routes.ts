@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { Problem } from "@countersign/protocol";
 import { assertKnownParameters, REVIEW_PATH } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
-import { parse } from "yaml";
 import type { Context } from "../context.ts";
 import type { Report } from "../report.ts";
 import { sendJson } from "./exchange.ts";
@@ -92,6 +91,8 @@ export function addOperationalRoutes(
 
 /** The description of the reviewer API, with the address that its paths are relative to. */
 async function reviewOpenApi(pathPrefix: string): Promise<string> {
+  // Loaded with the first answer, because its modules would slow down every start.
+  const { parse } = await import("yaml");
   const description = parse(await readFile(REVIEW_OPENAPI_FILE, "utf8")) as object;
   return JSON.stringify({ ...description, servers: [{ url: pathPrefix || "/" }] });
 }

@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Problem } from "@countersign/protocol";
-import send from "@fastify/send";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** For a page that has no script. */
@@ -108,6 +107,8 @@ export async function sendFile(
   { folder, name, isImmutable }: FileOptions,
 ): Promise<FastifyReply> {
   if (folder === undefined) throw new Problem("not_found");
+  // Loaded with the first file, because its 22 modules would slow down every start.
+  const { default: send } = await import("@fastify/send");
   const file = await send(request.raw, encodeURIComponent(name), {
     root: folder,
     index: false,
