@@ -199,9 +199,9 @@ function isRouted(sql: string): boolean {
   return named >= distributed.length && /\bproject_id = \$\d/.test(sql);
 }
 
-/** The table `Who looks over all projects` in the ADR: names of functions in backticks. */
+/** The table `Queries over all projects` in the ADR: names of functions in backticks. */
 function listedFanOuts(): string[] {
-  const [, section = ""] = ADR.split("**Who looks over all projects.**");
+  const [, section = ""] = ADR.split("## Queries over all projects");
   const names = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
   return names.filter((name) => !COMPOSED.has(name)).sort();
 }
