@@ -1,12 +1,12 @@
 /**
- * Builds the sources of one package to plain ES modules with types, by the compiler's own rules.
- * Comments stay, so no source map is needed: a line of a module is a line of its source without
- * the types.
+ * Builds the sources of one package to plain ES modules with types and source maps, by the
+ * compiler's own rules. The maps contain the sources, so a stack trace names TypeScript when Node
+ * runs with `--enable-source-maps`.
  */
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { PublishedPackage } from "./packages.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -41,6 +41,8 @@ export function build(
       rootDir: src,
       outDir,
       declaration: true,
+      sourceMap: true,
+      inlineSources: true,
       rewriteRelativeImportExtensions: true,
       // Sources of the repository are found by name; a package is built on what others publish.
       paths: staged,
@@ -59,6 +61,7 @@ export function build(
     throw new Error(`${folder} does not build:\n${stdout}`, { cause: error });
   }
   nameModules(outDir);
+  nameSources(outDir, src);
 }
 
 /**
@@ -72,5 +75,23 @@ function nameModules(folder: string): void {
     const text = readFileSync(path, "utf8");
     const named = text.replace(/\b(from |import\(|import )"(\.[^"\n]*)\.ts"/g, '$1"$2.js"');
     if (named !== text) writeFileSync(path, named);
+  }
+}
+
+interface SourceMap {
+  readonly sources: readonly string[];
+}
+
+/** The compiler writes paths of this machine. A published map has paths in the package. */
+function nameSources(folder: string, src: string): void {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const file of names.filter((name) => name.endsWith(".js.map"))) {
+    const path = join(folder, file);
+    const map = JSON.parse(readFileSync(path, "utf8")) as SourceMap;
+    const sources = map.sources.map((source) => {
+      const inSources = relative(src, join(dirname(path), source));
+      return relative(dirname(path), join(folder, "../src", inSources));
+    });
+    writeFileSync(path, JSON.stringify({ ...map, sources }));
   }
 }

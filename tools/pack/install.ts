@@ -48,6 +48,24 @@ export function installCopied(folder: string, tarballs: readonly Tarball[]): voi
   for (const { name } of tarballs) copyDependencies(folder, join(folder, "node_modules", name));
 }
 
+/** One package with those of its dependencies, direct and indirect, that are tarballs. */
+export function installWithDependencies(
+  folder: string,
+  name: string,
+  tarballs: readonly Tarball[],
+): void {
+  const needed: Tarball[] = [];
+  const pending = [name];
+  for (const each of pending) {
+    const tarball = tarballs.find((one) => one.name === each);
+    if (tarball === undefined || needed.includes(tarball)) continue;
+    needed.push(tarball);
+    extract(folder, [tarball]);
+    pending.push(...dependenciesOf(join(folder, "node_modules", each)));
+  }
+  for (const each of needed) copyDependencies(folder, join(folder, "node_modules", each.name));
+}
+
 function copyDependencies(folder: string, home: string): void {
   const nested = join(home, "node_modules");
   for (const dependency of dependenciesOf(home)) {

@@ -23,6 +23,8 @@ interface Target {
 
 const SOURCE = /^\.\/src\/(.+)\.ts$/;
 
+const REPOSITORY = "https://github.com/countersign/countersign";
+
 /** A target among the sources as the built one; another, like a page, as it is. */
 function builtTarget(target: string): Target | string {
   const [, path] = SOURCE.exec(target) ?? [];
@@ -36,13 +38,21 @@ function builtTargets(targets: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(published.map(([name, to]) => [name, builtTarget(to)]));
 }
 
-export function publishedManifest(source: Manifest, { node }: PublishedPackage): object {
+export function publishedManifest(source: Manifest, { folder, node }: PublishedPackage): object {
   const { exports, imports, devDependencies: _, ...kept } = source;
   return {
     ...kept,
+    homepage: `${REPOSITORY}#readme`,
+    bugs: `${REPOSITORY}/issues`,
+    repository: {
+      type: "git",
+      url: `git+${REPOSITORY}.git`,
+      directory: `packages/${folder}`,
+    },
     ...(exports !== undefined && { exports: builtTargets(exports) }),
     ...(imports !== undefined && { imports: builtTargets(imports) }),
     files: source.bin === undefined ? ["dist"] : ["bin", "dist"],
     engines: { node },
+    publishConfig: { access: "public", provenance: true },
   };
 }

@@ -7,14 +7,22 @@
  */
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Child, fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
 import { eventually } from "@countersign/testing/eventually";
 import { ROOT, TSC } from "./build.ts";
-import { installByNpm, installLinked, linkPeers, readManifest } from "./install.ts";
+import {
+  installByNpm,
+  installLinked,
+  installWithDependencies,
+  linkPeers,
+  readManifest,
+} from "./install.ts";
+import { INSTALL_MEGABYTES_MAX, measureMegabytes } from "./install-size.ts";
+import { lintTarball } from "./lint-tarball.ts";
 import { publishedManifest } from "./manifest.ts";
 import { PUBLISHED } from "./packages.ts";
 import { linksSpelledOut, pack, type Tarball } from "./stage.ts";
@@ -113,6 +121,9 @@ test("[ours.packages.content] what a package.json names is there, and nothing in
     assert.doesNotMatch(named, /src\/|test\//, name);
     assert.equal(manifest.devDependencies, undefined, name);
     assert.match(JSON.stringify(manifest.engines), /"node":">=2[24]"/, name);
+    for (const field of ["description", "keywords", "license", "repository", "publishConfig"]) {
+      assert.ok(manifest[field], `${name} has no ${field}`);
+    }
     for (const [other, version] of Object.entries(manifest.dependencies ?? {})) {
       const own = tarballs.find((each) => each.name === other);
       if (own !== undefined) assert.equal(version, manifest.version, `${name} on ${other}`);
@@ -136,14 +147,50 @@ test("[ours.packages.content] targets among the sources become built ones, and t
       "./*": { types: "./dist/*.d.ts", default: "./dist/*.js" },
       "./page": "./dist/page.html",
     },
+    homepage: "https://github.com/countersign/countersign#readme",
+    bugs: "https://github.com/countersign/countersign/issues",
+    repository: {
+      type: "git",
+      url: "git+https://github.com/countersign/countersign.git",
+      directory: "packages/protocol",
+    },
     files: ["dist"],
     engines: { node: ">=22" },
+    publishConfig: { access: "public", provenance: true },
   });
   const link = "See [the guide](../../docs/guides/x.md) and [us](https://example.com/).";
   const spelled =
     "See the guide (`docs/guides/x.md` in the repository) and [us](https://example.com/).";
   assert.equal(linksSpelledOut(link), spelled);
 });
+
+test("[ours.packages.content] publint and arethetypeswrong find nothing", async () => {
+  for (const { name, file } of tarballs) assert.deepEqual(await lintTarball(file), [], name);
+});
+
+test("[ours.packages.content] a source map names its source in the package and contains it", () => {
+  const built = readFileSync(join(agent, "node_modules/@countersign/sdk/dist/gate.js.map"), "utf8");
+  const { sources, sourcesContent } = JSON.parse(built) as Record<string, readonly string[]>;
+  assert.deepEqual(sources, ["../src/gate.ts"]);
+  assert.deepEqual(sourcesContent, [readFileSync(join(ROOT, "packages/sdk/src/gate.ts"), "utf8")]);
+});
+
+test("[ours.packages.content] a stack trace names the TypeScript source", async () => {
+  const script = 'import { Client } from "@countersign/sdk"; new Client("localhost", "token");';
+  const args = ["--enable-source-maps", "--input-type=module", "--eval", script];
+  const { stderr } = await run([process.execPath, ...args], agent).ends();
+  assert.match(stderr, /node_modules\/@countersign\/sdk\/src\/[a-z-]+\.ts:\d+/);
+});
+
+for (const [name, megabytesMax] of Object.entries(INSTALL_MEGABYTES_MAX)) {
+  test(`[ours.packages.size] ${name} takes less than ${megabytesMax} MB`, (t) => {
+    const home = join(folder, `size-${name.replaceAll("/", "-")}`);
+    installWithDependencies(home, name, tarballs);
+    const megabytes = measureMegabytes(home);
+    t.diagnostic(`${name}: ${megabytes.toFixed(1)} MB`);
+    assert.ok(megabytes < megabytesMax, `${megabytes} MB`);
+  });
+}
 
 test("[ours.packages.agent] the SDK brings the protocol to an agent and nothing else", () => {
   const home = join(agent, "node_modules");
@@ -155,7 +202,7 @@ test("[ours.packages.agent] the SDK brings the protocol to an agent and nothing 
 const WEB = ["es2024", "dom", "dom.iterable"];
 
 test("[ours.packages.types] an agent in TypeScript compiles against what is installed", async () => {
-  for (const moduleResolution of ["nodenext", "bundler"]) {
+  for (const moduleResolution of ["node16", "nodenext", "bundler"]) {
     const module = moduleResolution === "bundler" ? "esnext" : moduleResolution;
     for (const exactOptionalPropertyTypes of [true, false]) {
       const rule = { module, moduleResolution, exactOptionalPropertyTypes };
