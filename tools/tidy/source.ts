@@ -67,7 +67,13 @@ export function parseSources(texts: ReadonlyMap<string, string>): Source[] {
   const config = `${root}tsconfig.json`;
   for (const [path, text] of texts) disk.writeFile?.(root + path, text);
   // Syntax alone: no library, no resolution, no types.
-  const compilerOptions = { noLib: true, noResolve: true, types: [], jsx: "preserve" };
+  const compilerOptions = {
+    noLib: true,
+    noResolve: true,
+    allowJs: true,
+    types: [],
+    jsx: "preserve",
+  };
   disk.writeFile?.(config, JSON.stringify({ compilerOptions, files: [...texts.keys()] }));
   compiler ??= new API({ cwd: "/", fs: disk });
   const snapshot = compiler.updateSnapshot({ openProjects: [config] });
