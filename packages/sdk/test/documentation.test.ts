@@ -157,7 +157,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
     RECEIVER_URL: `https://localhost:${port}/hook`,
   };
   const attached = await play(t, "attach.ts", { folder, env: attaching });
-  assert.match(attached, /is told of decisions/);
+  assert.match(attached, /receives decisions/);
   const log = t.mock.method(console, "log", () => {});
   assert.match(await deploy("call-1", "prod"), /waits for approval/);
   await scene.decideNext("approve");

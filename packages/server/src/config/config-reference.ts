@@ -7,7 +7,7 @@ const GROUPS: Readonly<Record<Option["group"], string>> = {
   limits: "Limits",
   "sign-in": "Sign-in at an identity provider",
   webhooks: "Webhooks",
-  channels: "Telling reviewers",
+  channels: "Notifying reviewers",
   client: "Commands that connect to a server",
 };
 
@@ -25,21 +25,24 @@ const INTRODUCTION = `# Configuration
 
 <!-- Made by \`npm run docs\` from packages/server/src/config/options.ts. -->
 
-Every setting can be given on the command line, in the environment or in a YAML file named by
-\`--config\`; the first of the three that names it wins. A wrong value stops the start, and the
-message names every fault. Secrets are taken from the environment or the file only.
-Durations are a whole number and \`s\`, \`m\` or \`h\`.
+This page lists every setting of the server and of the client commands.
 
-A variable \`COUNTERSIGN_...\` that is not a setting stops every command that reads settings, and
-the message names the nearest setting. These are read by other programs and are accepted:
-\`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\`, \`COUNTERSIGN_IMAGE\`,
-\`COUNTERSIGN_TEST_...\` and \`COUNTERSIGN_MODEL_...\`. Variables that Kubernetes sets for a
-service, such as \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT_8787_TCP\` and
-\`COUNTERSIGN_PORT=tcp://...\`, are ignored.
+- A setting comes from the command line, the environment or the YAML file of \`--config\`. They
+  have precedence in this order.
+- Secrets come from the environment or the file only.
+- A duration is a whole number followed by \`s\`, \`m\` or \`h\`.
+- An invalid value stops the start. The message names every invalid setting.
+- An unknown variable \`COUNTERSIGN_...\` stops every command that reads settings. The message
+  names the nearest setting.
 
-A config file that every user of the machine can change is refused. One that holds a secret should
-be readable by the server's user alone (\`chmod 600\`). The server does not check this: a secret
-that a container runtime mounts is readable by all inside of the container.`;
+| Variables | Handling |
+| --- | --- |
+| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\`, \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Accepted. Other programs read them. |
+| \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT_8787_TCP\`, \`COUNTERSIGN_PORT=tcp://...\` and similar | Ignored. Kubernetes sets them for a service. |
+
+The server rejects a config file that every user of the machine can change. Restrict a file with
+secrets to the user of the server (\`chmod 600\`). The server does not check this, because every
+user inside a container can read a mounted secret.`;
 
 function tableRow(option: Option): string {
   const { name, help, secret, value } = option;
