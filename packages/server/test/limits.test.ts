@@ -86,7 +86,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "One number in a body": [count(JSON_NUMBER_CHARS_MAX)],
   "`Idempotency-Key`": [count(IDEMPOTENCY_KEY_CHARS_MAX)],
   "`wait`": [seconds(WAIT_MS_MAX)],
-  "Holding a verdict": [seconds(HOLD_MS.min), seconds(HOLD_MS.max)],
+  "Delay of a verdict": [seconds(HOLD_MS.min), seconds(HOLD_MS.max)],
   "A page of history": [count(SCANNED_MAX)],
   "Browsers of one person": [count(SUBSCRIPTIONS_PER_PERSON_MAX)],
   "Note of an outcome": [count(OUTCOME_NOTE_CHARS_MAX)],

@@ -37,8 +37,10 @@ This page lists every setting of the server and of the client commands.
 
 | Variables | Handling |
 | --- | --- |
-| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\`, \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Accepted. Other programs read them. |
-| \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT_8787_TCP\`, \`COUNTERSIGN_PORT=tcp://...\` and similar | Ignored. Kubernetes sets them for a service. |
+| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Read by hooks and agents. |
+| \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Read by tests. |
+| \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT=tcp://...\` | Ignored; set by Kubernetes. |
+| \`COUNTERSIGN_PORT_8787_TCP\` and similar | Ignored; set by Kubernetes. |
 
 The server rejects a config file that every user of the machine can change. Restrict a file with
 secrets to the user of the server (\`chmod 600\`). The server does not check this, because every
