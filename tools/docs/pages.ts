@@ -71,4 +71,4 @@ function requiredCaller({ caller, power, fresh }: Operation): string {
   return fresh ? `${who}, a recent sign-in` : who;
 }
 
-const CALLERS = { person: "a session", anonymous: "nothing" };
+const CALLERS = { person: "a session", anonymous: "no credential" };

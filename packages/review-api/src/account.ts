@@ -70,7 +70,7 @@ export const account = {
   endSession: operation({
     method: "DELETE",
     path: "/account/sessions/{id}",
-    summary: "End one of your sessions.",
+    summary: "Sign out one of your sessions.",
     caller: "person",
     answers: { 200: v.object({ ended: id }) },
     errors: ["not_found"],
@@ -79,11 +79,11 @@ export const account = {
   changePassword: operation({
     method: "PUT",
     path: "/account/password",
-    summary: "Change your password, and end your other sessions.",
+    summary: "Change your password and sign out your other sessions.",
     caller: "person",
     bodyBytesMax: SMALL_BODY_BYTES_MAX,
     body: body({
-      /** Required of those who have one; the others must have signed in recently. */
+      /** Required of users with a password. Other users must have signed in recently. */
       current_password: v.optional(anyText),
       new_password: anyText,
     }),

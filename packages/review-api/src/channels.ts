@@ -31,7 +31,7 @@ export const lastSending = v.object({
   status: v.optional(v.number()),
 });
 
-/** What happened to a test message. */
+/** The result of a test message. */
 export const testOutcome = v.object({
   outcome: v.string(),
   status: v.optional(v.number()),
@@ -100,7 +100,7 @@ export const channels = {
   createChannel: operation({
     method: "POST",
     path: "/channels",
-    summary: "Create a channel, which announces requests that are opened from now on.",
+    summary: "Create a channel for requests that are opened later.",
     caller: "reviewer",
     power: "people",
     body: body({

@@ -26,7 +26,7 @@ type PathMember<Row extends Operation> = [keyof PathOf<Row>] extends [never]
   ? unknown
   : { readonly path: PathOf<Row> };
 
-/** What an operation takes: parameters of the path, query and body. */
+/** The input of an operation: parameters of the path, query and body. */
 export type Input<Row extends Operation> = PathMember<Row> &
   MemberIf<"query", QuerySent<Row>> &
   MemberIf<"body", BodySent<Row>>;
@@ -83,7 +83,7 @@ export class ReviewClient {
    * Calls an operation: `call("GET /grants/{id}", { path: { id } })`.
    *
    * @returns the answer as plain values; `exactText` has the exact text of objects in it
-   * @throws what the transport throws; `Problem` when the answer is not JSON
+   * @throws errors of the transport; `Problem` when the answer is not JSON
    */
   async call<R extends Route>(
     route: R,
@@ -119,7 +119,7 @@ export class ReviewClient {
   /**
    * Calls an operation that answers lines of JSON, and yields each line when it arrives.
    *
-   * @throws what the transport throws, and what {@link refused} and {@link interrupted} return
+   * @throws errors of the transport, of {@link refused} and of {@link interrupted}
    */
   async *lines<R extends Route>(
     route: R,

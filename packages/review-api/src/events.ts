@@ -6,7 +6,7 @@ export const events = {
   followEvents: operation({
     method: "GET",
     path: "/events",
-    summary: "Follow what changes in the project, as Server-Sent Events.",
+    summary: "Stream changes of the project as Server-Sent Events.",
     caller: "reviewer",
     power: "read",
     background: true,

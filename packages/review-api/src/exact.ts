@@ -23,7 +23,7 @@ export class JsonText {
   }
 }
 
-/** What a handler may answer where a client reads `T`: strings and exact objects also as text. */
+/** A handler's answer where a client reads `T`: strings and exact objects also as text. */
 export type Writable<T> = T extends ExactObject
   ? JsonText
   : T extends string

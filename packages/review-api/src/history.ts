@@ -36,7 +36,7 @@ const statusesParameter = v.optional(
   ),
 );
 
-/** What is not given does not narrow. */
+/** An omitted filter matches everything. */
 const filter = {
   tool: parameter(),
   tool_prefix: parameter(),
@@ -127,7 +127,7 @@ export const history = {
   listHistory: operation({
     method: "GET",
     path: "/history",
-    summary: "List requests that ended, the latest decision first.",
+    summary: "List resolved requests, the latest decision first.",
     caller: "reviewer",
     power: "read",
     query: v.strictObject({
@@ -154,7 +154,7 @@ export const history = {
   summarizeHistory: operation({
     method: "GET",
     path: "/history/insights",
-    summary: "Count requests that ended.",
+    summary: "Count resolved requests.",
     caller: "reviewer",
     power: "read",
     query: v.strictObject(filter),
@@ -165,7 +165,7 @@ export const history = {
   exportHistory: operation({
     method: "GET",
     path: "/history/export",
-    summary: "Export requests that ended, as CSV or as lines of JSON.",
+    summary: "Export resolved requests as CSV or JSON lines.",
     caller: "reviewer",
     power: "read",
     query: v.strictObject({ format: wordParameter(["csv", "jsonl"]), ...filter }),

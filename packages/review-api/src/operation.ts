@@ -1,5 +1,5 @@
 /**
- * What an operation of the reviewer API is, as data. Routes, validation, the client, the OpenAPI
+ * An operation of the reviewer API as data. Routes, validation, the client, the OpenAPI
  * description, the reference page and the authorization tests derive from it.
  */
 
@@ -11,8 +11,8 @@ import type { Power } from "./roles.ts";
 export type Schema = v.GenericSchema;
 
 /**
- * Who may call an operation: a reviewer, by token or session; a person who has signed in, in a
- * project or not; or anyone, from a page of this server.
+ * The allowed caller: a reviewer with a token or session; a signed-in user, in a project or not;
+ * or anyone, from a page of this server.
  */
 export type CallerKind = "reviewer" | "person" | "anonymous";
 
@@ -36,7 +36,7 @@ export interface Operation {
   readonly summary: string;
   readonly caller: CallerKind;
   /**
-   * What the role and the token of a reviewer must allow. For GET the server checks it before the
+   * The power that the role and the token of a reviewer must allow. For GET the server checks it before the
    * handler runs; otherwise the operation checks it, because it may depend on what the body names.
    */
   readonly power?: Power;
@@ -110,12 +110,12 @@ export type LineOf<Row extends Operation> = Row["answers"][keyof Row["answers"]]
   ? OutputOf<Line>
   : never;
 
-/** What a client reads, whatever the status. */
+/** The answer that a client reads, for any status. */
 export type AnswerOf<Row extends Operation> = {
   [Status in keyof Row["answers"]]: AnswerIn<Row["answers"][Status]>;
 }[keyof Row["answers"]];
 
-/** What a handler answers: the body, or the status and the body where there are several. */
+/** A handler's answer: the body, or the status and the body where there are several. */
 export type Answered<Row extends Operation> = keyof Row["answers"] extends infer Status
   ? IsUnion<Status> extends true
     ? {

@@ -18,7 +18,7 @@ const passkeyName = v.pipe(
 /** Of a browser's answer before anyone has signed in. */
 const ANSWER_BYTES_MAX = 32_768;
 
-/** What a browser needs: `PublicKeyCredential.parseCreationOptionsFromJSON` and the like. */
+/** Options of a browser, for `PublicKeyCredential.parseCreationOptionsFromJSON` and the like. */
 const options = v.object({ options: exactObject });
 
 export const passkey = v.object({
@@ -44,7 +44,7 @@ export const passkeys = {
   beginPasskey: operation({
     method: "POST",
     path: "/account/passkeys/options",
-    summary: "Create the options with which a browser creates a passkey.",
+    summary: "Create the options for a new passkey.",
     caller: "person",
     fresh: true,
     answers: { 200: options },
@@ -85,7 +85,7 @@ export const passkeys = {
   beginPasskeySignIn: operation({
     method: "POST",
     path: "/session/passkey/options",
-    summary: "Create the options with which a browser signs in.",
+    summary: "Create the options for a sign-in with a passkey.",
     caller: "anonymous",
     bodyBytesMax: ANSWER_BYTES_MAX,
     answers: { 200: options },
@@ -106,7 +106,7 @@ export const passkeys = {
   beginPasskeyByLink: operation({
     method: "POST",
     path: "/invitation/passkey/options",
-    summary: "Create the options with which the user of a link creates a passkey.",
+    summary: "Create the options for the passkey of a user with a link.",
     caller: "anonymous",
     bodyBytesMax: ANSWER_BYTES_MAX,
     body: body({ token: anyText, login: v.optional(anyText) }),

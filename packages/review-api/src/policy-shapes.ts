@@ -1,4 +1,4 @@
-/** What the operations of policies receive and answer, for both scopes. */
+/** Bodies and answers of the policy operations, for both scopes. */
 
 import { parseDuration } from "@countersign/protocol";
 import * as v from "valibot";
@@ -22,7 +22,7 @@ export type PolicyPath = "policy" | "floor";
 const SOURCE_BYTES_MAX = 256 * 1024;
 const NUMBER_MAX = 1_000_000_000;
 
-/** What a simulation replays. */
+/** The range of calls that a simulation evaluates. */
 export const SIMULATION = {
   sinceMsDefault: 7 * 24 * 3_600_000,
   requestsMax: 100_000,

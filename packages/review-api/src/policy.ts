@@ -22,6 +22,9 @@ import {
 } from "./policy-shapes.ts";
 import { body, cursor, limitParameter, page, wordParameter } from "./schema.ts";
 
+/** The names of the two policies in summaries. */
+const NAMES = { policy: "project policy", floor: "baseline policy" } as const;
+
 const PUBLISHING_ERRORS = ["forbidden", "policy_conflict", "policy_invalid"] as const;
 
 /** The number of the last version of the page before. */
@@ -38,7 +41,7 @@ function versionRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | 
     show: operation({
       method: "GET",
       path: `/${scope}`,
-      summary: "Show the active policy.",
+      summary: `Show the active ${NAMES[scope]}.`,
       caller: "reviewer",
       power: "read",
       answers: { 200: shownPolicy },
@@ -48,7 +51,7 @@ function versionRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | 
     versions: operation({
       method: "GET",
       path: `/${scope}/versions`,
-      summary: "List the published versions, the latest first.",
+      summary: `List versions of the ${NAMES[scope]}, the latest first.`,
       caller: "reviewer",
       power: "read",
       query: v.strictObject({ limit: limitParameter, after: versionParameter }),
@@ -61,7 +64,7 @@ function versionRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | 
     version: operation({
       method: "GET",
       path: `/${scope}/versions/{number}`,
-      summary: "Show a published version.",
+      summary: `Show a version of the ${NAMES[scope]}.`,
       caller: "reviewer",
       power: "read",
       answers: { 200: shownPolicy },
@@ -71,7 +74,7 @@ function versionRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | 
     publish: operation({
       method: "POST",
       path: `/${scope}`,
-      summary: "Publish a policy.",
+      summary: `Publish a ${NAMES[scope]}.`,
       caller: "reviewer",
       power,
       body: body({ source: policySource, expected_number: policyNumber(0), note: policyNote }),
@@ -83,7 +86,7 @@ function versionRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | 
     rollback: operation({
       method: "POST",
       path: `/${scope}/rollback`,
-      summary: "Publish an older version again.",
+      summary: `Publish an older version of the ${NAMES[scope]}.`,
       caller: "reviewer",
       power,
       body: body({
@@ -102,7 +105,7 @@ function draftRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | "s
     check: operation({
       method: "POST",
       path: `/${scope}/check`,
-      summary: "Check a policy without publishing it.",
+      summary: `Check a ${NAMES[scope]} without publishing it.`,
       caller: "reviewer",
       power: power === "server" ? power : "read",
       body: policyDraft,
@@ -113,7 +116,7 @@ function draftRows<Scope extends PolicyPath>(scope: Scope, power: "publish" | "s
     simulate: operation({
       method: "POST",
       path: `/${scope}/simulate`,
-      summary: "Evaluate a policy against past requests.",
+      summary: `Evaluate a ${NAMES[scope]} against past requests.`,
       caller: "reviewer",
       power,
       body: simulationOrder,
@@ -128,7 +131,7 @@ function proposalRows<Scope extends PolicyPath>(scope: Scope, power: "publish" |
     proposals: operation({
       method: "GET",
       path: `/${scope}/proposals`,
-      summary: "List proposed policies, the latest first.",
+      summary: `List proposals for the ${NAMES[scope]}, the latest first.`,
       caller: "reviewer",
       power: "read",
       query: v.strictObject({
@@ -142,7 +145,7 @@ function proposalRows<Scope extends PolicyPath>(scope: Scope, power: "publish" |
     proposal: operation({
       method: "GET",
       path: `/${scope}/proposals/{id}`,
-      summary: "Show a proposed policy.",
+      summary: `Show a proposal for the ${NAMES[scope]}.`,
       caller: "reviewer",
       power: "read",
       answers: { 200: policyProposal },
@@ -152,7 +155,7 @@ function proposalRows<Scope extends PolicyPath>(scope: Scope, power: "publish" |
     propose: operation({
       method: "POST",
       path: `/${scope}/proposals`,
-      summary: "Propose a policy for another person to publish.",
+      summary: `Propose a ${NAMES[scope]} for another user to publish.`,
       caller: "reviewer",
       power,
       body: body({
@@ -170,7 +173,7 @@ function proposalRows<Scope extends PolicyPath>(scope: Scope, power: "publish" |
     publishProposal: operation({
       method: "POST",
       path: `/${scope}/proposals/{id}/publish`,
-      summary: "Publish a proposed policy.",
+      summary: `Publish a proposal for the ${NAMES[scope]}.`,
       caller: "reviewer",
       power,
       answers: { 200: publishedPolicy, 201: publishedPolicy },
@@ -180,7 +183,7 @@ function proposalRows<Scope extends PolicyPath>(scope: Scope, power: "publish" |
     rejectProposal: operation({
       method: "POST",
       path: `/${scope}/proposals/{id}/reject`,
-      summary: "Reject a proposed policy.",
+      summary: `Reject a proposal for the ${NAMES[scope]}.`,
       caller: "reviewer",
       power,
       body: body({ note: policyNote }),

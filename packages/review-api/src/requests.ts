@@ -40,7 +40,7 @@ const policy = v.object({
   note: v.optional(v.string()),
 });
 
-/** What a decision requires, in the words of a policy file. */
+/** The conditions of a decision, in the terms of a policy file. */
 const requirement = v.object({
   /** Sets of `group:x` and `reviewer:y`; empty: any reviewer. */
   from: v.array(v.array(v.string())),
@@ -50,7 +50,7 @@ const requirement = v.object({
   exclude: v.array(v.string()),
   confirm: v.object({
     kind: v.picklist(["click", "type", "match", "passkey"]),
-    /** What must be typed, with `type`. */
+    /** The text to type, with `type`. */
     text: v.optional(v.string()),
     /** The page where a reviewer signs, with `passkey`. */
     sign_at: v.optional(v.string()),
@@ -178,7 +178,7 @@ const background = v.object({
       name: v.optional(v.string()),
       status: v.optional(v.string()),
       reason: v.optional(v.string()),
-      /** What the agent says of its call. */
+      /** The agent's note about its call. */
       note: v.optional(v.string()),
     }),
   ),
@@ -197,9 +197,9 @@ const verdictBody = body({
   ),
   note: v.optional(text(NOTE_CHARS_MAX)),
   valid_for: v.optional(duration()),
-  /** What the reviewer typed. */
+  /** The text that the reviewer typed. */
   confirmation: v.optional(anyText),
-  /** What a passkey signed: the nonce of the challenge and the browser's answer. */
+  /** A passkey signature: the nonce of the challenge and the browser's answer. */
   passkey: v.optional(body({ nonce: anyText, assertion: jsonObject })),
   /** How long to delay the verdict; excludes `passkey`. */
   hold: v.optional(duration(HOLD_MS.min, HOLD_MS.max)),
@@ -262,7 +262,7 @@ export const requests = {
   challengeVerdict: operation({
     method: "POST",
     path: "/requests/{id}/verdict/challenge",
-    summary: "Create the options with which a browser signs an approval.",
+    summary: "Create the options for signing an approval with a passkey.",
     caller: "reviewer",
     power: "decide",
     /** The verdict as it will be sent, without `passkey`. */

@@ -1,5 +1,5 @@
 /**
- * What a reviewer's role allows. Every role may read, except the audit log. The scopes of a token
+ * The powers of the roles of reviewers. Every role may read, except the audit log. The scopes of a token
  * narrow this further. No schemas: browsers load it.
  */
 

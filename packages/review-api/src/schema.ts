@@ -135,7 +135,7 @@ export const sha256 = v.pipe(v.string(), v.metadata({ pattern: "^[0-9a-f]{64}$" 
 
 export const id = v.pipe(v.string(), v.metadata({ format: "uuid" }));
 
-/** Who or what did something, as `kind:id`. */
+/** An actor as `kind:id`. */
 export const actor = v.pipe(v.string(), v.metadata({ examples: ["reviewer:ID", "policy:RULE"] }));
 
 /** An attempt to deliver an event to the receiver of an instance. */

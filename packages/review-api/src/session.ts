@@ -63,7 +63,7 @@ export const session = {
   showSession: operation({
     method: "GET",
     path: "/session",
-    summary: "Show who is signed in.",
+    summary: "Show the signed-in user and the session.",
     caller: "person",
     answers: { 200: shownSession },
     errors: [],
@@ -102,7 +102,7 @@ export const session = {
   openInvitation: operation({
     method: "POST",
     path: "/invitation",
-    summary: "Show what a link is for.",
+    summary: "Show the purpose of a link.",
     caller: "anonymous",
     bodyBytesMax: SMALL_BODY_BYTES_MAX,
     body: body({ token: anyText }),
@@ -163,7 +163,7 @@ export const session = {
   completeOidcSignIn: operation({
     method: "GET",
     path: "/session/oidc/callback",
-    summary: "Sign in as the user whom the identity provider names; sets the cookie.",
+    summary: "Complete the sign-in with the identity provider; sets the cookie.",
     caller: "anonymous",
     /** The identity provider chooses them (RFC 6749, section 4.1.2). */
     query: "any",
