@@ -36,8 +36,8 @@ export interface Operation {
   readonly summary: string;
   readonly caller: CallerKind;
   /**
-   * The power that the role and the token of a reviewer must allow. For GET the server checks it before the
-   * handler runs; otherwise the operation checks it, because it may depend on what the body names.
+   * The power that the role and the token of a reviewer must allow. For GET the server checks it
+   * before the handler runs. Otherwise the operation checks it, because it may depend on the body.
    */
   readonly power?: Power;
   /** Whether the caller must have signed in recently; see docs/reference/sign-in-api.md. */

@@ -1,6 +1,6 @@
 /**
- * The powers of the roles of reviewers. Every role may read, except the audit log. The scopes of a token
- * narrow this further. No schemas: browsers load it.
+ * The powers of the roles of reviewers. Every role may read, except the audit log. The scopes of a
+ * token narrow this further. No schemas: browsers load it.
  */
 
 export const REVIEWER_ROLES = [
