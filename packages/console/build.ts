@@ -35,7 +35,7 @@ await build({
   worker: { format: "es" },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    // What has `light-dark()` and cascade layers.
+    // Browsers that have `light-dark()` and cascade layers.
     target: ["chrome123", "firefox128", "safari17.5"],
     outDir: "dist",
     emptyOutDir: true,

@@ -20,7 +20,7 @@ export class Refusal extends Error {
   readonly code: string | undefined;
   /** The member of the body that it is about. */
   readonly param: string | undefined;
-  /** What is wrong with a policy; empty for anything else. */
+  /** Errors of a policy; empty for other requests. */
   readonly findings: readonly ProblemFinding[];
 
   constructor(status: number, { code, message, param, findings }: WireError) {
@@ -32,7 +32,7 @@ export class Refusal extends Error {
     this.findings = findings ?? [];
   }
 
-  /** Whether the server may have done it all the same. */
+  /** Whether the server may have applied the request although no answer came. */
   get isUnanswered(): boolean {
     return this.status === 0 || this.status >= 500;
   }
@@ -97,7 +97,7 @@ async function send(
   throw new Refusal(response.status, errorIn(await response.text().catch(() => "")));
 }
 
-/** What stands between may answer something else than JSON. */
+/** A proxy may answer with something other than JSON. */
 function errorIn(source: string): WireError {
   try {
     return (JSON.parse(source) as { error?: WireError })?.error ?? {};

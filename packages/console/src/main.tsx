@@ -32,7 +32,7 @@ async function begin(): Promise<void> {
     try {
       await loadSession();
     } catch (error) {
-      // Who is signed out is on the way to sign in.
+      // A signed-out user is being redirected to the sign-in page.
       if (error instanceof Refusal && error.status === 401) return;
       if (!(error instanceof Refusal) || !error.isUnanswered) throw error;
       isOffline.value = true;
@@ -42,5 +42,5 @@ async function begin(): Promise<void> {
 }
 
 await begin();
-// What was chosen last holds until the server can be asked.
+// The stored preferences apply until the server answers.
 if (session.value !== undefined) await loadPreferences().catch(console.info);

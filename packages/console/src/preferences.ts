@@ -1,6 +1,6 @@
 /**
- * What a person has chosen for the console. The server keeps it for all their devices; this browser
- * keeps a copy, so that a page looks right before the server has answered.
+ * Preferences of a user. The server stores them for all devices. This browser keeps a copy, so that
+ * a page has the right theme before the server answers.
  */
 
 import type { Preferences } from "@countersign/review-api";
@@ -44,7 +44,8 @@ export async function loadPreferences(): Promise<void> {
 }
 
 /**
- * What is not given stays. It holds at once, and no longer when the server refuses it.
+ * Absent fields stay unchanged. The change applies at once and is undone when the server rejects
+ * it.
  *
  * @throws Refusal
  */

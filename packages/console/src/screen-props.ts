@@ -1,4 +1,4 @@
-/** What every screen receives. */
+/** Properties of every screen. */
 
 import type { Route } from "./route.ts";
 

@@ -10,7 +10,7 @@ export interface ScreenEntry {
   readonly path: string;
   /** In the navigation; the same words as the screen's heading. */
   readonly title: string;
-  /** What it takes to see it; nothing more than looking without it. */
+  /** The power that the screen requires; without one, viewing is enough. */
   readonly power?: Power;
   load(): Promise<{ readonly Screen: Screen }>;
 }

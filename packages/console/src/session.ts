@@ -1,4 +1,4 @@
-/** Who is signed in. Read once at the start, and again when the person chooses another project. */
+/** The signed-in user's session. Read at the start, and again after a switch of the project. */
 
 import type { Session } from "@countersign/review-api";
 import { signal } from "@preact/signals";

@@ -1,6 +1,6 @@
 /**
- * The server's time. Deadlines are the server's, and the clock of a phone may be minutes off; what
- * is shown and what can be pressed goes by what the server said last.
+ * The server's time. Deadlines use the server's clock, and the clock of a phone may be minutes off.
+ * Times and buttons therefore depend on the latest server time.
  */
 
 import { signal } from "@preact/signals";
@@ -16,8 +16,8 @@ export function serverNow(): number {
 }
 
 /**
- * @param at what the server said, epoch ms
- * @param askedAt when it was asked, by `performance.now()`; answers overtake each other
+ * @param at the server's time, epoch ms
+ * @param askedAt time of the request, by `performance.now()`; answers may arrive out of order
  */
 export function noteServerTime(at: number, askedAt: number): void {
   if (askedAt < readAt || Number.isNaN(at)) return;

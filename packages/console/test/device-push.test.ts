@@ -19,7 +19,7 @@ import { answered } from "./support/waits.ts";
 const scene = await startConsoleScene({ after });
 const { server, instance } = scene;
 
-/** What a push did: each notification that was shown, once it was. */
+/** Returns each notification that a push has shown. */
 const PUSH = `async (data) => {
   const shown = [];
   const show = registration.showNotification;
@@ -45,7 +45,7 @@ interface Shown {
 
 function push(worker: Worker, message: object): Promise<readonly Shown[]> {
   const reported = worker.evaluate(`(${PUSH})(${JSON.stringify(JSON.stringify(message))})`);
-  return answered(reported as Promise<readonly Shown[]>, "what a push shows");
+  return answered(reported as Promise<readonly Shown[]>, "the notifications of a push");
 }
 
 /** Taps a notification; what would open a window, which a script may not, is only noted. */
@@ -64,10 +64,10 @@ const TAP = `async (data) => {
 /** @returns the windows that it wants opened */
 function tap(worker: Worker, { data }: Shown): Promise<readonly string[]> {
   const done = worker.evaluate(`(${TAP})(${JSON.stringify(data)})`);
-  return answered(done as Promise<readonly string[]>, "what a tap opens");
+  return answered(done as Promise<readonly string[]>, "the pages that a tap opens");
 }
 
-/** As the server tells a browser of a call; docs/reference/review-api.md, Web Push. */
+/** A notification as the server sends it; docs/reference/review-api.md, Web Push. */
 function waiting(id: string): object {
   return {
     type: "request.waiting",
@@ -101,10 +101,10 @@ test("[ours.console.push] a push names the tool and the time left, and a tap on 
 
   await page.goto("/history");
   await page.getByRole("heading", { level: 1, name: "History" }).waitFor();
-  await server.decide(scene.reviewer, id, "deny", { note: "Somebody was faster." });
+  await server.decide(scene.reviewer, id, "deny", { note: "Another reviewer was faster." });
   assert.deepEqual(await tap(worker, note), []);
   await page.waitForURL(`**/inbox/${id}`);
-  await page.getByText("Note: Somebody was faster.").waitFor();
+  await page.getByText("Note: Another reviewer was faster.").waitFor();
   assert.equal(await page.locator("#approve, #deny").count(), 0);
   assert.deepEqual(complaints, []);
   await context.close();

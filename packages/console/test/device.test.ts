@@ -31,7 +31,7 @@ test("[ours.console.app] it can be installed: a manifest with icons that are the
   }
   const { installabilityErrors } = await answered(
     cdp.send("Page.getInstallabilityErrors"),
-    "what is in the way of installing it",
+    "the obstacles to installing it",
   );
   // A window without a profile is never offered an installation; nothing else is in the way.
   const others = installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito");

@@ -1,8 +1,7 @@
 // Needs: browser
 /**
- * What holds for every screen: it works at a zoom of 200 %, nothing moves for who wants no motion,
- * and no secret is in it or in what can be taken away from it. The screens are walked through once,
- * on a server that holds a secret of every kind.
+ * Rules of every screen: it works at a zoom of 200 %, respects reduced motion, and neither shows
+ * nor exports a secret. The test opens each screen once, on a server with a secret of every kind.
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +17,7 @@ const { server, instance, reviewer, secrets } = scene;
 const ZOOMED = { width: 640, height: 400, scale: 2 };
 const { page, complaints } = await scene.visitor("ona", { role: "operator", ...ZOOMED });
 
-/** In the page: what somebody cannot press, also after scrolling to it. */
+/** Runs in the page: controls that cannot be clicked, also after scrolling to them. */
 const OUT_OF_REACH = `(() => {
   const controls = document.querySelectorAll("button, a[href], input, select, textarea, summary");
   const isShown = (one) => one.checkVisibility({ visibilityProperty: true });
@@ -153,7 +152,7 @@ test("[ours.console.secrets] no secret is in a screen, in what it was made of, o
     texts.set(path, text);
   }
   assert.ok(texts.size > 60, `${texts.size} texts`);
-  const shown = new Map([["what is no secret", "stripe.refund"]]);
+  const shown = new Map([["a value that is not secret", "stripe.refund"]]);
   assert.ok(findSecrets(shown, texts).length > 5);
   const stored = await storedSecrets(server);
   assert.ok(stored.size > 15, `${stored.size} stored`);

@@ -16,7 +16,7 @@ import { untilCount } from "./support/waits.ts";
 /** Markup, an order of letters turned round, something invisible, and no space to break at. */
 const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe\u200B${"w".repeat(300)}`;
 
-/** What a parser of JavaScript would round. */
+/** JavaScript's JSON.parse would round this number. */
 const EXACT = '{"n":9007199254740993,"m":1.10,"cell":"=1+1"}';
 
 const scene = await startConsoleScene({ after }, { settings: { extensions: "server" } });
@@ -63,7 +63,7 @@ test("all that has ended is listed with its outcome, who decided and when", asyn
   assert.deepEqual(complaints, []);
 });
 
-test("an approval whose validity is over is marked so, and stays approved", async () => {
+test("an expired approval is marked as expired and stays approved", async () => {
   await page.goto("/history");
   await row("db.read")
     .filter({ hasText: /Approved.*approval expired/ })
@@ -151,7 +151,7 @@ test("files have the rows of the filters, exact numbers, and no formulas", async
   assert.ok(json.text.includes(`"arguments":${EXACT}`));
 });
 
-/** What spreadsheets begin a formula with, the full-width forms included. */
+/** Beginnings of spreadsheet formulas, including the full-width forms. */
 const FORMULAS = ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\uFF1D1", "\uFF0B1", "\uFF20A1"];
 
 test("files have the rows that are listed, and no cell of any begins like a formula", async () => {

@@ -69,7 +69,7 @@ test("[ours.console.groups] thirty identical calls of one instance stand in one 
 
 const AMOUNTS = ['{"order":"A-1","amount":10.50}', '{"order":"A-2","amount":9007199254740993}'];
 
-test("[ours.console.bulk] calls of one shape are approved together after a look at what differs, and can be taken back", async () => {
+test("[ours.console.bulk] calls with the same argument names are approved together after a review of their differences, and undone", async () => {
   const ids: string[] = [];
   for (const [index, source] of AMOUNTS.entries()) {
     const body = `{"tool":"refund","arguments":${source},"timeout":"${index + 1}h"}`;
@@ -107,7 +107,7 @@ test("[ours.console.bulk] calls of one shape are approved together after a look 
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.bulk] what needs a passkey, typing or several people, or has another shape, is not approved together", async () => {
+test("[ours.console.bulk] calls that need a passkey, typing or several people, or differ in shape, cannot be approved together", async () => {
   const ids = await submitAll("drop", [
     { table: "a", force: true },
     { table: "b", force: true },

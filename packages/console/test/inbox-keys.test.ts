@@ -69,7 +69,7 @@ test("[ours.console.keys] x selects, Escape selects nothing, / filters, and a re
   await page.getByText("1 call selected").waitFor();
   assert.equal(await rowOf(page, "alpha").getByRole("checkbox").isChecked(), true);
   assert.equal(await page.getByRole("searchbox").inputValue(), "alpha prod");
-  // What is typed into the filter is no key. By itself it may be in the name of an instance.
+  // Text typed into the filter triggers no shortcut. It may match the name of an instance.
   await page.getByRole("searchbox").fill("");
   await page.getByRole("searchbox").pressSequentially("x%");
   await page.getByText("No pending request matches this filter").waitFor();

@@ -1,6 +1,6 @@
 // Needs: browser
 /**
- * The list of the inbox: what is in it, in which order, and that nobody loses their place.
+ * The list of the inbox: its content, its order, and that the scroll position is kept.
  */
 
 import assert from "node:assert/strict";

@@ -111,7 +111,7 @@ test("[ours.console.stream] where nothing can be shared a tab asks by itself, an
   await context.close();
 });
 
-test("[ours.console.clock] a row goes at its deadline by the server's time, in a tab whose clock is ten minutes off", async () => {
+test("[ours.console.clock] a row disappears at its deadline by the server's time, in a tab with a clock ten minutes off", async () => {
   const tab = await openTab(ana.context, TEN_MINUTES_AHEAD);
   const { deadline_at } = await server.submit(instance.token, { tool: "brief", timeout: "15s" });
   const row = rowOf(tab, "brief");
@@ -136,7 +136,7 @@ test("[ours.console.freeze] an active freeze is shown on every screen until it i
   await page.getByText("Every call in this project is denied").waitFor({ state: "detached" });
 });
 
-test("[ours.inbox.list] two people look at the same: what one of them decides leaves the other's list", async () => {
+test("[ours.inbox.list] a request decided by one reviewer leaves the other reviewer's list", async () => {
   const [eva, ben] = await Promise.all(
     ["eva", "ben"].map((login) => visit(browser, server, login)),
   );
@@ -205,7 +205,7 @@ test("[ours.console.silence] a connection that dies without a word is noticed wi
   const before = await pulsesReceivedBy(leading);
   await until(
     async () => ![0, before].includes(await pulsesReceivedBy(leading)),
-    "it hears another pulse",
+    "another heartbeat arrives",
   );
   detour.fallSilent();
   const hasAll = async () => (await pulsesReceivedBy(leading)) === detour.pulses();

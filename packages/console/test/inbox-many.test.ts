@@ -25,7 +25,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What axe finds that is serious or worse. */
+/** Findings of axe that are serious or critical. */
 async function axe(page: Page): Promise<string[]> {
   // Run by the debugger, which no policy of the page stops.
   const found = (await page.evaluate(`${AXE}; axe.run()`)) as {
@@ -76,7 +76,7 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every name are
   await row.waitFor();
   const text = (await row.textContent()) ?? "";
   assert.ok(text.includes(MARKUP) && text.includes("9007199254740993") && text.includes("1.10"));
-  assert.ok(!/[\u202e\u200b]/.test(text), "what cannot be seen is written out");
+  assert.ok(!/[\u202e\u200b]/.test(text), "invisible characters are written out");
   assert.equal((await row.locator("mark").count()) > 3, true);
   assert.equal(await page.locator("main img, main script").count(), 0);
   assert.equal(await page.evaluate("window.broken"), undefined);
@@ -88,7 +88,7 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every name are
   await context.close();
 });
 
-test("[ours.inbox.phone] the inbox is no wider than a phone of 320 px, and what is pressed is no smaller than 44 px", async () => {
+test("[ours.inbox.phone] the inbox fits a phone of 320 px, and each target is at least 44 px", async () => {
   const args = { path: "long/".repeat(60), text: "x".repeat(4_000) };
   const { id } = await server.submit(instance.token, { tool: "a".repeat(120), arguments: args });
   const { page, context } = await scene.visitor("kim", {

@@ -86,7 +86,7 @@ test("a retry makes the delivery due, and it arrives", async () => {
   await page.getByText("Healthy", { exact: true }).waitFor();
 });
 
-test("a freeze is in force until it is lifted, and denies what is pending", async () => {
+test("a freeze is active until it is lifted, and denies pending requests", async () => {
   const { id } = await server.submit(instance.token);
   await page.goto(`/instances/${instance.id}`);
   await press("Freeze");
@@ -126,7 +126,7 @@ test("the project is frozen and lifted from the list; the server by operators al
   await operator.context.close();
 });
 
-test("grants in force are listed with their terms and revoked", async () => {
+test("active grants are listed with their terms and revoked", async () => {
   const body = {
     instance_id: instance.id,
     tool: "edit",
@@ -156,7 +156,7 @@ test("groups and owner are changed by who may publish", async () => {
   await page.getByText("eu, refunds").waitFor();
 });
 
-test("a credential is shown once, with commands that work, and never again", async () => {
+test("a credential is displayed once, with commands that work, and never again", async () => {
   await page.goto("/instances");
   await page.getByRole("link", { name: "New instance" }).click();
   await picture(page, "instance-new");
@@ -222,14 +222,14 @@ test("deleting asks for the name, cancels what is pending in open inboxes too", 
   await list.getByRole("link").first().waitFor();
   await untilCount(list.getByRole("link").filter({ hasText: "short-lived" }), 0);
   assert.equal(await storedStatus(scene, id), "cancelled");
-  // The clock stands still, so no look of the server's tells it: the signal does.
+  // The clock stands still, so no poll of the server can find it: the signal does.
   await pending.waitFor({ state: "detached" });
   await other.context.close();
   await page.goto(`/instances/${made.instance.id}`);
   await page.getByText("Instance not found").waitFor();
 });
 
-test("what a role may not do is not offered, and the server refuses it anyway", async () => {
+test("a role is not offered forbidden actions, and the server rejects them", async () => {
   const { id } = await server.submit(instance.token);
   await makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit" });
   deliveries.answer = answering(500);

@@ -103,7 +103,7 @@ test("[ours.console.policies.draft] a draft survives a reload, and meets what ot
   assert.match(await field.inputValue(), /< 20/);
 });
 
-test("[ours.console.policies.simulate] what a draft would change is listed, each call can be opened, and a missing field or a long integer asks", async () => {
+test("[ours.console.policies.simulate] the simulation lists changed calls, each can be opened, and a missing field or a long integer asks", async () => {
   const calls: readonly object[] = [{ amount: 30 }, { currency: "EUR" }];
   for (const args of calls) {
     await server.submit(instance.token, { tool: "stripe.refund", arguments: args });
@@ -176,7 +176,7 @@ test("[ours.console.policies.rollback] a version of before is compared and comes
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.policies.publish] what is typed while a draft is being published is kept", async () => {
+test("[ours.console.policies.publish] text typed while a draft is being published is kept", async () => {
   await write(POLICY.replace("< 50", "< 40"));
   const isTyped = Promise.withResolvers<void>();
   const isPaused = Promise.withResolvers<void>();
@@ -216,7 +216,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   assert.equal(await mine.getByRole("button", { name: "Publish" }).count(), 0);
 
   const { page: other, complaints: others } = await scene.visitor("eli", { role: "editor" });
-  // Whoever may publish it is told on every screen; its author is not one of them.
+  // Every screen notifies the users who may publish it, except its author.
   await other.goto("/history");
   await other.getByRole("link", { name: "1 proposal for you to review" }).click();
   assert.equal(await page.locator("nav .count .spoken").getByText("proposal").count(), 0);
@@ -236,7 +236,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   assert.deepEqual(others, []);
 });
 
-test("[ours.console.policies.read] who may not publish reads the rules and has nothing to press", async () => {
+test("[ours.console.policies.read] a user without the power to publish reads the rules and has no buttons", async () => {
   const reader = await scene.visitor("rea", { role: "viewer" });
   await reader.page.goto("/policies");
   await reader.page.getByText("Your role can read this").waitFor();

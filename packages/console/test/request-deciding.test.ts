@@ -130,7 +130,7 @@ test("[ours.request.hold] an approval is held, by click as by key: it can be und
   assert.equal(await statusOf(id), "approved");
 });
 
-test("[ours.request.together] of two people who look at one call, the second sees who decided it, and it is decided once", async () => {
+test("[ours.request.together] two reviewers open one call: it is decided once, and the second sees the decider", async () => {
   const { id } = await submitAsked(scene);
   await Promise.all([openRequest(ana.page, id), openRequest(ben.page, id)]);
   await untilEnabled(ana.page);
@@ -222,7 +222,7 @@ test("[ours.request.together] a call that the agent takes back while it is open 
   await untilDisabled(page);
 });
 
-test("[ours.request.background] what was approved last is compared, and a call that was denied before is approved with a note only", async () => {
+test("[ours.request.background] the last approved call is compared, and a call denied before needs a note to be approved", async () => {
   const { page, complaints } = ana;
   const first = await submitText(scene, '{"amount":10.50,"to":"a"}', { tool: "pay" });
   await openRequest(page, first);
@@ -256,7 +256,7 @@ test("[ours.request.background] what was approved last is compared, and a call t
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.request.decided] what is decided stays as it was, with its note, policy and validity, also when that has passed", async () => {
+test("[ours.request.decided] a decided request keeps its note, policy and expiry, also after the expiry", async () => {
   const { id } = await submitAsked(scene);
   await server.decide(scene.reviewer, id, "approve", { note: "Fine." });
   const { page } = ana;

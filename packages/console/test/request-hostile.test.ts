@@ -1,7 +1,7 @@
 // Needs: browser
 /**
- * What agents could send to deceive or to break the page where people decide: it is text there,
- * whole, and the page goes on answering.
+ * Input that tries to deceive the reviewer or to break the page: the page shows it whole, as text,
+ * and stays responsive.
  */
 
 import assert from "node:assert/strict";
@@ -57,7 +57,7 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every field ar
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.exact] letters of another script in a word, and signs that pass for others, are labelled", async () => {
+test("[ours.inbox.exact] letters of another script in a word, and confusable characters, are labelled", async () => {
   const id = await submitText(
     scene,
     '{"to":"p\u0430ypal.com","run":"a \u2215 b","name":"Łódź 東京"}',

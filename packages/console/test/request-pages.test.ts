@@ -111,7 +111,7 @@ test("[ours.inbox.page] a denial takes its note to the agent, with the keyboard 
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.page] what has to be typed is typed, and a note that is required is written", async () => {
+test("[ours.inbox.page] a required confirmation is typed, and a required note is written", async () => {
   const { page, complaints } = ana;
   const typed = await ask({ confirm: { kind: "type", text: "prod" }, noteRequired: true });
   const matched = await ask({ confirm: { kind: "match" } });
@@ -174,7 +174,7 @@ test("[ours.inbox.now] another reviewer's decision is shown with their name, and
 });
 
 test("[ours.inbox.now] at the deadline the buttons are dead by the server's time, whatever the clock of the device says", async () => {
-  // Sooner than a session ends that nobody uses.
+  // Earlier than the end of an idle session.
   const { id, deadline_at } = await submitAsked(scene, {}, { timeout: "10m" });
   const { page, complaints } = ana;
   // The server's clock stands months behind that of the browser.
@@ -248,7 +248,7 @@ test("[ours.inbox.now] a hidden page sends no requests, and cannot decide before
   await untilEnabled(page);
 });
 
-test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was, and counts once", async () => {
+test("[ours.inbox.repeat] a verdict is sent again unchanged when its answer is lost, and counts once", async () => {
   const { id } = await ask();
   const { page } = ana;
   await page.goto(`/inbox/${id}`);
@@ -274,7 +274,7 @@ test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was
   assert.deepEqual(kinds.toSorted(), once);
 });
 
-test("[ours.inbox.page] who may not decide sees the call and why, and no button", async () => {
+test("[ours.inbox.page] a user without the power to decide sees the call, the reason and no button", async () => {
   const { id } = await ask();
   const viewer = await scene.visitor("vic", { role: "viewer" });
   await viewer.page.goto(`/inbox/${id}`);

@@ -191,7 +191,7 @@ test("[ours.passkey.browser] [ours.passkey.account] one's passkeys are added, na
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.passkey.browser] the page that signs fits a phone of 320 px, and what is pressed is no smaller than 44 px", async (t) => {
+test("[ours.passkey.browser] the page that signs fits a phone of 320 px, and each target is at least 44 px", async (t) => {
   const scene = await setUp(t, { width: 320, height: 640, colorScheme: "dark" });
   const { page } = scene;
   const id = await submit(scene, `{"path":"${"long/".repeat(60)}","text":"${"x".repeat(400)}"}`);

@@ -1,6 +1,6 @@
 // Needs: browser
 /**
- * What arguments mean, beside their exact text; axe in both themes; and a narrow screen.
+ * Previews beside the exact text; axe in both themes; and a narrow screen.
  */
 
 import assert from "node:assert/strict";
@@ -60,8 +60,8 @@ test("[ours.request.previews] SQL is shown by its verbs, and money with its curr
   await picture(page, "preview-money");
 });
 
-test("[ours.request.previews] what could be read otherwise has no preview", async () => {
-  await open({ command: "cat <<EOF\n$(rm -rf /)\nEOF", query: "who is where" }, "Bash");
+test("[ours.request.previews] ambiguous arguments have no preview", async () => {
+  await open({ command: "cat <<EOF\n$(rm -rf /)\nEOF", query: "a list of orders" }, "Bash");
   await page.locator("#timeline").waitFor();
   assert.equal(await page.getByRole("region", { name: /^Preview:/ }).count(), 0);
   assert.deepEqual(complaints, []);
@@ -75,7 +75,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What axe finds that is serious or worse. */
+/** Findings of axe that are serious or critical. */
 async function axe(of: Page): Promise<string[]> {
   // Run by the debugger, which no policy of the page stops.
   const found = (await of.evaluate(`${AXE}; axe.run()`)) as {

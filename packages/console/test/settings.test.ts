@@ -16,7 +16,7 @@ import { plugIn } from "../../server/test/support/virtual-authenticator.ts";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 
-/** What channels lead to. */
+/** The receiver of the channels. */
 const receiver = await startTlsReceiver({ after }, ({ path }, response) => {
   response.writeHead(path === "/full" ? 507 : 204).end();
 });
@@ -40,7 +40,7 @@ const scene = await startConsoleScene(
 const { server } = scene;
 const ada = await scene.visitor("ada", { role: "admin" });
 
-/** What a dialog shows once. */
+/** The secret that a dialog displays once. */
 async function secretOf(page: Page): Promise<string> {
   return (await page.getByRole("dialog").locator(".secret code").textContent()) ?? "";
 }
@@ -111,7 +111,7 @@ test("[ours.console.settings.people] an admin invites a person by a link that is
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.settings.last-admin] who is the last one with the power over people cannot be removed", async () => {
+test("[ours.console.settings.last-admin] the last user with the power over people cannot be removed", async () => {
   const { page } = ada;
   await page.goto("/settings/people");
   await page.getByRole("row", { name: /ada/ }).getByRole("button", { name: "Change" }).click();
@@ -121,7 +121,7 @@ test("[ours.console.settings.last-admin] who is the last one with the power over
   await page.getByRole("row", { name: /ada/ }).waitFor();
 });
 
-test("[ours.console.settings.tokens] a token is shown once and works, and when it is revoked its next call is refused", async () => {
+test("[ours.console.settings.tokens] a token is displayed once and works, and after its revocation the next call is rejected", async () => {
   const { page, complaints } = ada;
   await page.goto("/settings/tokens");
   await page.getByLabel("Bot name (optional)").fill("night-watch");
@@ -169,7 +169,7 @@ test("[ours.console.settings.channels] a channel is added, tested with what the 
   assert.deepEqual(complaints, []);
 });
 
-/** What is sent to whom, and what of the other side's answer the page says. */
+/** Channels with their destination, and the part of the answer that the page shows. */
 const TESTED = [
   ["slack", "URL", "/slack", "Test sent (204)."],
   ["slack", "URL", "/full", "Test rejected (507)."],
@@ -224,7 +224,7 @@ test("[ours.console.settings.push] a push test shows the answer of the push serv
   await context.close();
 });
 
-test("[ours.console.settings.read] who may not change people is offered nothing to change, on a phone neither", async () => {
+test("[ours.console.settings.read] a user without the power over people is offered no changes, also on a phone", async () => {
   const { page, complaints } = await scene.visitor("vic", { role: "viewer", width: 320 });
   for (const path of ["/settings", "/settings/people", "/settings/tokens", "/settings/channels"]) {
     await page.goto(path);

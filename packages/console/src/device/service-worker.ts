@@ -1,7 +1,6 @@
 /**
- * What the browser runs for the console while no page of it is open: it keeps the files of the
- * shell for a device without a connection, and shows what Web Push brings. No answer of the server
- * is kept; what could be decided is never shown from a store.
+ * The service worker: it caches the files of the shell for a device without a connection, and shows
+ * Web Push notifications. It caches no answer of the server, so no page shows a stale request.
  *
  * Built to one file at the root of the server: `sw.js`.
  */

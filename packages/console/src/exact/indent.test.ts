@@ -13,7 +13,7 @@ test("[ours.inbox.exact] indenting puts members on lines and leaves every token 
   }
 });
 
-test("[ours.inbox.exact] whatever is indented says the same, and indenting it again changes nothing", () => {
+test("[ours.inbox.exact] indented text has the same meaning, and indenting it again changes nothing", () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
       const indented = indentJson(json);

@@ -5,7 +5,7 @@
 import { itemSources, memberSources } from "./source.ts";
 
 export interface Leaf {
-  /** Like `items[0].amount`; a name that is no plain word stands in quotes. */
+  /** For example `items[0].amount`; a name with other characters than letters is quoted. */
   readonly path: string;
   /** The text of a value that has no others in it, or of an empty object or list. */
   readonly source: string;
@@ -29,13 +29,13 @@ export function leavesOf(json: string, path = ""): Leaf[] {
   return [{ path, source }];
 }
 
-/** `a.b`, and `a["b c"]` where the name is no plain word. */
+/** `a.b`, or `a["b c"]` when the name needs quotes. */
 export function joinPath(path: string, name: string): string {
   if (!PLAIN.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** What kind of value a text is: `string`, `number`, `true`... as far as a shape goes. */
+/** Kind of the value: `string`, `number`, `true`..., for comparing shapes. */
 export function kindOf(source: string): string {
   const [first = ""] = source;
   if (first === '"') return "string";

@@ -21,7 +21,7 @@ export interface LongTextProps {
 export function LongText({ text, onWhole }: LongTextProps) {
   const chunks = useMemo(() => chunksOf(visiblePieces(text)), [text]);
   const [count, setCount] = useState(1);
-  // A chunk that is there is not looked at again.
+  // A rendered chunk is not compared again.
   const nodes = useRef<VNode[]>([]);
   const source = useRef(chunks);
   if (source.current !== chunks) {

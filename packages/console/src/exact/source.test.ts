@@ -18,7 +18,7 @@ test("[ours.passkey.browser] the source of a member is found letter for letter",
   assert.equal(memberSource("{}", "arguments"), undefined);
 });
 
-test("[ours.passkey.browser] whatever stands beside it, the member that is found is the member", () => {
+test("[ours.passkey.browser] the right member is found, whatever surrounds it", () => {
   const value = fc.json();
   fc.assert(
     fc.property(fc.string(), value, value, value, (key, before, wanted, after) => {

@@ -3,14 +3,14 @@
 import { type Piece, visiblePieces } from "@countersign/protocol";
 
 /**
- * A text of strangers: nothing in it hides or moves what stands beside it, and nothing becomes
- * markup or a link. What cannot be seen, or passes for something else, stands in labelled chips.
+ * Untrusted text: it cannot hide or move the text beside it, and it never becomes markup or a link.
+ * Invisible and confusable characters are shown as labelled chips.
  */
 export function Text({ children }: { readonly children: string }) {
   return <Pieces pieces={visiblePieces(children)} />;
 }
 
-/** The label is no part of the text: it is not copied with it, and not found in it. */
+/** The label is not part of the text: copy and search ignore it. */
 export function Pieces({ pieces }: { readonly pieces: readonly Piece[] }) {
   return (
     <>

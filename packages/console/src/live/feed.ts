@@ -30,8 +30,8 @@ export type FeedMessage =
   | { readonly kind: "signed-out" };
 
 /**
- * A connection that missed so many pulses is broken. With the grace period of live.ts a page shows
- * it within 5 s.
+ * A connection that missed this many heartbeats is broken. With the grace period of live.ts, a page
+ * shows it within 5 s.
  */
 const PULSES_MISSED = 2;
 const PULSE_LATE_MS = 200;

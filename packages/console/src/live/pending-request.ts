@@ -11,7 +11,7 @@ export interface PendingRequest extends Omit<ReviewedRequest, "held"> {
   readonly argumentsSource: string;
   /** Epoch ms, by the server's clock. */
   readonly deadlineAt: number;
-  /** What the caller has sent and can still take back. */
+  /** The caller's scheduled verdict, which they can still undo. */
   readonly held: DelayedVerdict | undefined;
 }
 
@@ -25,7 +25,7 @@ export function readRequest(wire: ReviewedRequest): PendingRequest {
   };
 }
 
-/** What ends first is first; of equal ends the older one, as the server lists them. */
+/** Earliest deadline first; for equal deadlines the older request, as the server lists them. */
 export function byDeadline(a: PendingRequest, b: PendingRequest): number {
   return a.deadlineAt - b.deadlineAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }

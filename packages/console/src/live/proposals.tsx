@@ -11,7 +11,7 @@ const waiting = signal(0);
 
 let round = 0;
 
-/** Looks again: one was made, published or rejected. */
+/** Reloads the number after a proposal was created, published or rejected. */
 export async function lookForProposals(): Promise<void> {
   const own = ++round;
   const scopes = [
@@ -25,7 +25,7 @@ export async function lookForProposals(): Promise<void> {
   try {
     answers = await Promise.all(scopes.map(fetchProposals));
   } catch {
-    // What was known stands until the next look.
+    // Keep the previous number until the next reload.
     return;
   }
   if (own !== round) return;

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 
 export interface ButtonProps {
   readonly children: ComponentChildren;
-  /** What it does; while that is under way, pressing it again does nothing. */
+  /** The action. Pressing the button again while it runs does nothing. */
   onPress(): Promise<void> | void;
   readonly kind?: "primary" | "danger" | "quiet" | "plain";
   readonly disabled?: boolean;

@@ -2,9 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
 export interface CopyButtonProps {
-  /** What is copied, letter for letter. */
+  /** The exact text to copy. */
   readonly text: string;
-  /** What it is, for the name of the button: `Copy credential`. */
+  /** Noun for the button's name: `Copy credential`. */
   readonly what: string;
   /** Only the picture, beside a short text. */
   readonly isSmall?: boolean;

@@ -1,7 +1,7 @@
 /**
- * A long list that the server answers a page at a time, of which only what is near the reader is
- * kept: a page far away is forgotten but for its cursor, and asked for again when it is needed.
- * Knows nothing of what it lists, and draws nothing (see windowed-list.tsx).
+ * A long list that the server returns page by page. Only the pages near the visible rows stay in
+ * memory. Of a distant page only the cursor is kept, and the page is read again when needed.
+ * Independent of the item type and of rendering (see windowed-list.tsx).
  */
 
 import { signal } from "@preact/signals";
@@ -24,13 +24,13 @@ interface CachedPage<T> {
   items: readonly T[] | undefined;
 }
 
-/** Pages that are kept around what is looked at. */
+/** Pages kept around the visible rows. */
 const KEPT_PAGES = 12;
 
 /** So many places before its end more is asked for. */
 const AHEAD = 60;
 
-/** So many empty pages in a row are looked through without being asked. */
+/** This many empty pages in a row are skipped automatically. */
 const EMPTY_PAGES = 5;
 
 export class CursorPages<T> {
@@ -147,7 +147,7 @@ export class CursorPages<T> {
 
   async #fill(page: CachedPage<T>): Promise<void> {
     await this.#exchange(page.after, ({ items }) => {
-      // What was erased meanwhile leaves its places empty; nothing moves.
+      // Rows purged in the meantime leave empty places, so no row moves.
       page.items = items.slice(0, page.size);
     });
   }

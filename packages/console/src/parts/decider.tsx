@@ -15,7 +15,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "system:instance-deletion": "The instance's deletion",
 };
 
-/** Who or what ended a request, in words. */
+/** The decider of a request, in words. */
 export function Decider({ decided_by: by, decider }: Decided) {
   const [kind = "", ...rest] = by.split(":");
   if (decider !== undefined) return <Text>{decider}</Text>;

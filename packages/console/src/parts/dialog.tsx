@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
     (first ?? shown?.querySelector("h2"))?.focus();
     return () => {
       shown?.close();
-      // What is taken out of the page while it is open gives nothing back by itself.
+      // A dialog that is removed while open does not restore the focus by itself.
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

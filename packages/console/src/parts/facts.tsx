@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 /** Names and what stands for them; those that are undefined are left out. */
 export type Facts = readonly (readonly [name: string, value: ComponentChildren])[];
 
-/** What is known of one thing: beside each other, and below each other on a phone. */
+/** Facts about one object: in columns, and stacked on a phone. */
 export function FactList({ facts }: { readonly facts: Facts }) {
   return (
     <dl class="facts">

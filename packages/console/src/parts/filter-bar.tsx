@@ -1,6 +1,6 @@
 /**
- * What narrows a list. Values stand in the address (see query.ts): a choice counts at once, what is
- * typed with Enter or when its field is left.
+ * The filters of a list. Their values are stored in the address (see query.ts). A choice applies
+ * at once; typed text applies on Enter or when the field loses the focus.
  */
 
 import "./filter-bar.css";
@@ -12,7 +12,7 @@ import { Icon } from "./icon.tsx";
 import { changeQuery } from "./query.ts";
 
 export interface FilterBarProps {
-  /** What it narrows, for those who listen. */
+  /** Name of the filters for screen readers. */
   readonly label: string;
   /** Names in the query that it sets; all are cleared together. */
   readonly names: readonly string[];

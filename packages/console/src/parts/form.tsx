@@ -16,7 +16,7 @@ interface Fault {
 
 const Faulty = createContext<Fault | undefined>(undefined);
 
-/** What was typed or chosen, by the names of the fields; what is not there is empty. */
+/** Values by field name; a missing field has an empty value. */
 export type Values = (name: string) => string;
 
 export interface Submission {
@@ -78,11 +78,11 @@ export function Fields({
 }
 
 export interface FormProps {
-  /** What the button says. */
+  /** Text of the button. */
   readonly submit: string;
   readonly kind?: "primary" | "plain" | "danger";
   readonly children?: ComponentChildren;
-  /** What is said when it has worked. */
+  /** Message after success. */
   readonly done?: string;
   /** After it has resolved, the fields are as they were at first. */
   onSubmit(values: Values): Promise<void>;
@@ -119,7 +119,7 @@ export function Form({ submit, kind = "primary", children, done = "", onSubmit }
   );
 }
 
-/** The server names the field as the exchange does; beside its label that is no news. */
+/** Removes the field's wire name from the server's message, because the label is beside it. */
 function at(param: string | undefined, message: string): string {
   const rest = message.startsWith(`${param} `) ? message.slice(`${param} `.length) : message;
   return rest.charAt(0).toUpperCase() + rest.slice(1);

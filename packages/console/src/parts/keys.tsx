@@ -11,11 +11,11 @@ import { Dialog } from "./dialog.tsx";
 export interface KeyBinding {
   /** As `KeyboardEvent.key` says it. */
   readonly key: string;
-  /** What it does, for the list. */
+  /** Its effect, for the list of shortcuts. */
   readonly does: string;
   /** Also while it is held down. */
   readonly repeats?: boolean;
-  /** @param event whose time stamp says when it was pressed */
+  /** @param event its timestamp is the time of the key press */
   press(event: KeyboardEvent): void;
 }
 
@@ -55,7 +55,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target.matches(TYPED_IN);
 }
 
-/** What Enter does to it is its own. */
+/** Enter already has a meaning for this element. */
 function isPressed(target: EventTarget | null): boolean {
   return target instanceof Element && target.matches("a, button, summary, input");
 }

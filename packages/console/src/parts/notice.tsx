@@ -25,7 +25,7 @@ export interface FaultProps {
   onRetry?(): void;
 }
 
-/** What could not be read, in the server's words. */
+/** An error of loading, with the server's message. */
 export function Fault({ error, onRetry }: FaultProps) {
   return (
     <div class="alert" role="alert">

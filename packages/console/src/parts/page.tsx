@@ -4,7 +4,7 @@ import { Text } from "../exact/text.tsx";
 
 export interface PageProps {
   readonly title: string;
-  /** What can be done with all of it, at the end of the heading's line. */
+  /** Actions for the whole page, at the end of the heading's line. */
   readonly actions?: ComponentChildren;
   /** A sentence under the heading. */
   readonly lead?: ComponentChildren;

@@ -27,10 +27,10 @@ export function pathWith(path: string, query: URLSearchParams): string {
 
 /**
  * The moment at which a day begins for the reader, as the server reads times; undefined when the
- * text is no day.
+ * text is not a valid day.
  *
  * @param day like `2026-11-22`
- * @param later so many days later
+ * @param later days to add
  */
 export function dayStart(day: string, later = 0): string | undefined {
   const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];

@@ -3,7 +3,7 @@ import type { ComponentChildren, RefObject } from "preact";
 export interface ScrollerProps {
   readonly children: ComponentChildren;
   readonly class: string;
-  /** What is in it; or the id of the heading that says so. */
+  /** Name of the content, or the id of the heading that names it. */
   readonly label?: string;
   readonly labelledBy?: string;
   readonly id?: string;

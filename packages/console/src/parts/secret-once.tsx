@@ -3,7 +3,7 @@ import { Dialog } from "./dialog.tsx";
 
 export interface SecretOnceProps {
   readonly title: string;
-  /** What it is, for the button: `Copy token`. */
+  /** Noun for the button: `Copy token`. */
   readonly what: string;
   readonly secret: string;
   readonly hint: string;

@@ -2,7 +2,7 @@ import "./snippet.css";
 import { CopyButton } from "./copy-button.tsx";
 
 export interface SnippetProps {
-  /** What it is: the heading above it and the name of its button. */
+  /** Heading above the snippet and name of its button. */
   readonly title: string;
   readonly text: string;
 }

@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Status, readonly [word: string, icon: string]>> = {
   cancelled: ["Cancelled", "minus"],
 };
 
-/** What became of a request: a shape, a word and a colour. */
+/** Status of a request, as a shape, a word and a colour. */
 export function StatusBadge({ status }: { readonly status: Status }) {
   const [word, icon] = WORDS[status];
   return (

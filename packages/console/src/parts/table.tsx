@@ -5,14 +5,14 @@ export interface Column<T> {
   /** The heading; on a phone it stands beside each value. */
   readonly title: string;
   cell(item: T): ComponentChildren;
-  /** What the row is about: its heading, and on a phone the head of its card. */
+  /** Whether the cell is the row's heading; on a phone it is the head of the card. */
   readonly isHead?: boolean;
   /** Buttons: at the end, without a heading to be seen. */
   readonly isActions?: boolean;
 }
 
 export interface TableProps<T> {
-  /** What it lists, for those who listen. */
+  /** Name of the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly items: readonly T[];

@@ -45,7 +45,7 @@ export function useKeptPages<T>(key: string, load: LoadPage<T>): CursorPages<T> 
 }
 
 function begin(list: Kept): string {
-  // A page that is loaded anew counts from one again: the time tells its marks from earlier ones.
+  // A reloaded page counts from one again. The time distinguishes its marks from earlier ones.
   const own = `${performance.timeOrigin} ${++marks}`;
   history.replaceState({ list: own }, "");
   kept.set(own, list);

@@ -1,4 +1,4 @@
-/** What a screen reads when it opens, and again on demand. */
+/** Loads data when a screen opens, and again on demand. */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 

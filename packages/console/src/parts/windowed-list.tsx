@@ -11,7 +11,7 @@ import type { CursorPages } from "./cursor-pages.ts";
 import { Fault } from "./notice.tsx";
 
 export interface WindowedListProps<T> {
-  /** What it lists, for those who listen. */
+  /** Name of the list for screen readers. */
   readonly label: string;
   readonly pages: CursorPages<T>;
   /** Height of every row, in rem: on a desk, and on a phone. */
@@ -39,14 +39,14 @@ export function WindowedList<T>({ label, pages, rowRem, row, empty }: WindowedLi
   const rowPx = useRowPx(rowRem);
   const [focused, setFocused] = useState<number>();
   const { first, last } = useWindow(list, rowPx);
-  // What has come may ask for more.
+  // A loaded page may make further pages necessary.
   useEffect(() => pages.version.subscribe(() => pages.want(first, last)), [pages, first, last]);
   // The list renders again with each change of its pages.
   void pages.version.value;
   const { count, isLoading, isComplete, error } = pages;
   const shown: number[] = [];
   for (let at = Math.max(0, first); at <= Math.min(last, count - 1); at++) shown.push(at);
-  // What has the focus stays, however far it is scrolled away.
+  // The focused row stays in the page, however far it is scrolled away.
   if (focused !== undefined && focused < count && !shown.includes(focused)) shown.push(focused);
   const place = usePlaces(pages, row, rowPx, shown);
   if (count === 0 && isComplete) return <>{empty}</>;
@@ -78,8 +78,8 @@ interface Place<T> {
 }
 
 /**
- * Makes the items of the list. What is the same as before is the same object, which is not compared
- * again: while it is scrolled only what is new costs anything.
+ * Creates the items of the list. An unchanged item keeps its object, so that Preact does not
+ * compare it again: scrolling costs time for new rows only.
  */
 function usePlaces<T>(
   pages: CursorPages<T>,

@@ -47,7 +47,7 @@ const PARTIAL_TOOLS = /append|prepend|insert|add/i;
 /** Longer texts have no preview. */
 const LINES_MAX = 20_000;
 
-/** @returns nothing where the arguments are no edit, or could be read as two */
+/** @returns an empty list when the arguments are not an edit, or are ambiguous */
 export function fileEditsIn(tool: string, args: JsonValue): FileEdit[] {
   if (!(args instanceof JsonObject)) return [];
   const command = args.members.get("command");

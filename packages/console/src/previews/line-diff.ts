@@ -41,7 +41,7 @@ function lines(kind: DiffLine["kind"], texts: readonly string[]): DiffLine[] {
   return texts.map((text) => ({ kind, text }));
 }
 
-/** What has changed with a few lines around it. */
+/** The changed lines with a few lines of context. */
 function hunksOf(all: readonly DiffLine[]): Hunk[] {
   const isNear = new Array<boolean>(all.length).fill(false);
   all.forEach(({ kind }, index) => {

@@ -1,6 +1,6 @@
 /**
- * What differs between the arguments of two calls, path by path and by what is written: `1.0` and
- * `1.00` differ. Pure.
+ * Differences between the arguments of two calls, path by path and by exact text: `1.0` and `1.00`
+ * differ. Pure.
  */
 
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";

@@ -72,7 +72,7 @@ test("[ours.request.previews] edits of files are known in the shapes in which co
   );
 });
 
-test("[ours.request.previews] whatever the arguments are, a preview is made or not, and nothing fails", () => {
+test("[ours.request.previews] arbitrary arguments give a preview or none, and never an exception", () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const args = parseJson(text);

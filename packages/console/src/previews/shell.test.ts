@@ -31,7 +31,7 @@ test("[ours.request.previews] a command is split at pipes and separators, and no
   for (const [command, parts] of cases) assert.deepEqual(commands(command), parts, command);
 });
 
-test("[ours.request.previews] what a shell could read otherwise has no preview", () => {
+test("[ours.request.previews] an ambiguous shell command has no preview", () => {
   const unknown = [
     "echo 'open",
     'echo "open',

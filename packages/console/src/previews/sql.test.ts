@@ -35,7 +35,7 @@ test("[ours.request.previews] the verbs of SQL are shown, each with whether a WH
   for (const [text, verbs] of cases) assert.equal(read(text), verbs, text);
 });
 
-test("[ours.request.previews] what databases could read differently has no preview", () => {
+test("[ours.request.previews] SQL that databases read in different ways has no preview", () => {
   const unknown = [
     "select 'a\\' where '",
     "delete from t /*! where 1 */",
@@ -69,12 +69,12 @@ test("[ours.request.previews] what databases could read differently has no previ
   for (const text of unknown) assert.equal(readSql(text), undefined, text);
 });
 
-test("[ours.request.previews] a name that looks like WHERE is no WHERE", () => {
+test("[ours.request.previews] a name with confusable letters of WHERE does not count as WHERE", () => {
   const names = ["d.where", "@where", "$where", ":where", "1where", "where1", "\u00e4where"];
   for (const name of names) assert.equal(read(`delete from ${name}`), "DELETE", name);
 });
 
-test("[ours.request.previews] whatever stands in texts, names and comments, it is no WHERE and no verb", () => {
+test("[ours.request.previews] keywords inside strings, names and comments do not count", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 40 }), (inside) => {
       const safe = inside.replaceAll(/[\\']/g, "");

@@ -92,13 +92,13 @@ const PARTS: readonly (readonly [before: RegExp, word: RegExp, next: RegExp])[] 
   [/ FOR NO KEY$/, /^UPDATE$/, /^(?:|;|\)|OF|NOWAIT|SKIP)$/],
   [/^ CREATE OR$/, /^ALTER$/, /./],
 ];
-/** What ALTER does to a part of its object. */
+/** Actions of ALTER on a part of its object. */
 const ALTERED = /^(?:COLUMN|CONSTRAINT|NOT|DEFAULT|PRIMARY|EXPRESSION|IDENTITY)$/;
 
 /** A statement, or the text in one pair of parentheses. */
 interface Scope {
   verb: string;
-  state: "begins" | "is led" | "has a verb" | "is no query";
+  state: "begins" | "is led" | "has a verb" | "is not a query";
   hasWhere: boolean;
   /** The last three words. */
   before: string[];
@@ -151,7 +151,7 @@ function takeWord(open: readonly Scope[], word: string, next: string): boolean {
     if (LEADS.has(word)) scope.state = "is led";
     else if ((open.length === 1 ? VERBS : INNER_VERBS).has(word)) setVerb(scope, word);
     else if (open.length === 1) return false;
-    else scope.state = "is no query";
+    else scope.state = "is not a query";
     return true;
   }
   // Behind these a reserved word is a name in some databases.

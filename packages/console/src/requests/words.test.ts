@@ -13,7 +13,7 @@ const ANY: words.ApprovalRequirement = {
   bots: false,
 };
 
-test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
+test("[ours.inbox.page] the required approvers and their number are described", () => {
   const cases: [Partial<words.ApprovalRequirement>, string][] = [
     [{}, "Any one reviewer"],
     [{ quorum: 2, bots: true }, "2 different reviewers; bots may approve"],
@@ -28,7 +28,7 @@ test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
     assert.equal(words.describeApprovers({ ...ANY, ...some }), text);
 });
 
-test("[ours.inbox.now] what is missing, what came of it and the time left are said in words", () => {
+test("[ours.inbox.now] missing approvals, the outcome and the time left are described", () => {
   const requirement = { ...ANY, from: [["group:dba"]], quorum: 2 };
   const missing = words.stillMissing({ requirement, votes: [{}] });
   assert.equal(missing, "1 more person of group dba must approve.");

@@ -1,6 +1,6 @@
 /**
- * What the screens say about requests, in words. Pure, so that it is tested without a browser; all
- * of it is text, and names in it are still to be made visible.
+ * Descriptions of requests for the screens. Pure, so that it is tested without a browser. The
+ * result is plain text: callers must still mark invisible characters of names.
  */
 
 export interface ApprovalRequirement {
@@ -65,7 +65,7 @@ function eachOf({ from, quorums }: Pick<ApprovalRequirement, "from" | "quorums">
   return from.map((set, index) => `${quorums?.[index] ?? 1} of ${anyOf(set)}`).join(", and ");
 }
 
-/** Who is asked, and how many. */
+/** The required approvers and their number. */
 export function describeApprovers({
   from,
   quorum,
@@ -86,7 +86,7 @@ export function describeApprovers({
   return `${who}${owner}${bots ? "; bots may approve" : ""}`;
 }
 
-/** What has to come with an approval; empty when a click does. */
+/** Confirmations that an approval needs; empty when a click is enough. */
 export function describeConfirmation({
   confirm,
   note,
@@ -116,7 +116,7 @@ export function countVotes({ requirement, votes }: Voted): string {
   return count === 1 ? "1 approval so far" : `${count} approvals so far`;
 }
 
-/** What approvals that were kept still wait for. */
+/** The approvals that are still missing. */
 export function stillMissing({ requirement, votes }: Voted): string {
   const { quorum, from } = requirement;
   const more = quorum - votes.length;
@@ -143,9 +143,9 @@ const ACTORS: Readonly<Record<string, string>> = {
 };
 
 /**
- * How a request ended and by whom.
+ * The outcome of a request and its decider.
  *
- * @param me name of the reviewer who looks
+ * @param me name of the signed-in reviewer
  */
 export function outcomeOf({ status, decided_by: by = "", decider }: Ended, me?: string): string {
   const done = DONE[status] ?? status;

@@ -143,7 +143,7 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
     if (hasFocus) [...inputs].find(({ value }) => value === "")?.focus();
   }, [hasFocus]);
 
-  /** What the user chooses; an account that exists keeps its login and name. */
+  /** The chosen values; an existing account keeps its login and name. */
   function chosen(values: Values, ...names: readonly string[]) {
     return isReturn ? {} : Object.fromEntries(names.map((name) => [name, values(name)]));
   }

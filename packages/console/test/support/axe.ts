@@ -1,5 +1,5 @@
 /**
- * What axe finds on a page, in light and in dark.
+ * Findings of axe on a page, in light and in dark.
  */
 
 import assert from "node:assert/strict";
@@ -53,7 +53,7 @@ export async function assertTargets(page: Page): Promise<void> {
   const heights = await controls.evaluateAll((all) =>
     all.map((one) => [one.textContent, one.getBoundingClientRect().height] as const),
   );
-  // What is folded has no height.
+  // A folded element has no height.
   const small = heights.filter(([, height]) => height > 0 && height < 44);
   assert.deepEqual(small, []);
 }

@@ -18,7 +18,7 @@ import type { Lifetime } from "../../../server/test/support/test-provider.ts";
 
 export interface ConsoleScene extends Scene {
   readonly browser: Browser;
-  /** Signs somebody new in, in a browser of their own. */
+  /** Signs a new user in, in a separate browser. */
   visitor(...rest: VisitRest): Promise<Visitor>;
   /** The same without the pages for signing in: with a session and no password. */
   member(login: string, options?: MemberOptions): Promise<Visitor>;

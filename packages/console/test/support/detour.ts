@@ -9,11 +9,11 @@ import type { Lifetime } from "../../../server/test/support/test-provider.ts";
 
 export interface Detour {
   readonly url: string;
-  /** Whose connections there are from now on; nobody's when undefined. */
+  /** Target of new connections; undefined rejects them. */
   lead(to: string | undefined): void;
   /** Passes nothing on and closes nothing, as where packets are dropped, until it leads. */
   fallSilent(): void;
-  /** Pulses of the stream that was opened last, as many as were passed on. */
+  /** Number of heartbeats passed on by the latest stream. */
   pulses(): number;
   /** Streams that are open. */
   streams(): number;

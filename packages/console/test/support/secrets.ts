@@ -39,7 +39,7 @@ const SET = {
   "endpoint of a browser": "endpoint-b7a230",
 } as const;
 
-/** Everything that somebody can trust a server with; a delivery and its channels fail. */
+/** A server with a secret of every kind, and with a failing delivery and failing channels. */
 export async function startSecretScene(t: Lifetime): Promise<SecretScene> {
   const environment = {
     COUNTERSIGN_SMTP_URL: `smtp://user:${SET["password of the mail server"]}@mail.example:587`,
@@ -69,7 +69,7 @@ export async function startSecretScene(t: Lifetime): Promise<SecretScene> {
     assert.equal(answer.status, 201, answer.text);
     return answer.json;
   };
-  // Somebody whose certificate the server does not know: what failed is shown as well.
+  // A receiver with an untrusted certificate: the page shows the failure as well.
   const tlsReceiver = await startTlsReceiver(t, (_, response) => response.writeHead(204).end());
   const to = (path: string) => ({ url: tlsReceiver.url(`/${path}`) });
   await make("channels", { name: "a", kind: "slack", ...to(SET["path of a Slack channel"]) });
@@ -99,7 +99,7 @@ export async function startSecretScene(t: Lifetime): Promise<SecretScene> {
   return { ...scene, instance, secrets };
 }
 
-/** What the browser of the person holds, and an endpoint of its own for pushes. */
+/** Adds the browser's own secrets, and a push endpoint. */
 export async function addBrowser(
   { server, secrets, receiver }: SecretScene,
   page: Page,
@@ -116,10 +116,10 @@ export async function addBrowser(
   assert.equal(answer.status, 201, answer.text);
 }
 
-/** Columns whose texts nobody is shown, whatever they hold. */
+/** Columns that must never be displayed. */
 const HIDDEN_COLUMN = /^sealed_(?!id|at)|_hash$/;
 
-/** What is stored sealed or as a hash: also that stays where it is. */
+/** Encrypted and hashed values: these must not leave the server either. */
 export async function storedSecrets({
   provider: {
     context: { store },

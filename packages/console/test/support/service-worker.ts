@@ -13,7 +13,7 @@ export async function untilInstalled(page: Page, context: BrowserContext): Promi
   const isOwn = () =>
     answered(
       page.evaluate<boolean>("navigator.serviceWorker.controller !== null"),
-      "whose page it is",
+      "the owner of the page",
     );
   // A page that began to load before there was a worker.
   if (!(await isOwn())) await page.reload();

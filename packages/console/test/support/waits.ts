@@ -14,8 +14,8 @@ export async function untilCount(found: Locator, count: number): Promise<void> {
 }
 
 /**
- * What a script in the browser or its debugger answers: they wait for ever, and a test that does
- * holds up the whole run instead of failing.
+ * Awaits an answer of a script in the browser or of its debugger, with a time limit. These wait
+ * without end, and a test without a limit would block the whole run instead of failing.
  */
 export async function answered<T>(answer: Promise<T>, what: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,5 +1,5 @@
 /**
- * What an entry of the audit log says, in words. A kind that is not known here stands for itself.
+ * Descriptions of audit entries. An unknown kind is shown unchanged.
  */
 
 import type { ChoiceGroup } from "../../parts/filter-bar.tsx";
@@ -95,7 +95,7 @@ const ENDS: Readonly<Record<string, string>> = {
   deletion: "A delivery was cancelled: its instance was deleted",
 };
 
-/** What happened. */
+/** Description of the entry. */
 export function wordsOf({ kind, detail }: Pick<AuditEntry, "kind" | "detail">): string {
   const { status, by, restores, scope } = detail;
   if (kind === "request.resolved") return OUTCOMES[String(status)] ?? wordsOfKind(kind);

@@ -1,6 +1,6 @@
 /**
- * The filters of the history as its address has them, and as the server takes them. Pure but for
- * the reader's calendar.
+ * Converts the history's filters between the address and the API. Pure except for the reader's time
+ * zone.
  */
 
 import { dayStart } from "../../parts/query.ts";
@@ -8,7 +8,7 @@ import { dayStart } from "../../parts/query.ts";
 /** Names in the address. */
 export const FILTERS = ["tool", "server", "instance", "by", "rule", "status", "from", "to"];
 
-/** What the server is asked for, without cursor and limit. */
+/** The API query, without cursor and limit. */
 export function toServerQuery(query: URLSearchParams): URLSearchParams {
   const serverQuery = new URLSearchParams();
   const set = (name: string, value: string | null | undefined) => {

@@ -8,7 +8,7 @@ export interface InsightsProps {
   readonly error: Error | undefined;
 }
 
-/** What the requests that pass the filters say together, in figures with words. */
+/** Figures about the filtered requests. */
 export function Insights({ insights, error }: InsightsProps) {
   if (error !== undefined) return <Fault error={error} />;
   const counts = insights?.by_status;
@@ -89,7 +89,7 @@ function median(deciding: DecisionTimes | undefined): string | undefined {
 function percent(share: number | null | undefined): string | undefined {
   if (share === undefined) return undefined;
   if (share === null) return "–";
-  // What is not all is never shown as all.
+  // A share below 100 % is never rounded up to 100 %.
   const rounded = Math.round(share * 1_000) / 10;
   if (share < 1 && rounded === 100) return "> 99.9 %";
   return share > 0 && rounded === 0 ? "< 0.1 %" : `${rounded} %`;

@@ -1,7 +1,7 @@
 /**
- * What the address of the inbox says: the filter, the current row, and what is
- * selected. A selection is stored as the last letters of the ids, which are their random part, so
- * that two hundred fit into an address. Pure.
+ * State of the inbox in its address: the filter, the current row and the selection. A selection is
+ * stored as the last letters of the ids, which are their random part, so that two hundred fit into
+ * an address. Pure.
  */
 
 import type { PendingRequest } from "../../live/pending-request.ts";

@@ -1,4 +1,4 @@
-/** What can be done with all that is selected; nothing is decided before a dialog was answered. */
+/** Actions for all selected requests. A dialog confirms each before anything is decided. */
 
 import { useState } from "preact/hooks";
 import { isLive } from "../../live/live.ts";

@@ -1,4 +1,4 @@
-/** What is asked before many calls are decided in one go. */
+/** Dialogs that confirm a decision on several calls. */
 
 import { useState } from "preact/hooks";
 import { Refusal } from "../../api.ts";

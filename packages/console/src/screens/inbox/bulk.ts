@@ -1,5 +1,5 @@
 /**
- * When many are decided in one go: what may be, and what there is to be looked at before. Pure.
+ * Rules for deciding several requests together, and the differences to review first. Pure.
  */
 
 import { kindOf, leavesOf } from "../../exact/leaves.ts";
@@ -52,7 +52,7 @@ function shapeOf(source: string): string {
 export interface Comparison {
   /** Paths at which the calls differ, in the order of the first one. */
   readonly differing: readonly string[];
-  /** What is the same in all of them, letter for letter. */
+  /** Values that are identical in all of them. */
   readonly same: readonly { readonly path: string; readonly source: string }[];
   /** Of each call, in order: the texts at the differing paths. */
   readonly rows: readonly (readonly string[])[];

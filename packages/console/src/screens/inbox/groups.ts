@@ -5,7 +5,7 @@
 import type { PendingRequest } from "../../live/pending-request.ts";
 
 export interface RequestGroup {
-  /** What it is found by, also when its first request is decided. */
+  /** Stable identifier, also after the first request is decided. */
   readonly key: string;
   /** The one that ends first; opening the group opens it. */
   readonly first: PendingRequest;

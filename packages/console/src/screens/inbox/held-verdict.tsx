@@ -1,4 +1,4 @@
-/** What the person has sent and can still take back: on its row, and for all of it in a bar. */
+/** A scheduled verdict that the reviewer can still undo, on its row and in a bar. */
 
 import type { DelayedVerdict } from "@countersign/review-api";
 import { useComputed } from "@preact/signals";

@@ -1,4 +1,4 @@
-/** What stands together, what may be decided together, and what a mark means. */
+/** Grouping, deciding several requests together, and the risk marks. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -128,7 +128,7 @@ test("[ours.console.keys] the address holds filter, row and selection, and two h
   assert.equal(writeAddress({ filter: "", at: "", picked: new Set() }), "/inbox");
 });
 
-test("[ours.inbox.list] what ends first is first, and of equal ends the older one", () => {
+test("[ours.inbox.list] the earliest deadline comes first; of equal deadlines, the older request", () => {
   const [a, b] = [request(), request()];
   const soon = request("{}", { deadline_at: "2026-01-01T00:30:00.000Z" });
   assert.deepEqual([b, a, soon].sort(byDeadline), [soon, a, b]);

@@ -86,7 +86,7 @@ function Section({ id, title, groups, address, current, actions, unfolded }: Sec
   );
 }
 
-/** What is below has not been drawn or read yet. */
+/** The rows below are not rendered or loaded yet. */
 function End({ onSeen }: { readonly onSeen: () => void }) {
   const element = useRef<HTMLParagraphElement>(null);
   useEffect(() => {

@@ -20,7 +20,7 @@ export interface BulkVerdict {
 }
 
 /**
- * @returns what was refused or not answered; sending that again counts nothing twice
+ * @returns verdicts that failed or got no answer; sending them again is idempotent
  */
 export function sendAll(
   requests: readonly PendingRequest[],

@@ -27,7 +27,7 @@ interface Deliveries {
 
 export interface DeliveryPanelProps {
   readonly instance: Instance;
-  /** What is shown of the instance has changed. */
+  /** Called when the displayed instance has changed. */
   onChanged(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Freezes: what is in force, setting one with a note, and lifting it. */
+/** Freezes: the active ones, creating one with a note, and lifting it. */
 
 import type { Freeze } from "@countersign/review-api";
 import { useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 
-/** Those in force: of the server, the project and of instances. */
+/** The active freezes of the server, the project and the instances. */
 export function useFreezes(): Loaded<readonly Freeze[]> {
   return useLoaded(async (signal) => {
     const query = { state: "in_force", limit: "200" } as const;
@@ -34,7 +34,7 @@ export interface FreezeBannerProps {
   onLifted(): void;
 }
 
-/** That a freeze is in force, since when and why, and the way out of it. */
+/** Shows an active freeze with its start, its reason and the button to lift it. */
 export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
   const [isConfirming, setConfirming] = useState(false);
   const { id, scope, note, frozen_at: at } = freeze;
@@ -121,7 +121,7 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
     setNote("");
     if (frozen === undefined) return;
     setFrozen(undefined);
-    // Only now: where a freeze is in force this button is gone, and with it what it has to say.
+    // Only now: an active freeze removes this button and with it the message.
     onFrozen();
   };
   return (

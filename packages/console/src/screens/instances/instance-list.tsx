@@ -63,7 +63,7 @@ export function InstanceList() {
 }
 
 interface ListActionsProps {
-  /** Freezes in force of more than one instance. */
+  /** Active freezes of more than one instance. */
   readonly wide: readonly Freeze[];
   onFrozen(): void;
 }

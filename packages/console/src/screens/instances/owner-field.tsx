@@ -4,7 +4,7 @@ import { useLoaded } from "../../parts/use-loaded.ts";
 export interface OwnerFieldProps {
   readonly label: string;
   readonly hint?: string;
-  /** Name of a reviewer; an empty text is no owner. */
+  /** Name of a reviewer; empty for no owner. */
   readonly value: string;
   onChange(value: string): void;
 }

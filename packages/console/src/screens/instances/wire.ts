@@ -25,7 +25,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   "unreachable:internal": "an internal error of this server",
 };
 
-/** What came of an attempt, like `answered 500`. */
+/** Outcome of an attempt, for example `answered 500`. */
 export function attemptWords({ outcome, http_status: status }: DeliveryAttempt): string {
   if (outcome === "acknowledged") return `acknowledged with ${status ?? "2xx"}`;
   if (outcome === "rejected") return `answered ${status ?? "an error"}`;

@@ -15,7 +15,7 @@ export interface Draft {
   readonly base: number;
 }
 
-/** What a first policy may begin as. */
+/** Template of a first policy. */
 export const EMPTY_POLICY = `version: 1
 # A call that matches no rule needs a person. The order of rules does not matter:
 # deny overrides ask, and ask overrides approve.
@@ -53,7 +53,7 @@ export function isChanged(place: string): boolean {
   return drafts.value[place] !== undefined;
 }
 
-/** @param draft undefined: what is in force, without changes */
+/** @param draft undefined deletes the draft: the active version without changes */
 export function keepDraft(place: string, draft: Draft | undefined): void {
   const { [place]: _, ...others } = drafts.value;
   drafts.value = draft === undefined ? others : { ...others, [place]: draft };
@@ -74,7 +74,7 @@ export interface Checked {
 
 const PAUSE_MS = 300;
 
-/** What the server says of a source; undefined until it has, or without the permission to ask. */
+/** The server's check of a source; undefined while it is pending or when it is not permitted. */
 export function useCheck(
   scope: PolicyPath,
   source: string,

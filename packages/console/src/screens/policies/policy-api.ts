@@ -1,4 +1,4 @@
-/** The exchanges about policies: those of the project and those of the floor are alike. */
+/** The policy API, for the project's policy and for the baseline policy. */
 
 import type {
   PolicyPath,
@@ -45,7 +45,7 @@ export interface Publication {
   readonly note: string;
 }
 
-/** @throws Refusal `policy_conflict` when another version is in force by now */
+/** @throws Refusal `policy_conflict` when another version has become active */
 export function publish(
   scope: PolicyPath,
   { source, expectedNumber, note }: Publication,
@@ -106,7 +106,7 @@ export interface SimulationOrder {
   readonly since: string;
 }
 
-/** What a draft would change of calls that were made; nothing is written. */
+/** Simulates a draft on past calls; nothing is written. */
 export function simulate(
   scope: PolicyPath,
   { source, since }: SimulationOrder,

@@ -16,7 +16,7 @@ interface ProposalsProps {
   readonly active: ShownPolicy;
   readonly proposals: readonly ProposalOutline[];
   readonly mayPublish: boolean;
-  /** One was published or rejected, by whomever. */
+  /** Called when a proposal was published or rejected. */
   onChange(): void;
 }
 

@@ -1,4 +1,4 @@
-/** What a draft changes, and the way to put it in force: by oneself, or with another person. */
+/** The changes of a draft, and how to publish it: alone or with a second person. */
 
 import type { PolicyPath, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
@@ -16,7 +16,7 @@ interface PublishingProps {
   /** Whether the server has just said that it could be published. */
   readonly isReady: boolean;
   readonly onDiscard: (() => void) | undefined;
-  /** Another version is in force by now. */
+  /** Called when another version has become active. */
   onConflict(): void;
   /** It was published or proposed. */
   onSent(): void;
@@ -32,7 +32,7 @@ export function Publishing(props: PublishingProps) {
       if (isTwoPerson) await propose(scope, { source }, { expectedNumber: base, note });
       else await publish(scope, { source, expectedNumber: base, note });
     } catch (error) {
-      // What is in force by now is shown beside the draft.
+      // The screen shows the active version beside the draft.
       if (error instanceof Refusal && error.code === "policy_conflict") onConflict();
       throw error;
     }

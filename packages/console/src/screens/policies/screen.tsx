@@ -81,7 +81,7 @@ function Desk({ scope, place, active, mayPublish, onPublished }: DeskProps) {
     void lookForProposals();
   };
   const sent = () => {
-    // What was typed while it was on its way was not sent, and stays.
+    // Text typed during the request was not sent, so it stays in the draft.
     if (draftOf(place, active).source === source) keepDraft(place, undefined);
     published();
   };

@@ -1,4 +1,4 @@
-/** What a draft would change of calls that were made; nothing is written. */
+/** Simulates a draft on past calls; nothing is written. */
 
 import type { PolicyPath, SimulatedChange, SimulationSummary } from "@countersign/review-api";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -33,7 +33,7 @@ export function Simulation({ scope, source }: SimulationProps) {
   const [since, setSince] = useState<string>("168h");
   return (
     <section class="panel" aria-labelledby={titleId}>
-      <h2 id={titleId}>What would change</h2>
+      <h2 id={titleId}>Simulation</h2>
       <Draft
         // The answer about one text is not shown beside another.
         key={`${scope} ${source}`}

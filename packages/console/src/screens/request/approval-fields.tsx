@@ -1,4 +1,4 @@
-/** What an approval takes, and may bring: typed characters, a note, how long it may be used. */
+/** Fields of an approval: typed characters, a note, and its expiry. */
 
 import type { ReviewedRequest } from "@countersign/review-api";
 import { useEffect, useRef } from "preact/hooks";

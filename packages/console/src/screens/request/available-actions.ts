@@ -1,5 +1,5 @@
 /**
- * How a request stands for the person who looks, and what they can do now. Pure, so that it is
+ * State of a request for the signed-in user, and the actions available now. Pure, so that it is
  * tested without a browser.
  */
 
@@ -37,7 +37,7 @@ export interface Seen {
   readonly isLive: boolean;
   /** The end of the arguments was on the screen, or all of them were asked for. */
   readonly hasSeenEnd: boolean;
-  /** What earlier calls say is still on its way. */
+  /** Whether earlier calls are still loading. */
   readonly isLoadingHistory: boolean;
   /** Whether there was something to press before; it then stays where it is. */
   readonly wasOffered: boolean;
@@ -52,7 +52,7 @@ export interface AvailableActions {
   readonly canWithdraw: boolean;
   /** A verdict of the person's own waits to be given. */
   readonly isHeld: boolean;
-  /** What there is to say; empty when people are just to decide. */
+  /** Status message; empty while the request awaits a decision. */
   readonly status: string;
   /** Why something cannot be pressed. */
   readonly hint: string;

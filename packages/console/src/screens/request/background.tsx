@@ -1,4 +1,4 @@
-/** What earlier calls say about this one. */
+/** Information from earlier calls. */
 
 import { visibleText } from "@countersign/protocol";
 import type { Background } from "@countersign/review-api";

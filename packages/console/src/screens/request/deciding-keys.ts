@@ -20,7 +20,7 @@ export interface DecidingKey {
 
 export interface KeyOptions {
   readonly keys: readonly DecidingKey[];
-  /** What the keys are bound to: another one begins anew. */
+  /** Identifier of the bound request: a change resets the keys. */
   readonly boundTo: string;
   /** The visible content; when its size changes, it has moved. */
   readonly box: { readonly current: HTMLElement | null };

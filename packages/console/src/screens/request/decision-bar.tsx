@@ -1,7 +1,6 @@
 /**
- * The bar at the bottom of the screen: how it stands, how much time is left by the server's clock,
- * and what can be pressed. What can be pressed stays where it is: a second tap must not meet
- * another button.
+ * The bar at the bottom of the screen: the status, the time left by the server's clock, and the
+ * buttons. Buttons keep their position, so that a second tap cannot hit another button.
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";
@@ -107,7 +106,7 @@ function Left({ request }: { readonly request: ReviewedRequest }) {
   );
 }
 
-/** What was recorded, for good. */
+/** The recorded outcome. */
 function Ended({ request: { status, decision } }: { readonly request: ReviewedRequest }) {
   if (status === "pending" || !decision) return null;
   const { note, expires_at: expiresAt } = decision;

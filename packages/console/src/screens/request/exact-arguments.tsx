@@ -1,6 +1,6 @@
 /**
- * The exact arguments: the stored text, letter for letter. What stands beside it never takes its
- * place. Says when the end of it was on the screen, or all of it was asked for.
+ * The exact arguments: the stored text, letter for letter. Previews never replace it. Reports when
+ * the end of the text was on the screen, or when the user selected Show all.
  */
 
 import { visiblePieces } from "@countersign/protocol";
@@ -15,7 +15,7 @@ import { copyText } from "./copy-text.ts";
 export interface ExactArgumentsProps {
   readonly text: string;
   readonly digest: string;
-  /** What lies over the end of the screen. */
+  /** The bar that covers the end of the screen. */
   readonly bar: { readonly current: HTMLElement | null };
   /** The end was on the screen. */
   onEnd(): void;
@@ -61,7 +61,7 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
       {marks > 0 && (
         <p class="warning" id="unseen">
           {marks === 1 ? "One character is" : `${marks.toLocaleString()} characters are`} marked:
-          invisible, text-reordering or look-alike.
+          invisible, text-reordering or confusable.
         </p>
       )}
       <Indented text={text} />
@@ -149,7 +149,7 @@ function useEndOnScreen(
   latestOnEnd.current = onEnd;
   useEffect(() => {
     if (!isThere || end.current === null) return;
-    // What is behind the bar is not on the screen.
+    // Text behind the bar is not visible.
     const rootMargin = `0px 0px -${bar.current?.offsetHeight ?? 0}px 0px`;
     const observer = new IntersectionObserver(
       (entries) => {

@@ -1,4 +1,4 @@
-/** What else there is to know of a call: its rule, who asked, votes, context and the claim. */
+/** Facts about a call: its rule, the requester, votes, context and the agent's explanation. */
 
 import type { PolicyVersion, ReviewedRequest } from "@countersign/review-api";
 import type { ComponentChildren } from "preact";

@@ -1,6 +1,6 @@
 /**
- * What the arguments mean, as far as it is known: beside the exact text, never instead of it,
- * and marked as a preview.
+ * Readable previews of known arguments: beside the exact text, never instead of it, and marked as
+ * a preview.
  */
 
 import { type JsonValue, parseJson } from "@countersign/protocol";

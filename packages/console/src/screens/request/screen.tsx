@@ -1,6 +1,6 @@
 /**
- * One call with its exact arguments, and what becomes of it, as it is now: where people decide.
- * What is decided is the digest of the text that stands on the page, computed here.
+ * The screen of one request, on which reviewers decide: its exact arguments and its live status.
+ * The verdict carries the digest of the displayed text, which this page computes.
  */
 
 import { visibleText } from "@countersign/protocol";
@@ -163,7 +163,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   );
 }
 
-/** What stands around the call. */
+/** Facts and background beside the arguments. */
 function Circumstances({ shown, loaded }: Pick<OpenedProps, "shown" | "loaded">) {
   const { request, contextText } = shown;
   const { background, hasFailed } = loaded;

@@ -1,4 +1,4 @@
-/** What helps to decide: earlier calls of the same tool, and what has happened to this one. */
+/** Loads the background of a request: earlier calls of the same tool, and its own events. */
 
 import type { Background, ReviewedRequest } from "@countersign/review-api";
 import { exactText } from "@countersign/review-api/exact";

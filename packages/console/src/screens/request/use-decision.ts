@@ -1,6 +1,6 @@
 /**
- * What a person does about the open request: the fields, the buttons and what the server said to
- * them. One thing at a time.
+ * State of deciding the open request: the fields, the buttons and the server's answers. One action
+ * runs at a time.
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";
@@ -25,12 +25,12 @@ export type Faults = Readonly<Record<string, string>>;
 export interface Decision {
   readonly draft: Draft;
   edit(part: Partial<Draft>): void;
-  /** What is under way. */
+  /** The running action. */
   readonly busy: "approve" | "deny" | "withdraw" | "undo" | undefined;
-  /** What went wrong, or that an answer is late. */
+  /** Error message, or a notice that the answer is late. */
   readonly alert: string;
   readonly faults: Faults;
-  /** For those who listen. */
+  /** Announcement for screen readers. */
   readonly announcement: string;
   readonly isDenying: boolean;
   openDenial(): void;
@@ -167,7 +167,7 @@ export function isTyped({ requirement: { confirm } }: ReviewedRequest): boolean 
   return confirm.kind === "type" || confirm.kind === "match";
 }
 
-/** What the server would refuse is said before anything is signed. */
+/** Reports missing fields before anything is signed. */
 function requireParts(request: ReviewedRequest, draft: Draft, wasDeniedBefore: boolean): void {
   if (isTyped(request) && draft.confirmation === "") {
     throw new Refusal(400, {
@@ -197,7 +197,7 @@ function approvalOf({ request, digest }: Shown, draft: Draft): Verdict {
   };
 }
 
-/** The server names the field as the exchange does; beside its label that is no news. */
+/** Removes the field's wire name from the server's message, because the label is beside it. */
 function sentenceOf(message: string, param: string): string {
   const rest = message.startsWith(`${param} `) ? message.slice(param.length + 1) : message;
   return rest.charAt(0).toUpperCase() + rest.slice(1);

@@ -23,7 +23,7 @@ export interface RequestState {
   readonly shown: Shown | undefined;
   /** Whether the last thing that was asked of the server was answered. */
   readonly isLive: boolean;
-  /** What keeps the page from being live. */
+  /** Reason why the page is not live. */
   readonly trouble: string;
   /** Why nothing is shown, or must not be decided here. */
   readonly fault: string;

@@ -81,7 +81,7 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
     const now = [requests.value.get(id), connection.value === "lost"];
     const isNews = now.some((one, index) => one !== seenState[index]);
     seenState = now;
-    // What is asked reads other signals, which are no news.
+    // The query reads other signals; changes of these must not trigger it.
     if (isNews) queueMicrotask(again);
   });
   return {

@@ -1,4 +1,4 @@
-/** The passkeys of the person who is signed in. */
+/** The passkeys of the signed-in user. */
 
 import type { Passkey } from "@countersign/review-api";
 import { useState } from "preact/hooks";

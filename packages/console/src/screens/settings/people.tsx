@@ -1,4 +1,4 @@
-/** Who decides in the project: reviewers with their roles and groups, and invitations. */
+/** Reviewers of the project with their roles and groups, and invitations. */
 
 import type { Reviewer, ReviewerRole } from "@countersign/review-api";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** How the console looks and behaves for the person, on all their devices. */
+/** The user's preferences for the console, on all devices. */
 
 import type { QuietHours, Theme } from "@countersign/review-api";
 import { Choice, Field, Form, type Values } from "../../parts/form.tsx";

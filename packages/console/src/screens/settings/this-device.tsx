@@ -10,7 +10,7 @@ import { Fault } from "../../parts/notice.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 
-/** What is known of this browser. */
+/** State of push notifications in this browser. */
 interface Here {
   readonly push: Subscriptions;
   /** Of its endpoint; undefined when it has not subscribed. */
