@@ -39,5 +39,9 @@ export const PUBLISHED: readonly PublishedPackage[] = [
       { from: "contract", to: "contract", names: /^(review\.)?openapi\.yaml$/ },
     ],
   },
-  { folder: "cli", node: ">=24", assets: [] },
+  {
+    folder: "cli",
+    node: ">=24",
+    assets: [{ from: "examples/policies", to: "policies", names: /\.yaml$/ }],
+  },
 ];

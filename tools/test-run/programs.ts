@@ -22,6 +22,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   prlimit: "util-linux",
   promtool: "prometheus",
   ps: "procps",
+  script: "bsdutils",
   tar: "tar",
 };
 

@@ -64,6 +64,7 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
       "server",
       "protocol",
       "review-api",
+      "sdk",
       "command-line",
       "agent-hooks",
       "mcp-gateway",

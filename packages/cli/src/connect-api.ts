@@ -15,13 +15,18 @@ export function connectApi(line: SettingsLine): ReviewerApi {
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw usageError("COUNTERSIGN_TOKEN contains characters that are not allowed in a token");
   }
+  assertSafeUrl(url);
+  return new ReviewerApi(url, token);
+}
+
+/** @throws CommandError when the URL is invalid, or would send a token unencrypted */
+export function assertSafeUrl(url: string): void {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usageError("--url must start with http:// or https://");
   }
   if (!isPrivate(new URL(url))) {
     throw usageError("http:// would send the token unencrypted; use https:// for this host");
   }
-  return new ReviewerApi(url, token);
 }
 
 /** Whether no one on the network can read the token. */

@@ -23,6 +23,11 @@ import { VERSION } from "./version.ts";
 /** Each loads when it is called: `requests list` does not load the server. */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command | PlainCommand>>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  init: async () => (await import("./commands/init.ts")).init,
+  "agents create": async () => (await import("./commands/agents.ts")).agentsCreate,
+  "agents list": async () => (await import("./commands/agents.ts")).agentsList,
+  "agents set": async () => (await import("./commands/agents-set.ts")).agentsSet,
+  "agents delete": async () => (await import("./commands/agents.ts")).agentsDelete,
   "tokens create": async () => (await import("./commands/tokens.ts")).tokensCreate,
   "tokens list": async () => (await import("./commands/tokens.ts")).tokensList,
   "tokens revoke": async () => (await import("./commands/tokens.ts")).tokensRevoke,
@@ -45,8 +50,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command | PlainComm
   "requests deny": async () => (await import("./commands/requests.ts")).requestsDeny,
   "requests withdraw": async () => (await import("./commands/requests.ts")).requestsWithdraw,
   "requests watch": async () => (await import("./commands/watch.ts")).requestsWatch,
-  "instances list": async () => (await import("./commands/instances.ts")).instancesList,
-  "instances set": async () => (await import("./commands/instances.ts")).instancesSet,
   "deliveries list": async () => (await import("./commands/deliveries.ts")).deliveriesList,
   "deliveries show": async () => (await import("./commands/deliveries.ts")).deliveriesShow,
   "deliveries retry-now": async () => (await import("./commands/deliveries.ts")).deliveriesRetryNow,
@@ -94,6 +97,9 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command | PlainComm
   ...HOOK_COMMANDS,
 };
 
+/** The contract calls an agent's identity an instance. */
+const ALIASES = { instances: "agents", "agents revoke": "agents delete" };
+
 /** The only command of another program, as a command of this one. */
 function named(name: string, command: PlainCommand): PlainCommand {
   const { usage, example } = command;
@@ -101,7 +107,8 @@ function named(name: string, command: PlainCommand): PlainCommand {
   return example === undefined ? named : { ...named, example: `${name} ${example}` };
 }
 
-const SETTINGS_NOTES = ` Every setting can also be an
+const SETTINGS_NOTES = `
+Without a command, countersign runs serve. Every setting can also be an
 environment variable (--port is COUNTERSIGN_PORT) or be in a YAML file (--config FILE).`;
 
 export function main(args: readonly string[], terminal?: Terminal): Promise<ExitCode> {
@@ -110,6 +117,8 @@ export function main(args: readonly string[], terminal?: Terminal): Promise<Exit
     version: VERSION,
     summary: "the approval provider for AI agents' tool calls",
     commands: COMMANDS,
+    aliases: ALIASES,
+    fallback: "serve",
     notes: SETTINGS_NOTES,
     read,
     moreHelp,

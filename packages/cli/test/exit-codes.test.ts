@@ -228,7 +228,7 @@ test("[ours.cli.exit-codes] a port that is taken is refused with exit code 1 and
   const outcome = await countersign(t, ["serve", "--port", server.port, "--data", data]);
   assert.equal(outcome.code, 1);
   assertClear(outcome);
-  assert.match(outcome.stderr, new RegExp(`port ${server.port} is in use; .*--port`));
+  assert.match(outcome.stderr, new RegExp(`port ${server.port} is in use.*; .*--port`));
 });
 
 test("[ours.cli.exit-codes] a server that does not listen is unreachable, exit code 3", async (t) => {

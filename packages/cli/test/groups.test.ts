@@ -140,7 +140,10 @@ test("[ours.people.removed] [ours.cli.reviewers] remove revokes the tokens, is s
 
 test("[ours.cli.instances] instances are listed and set over the reviewer API", async (t) => {
   const before = await asAdmin(t, "instances", "list");
-  assert.equal(before.stdout, "There are no instances.\n");
+  assert.equal(
+    before.stdout,
+    "There are no agents. Create one with: countersign agents create NAME\n",
+  );
   await newAgent(server);
   const [id = ""] = await instanceIds(t);
   const set = ["instances", "set", id];
@@ -148,7 +151,7 @@ test("[ours.cli.instances] instances are listed and set over the reviewer API", 
   assert.deepEqual([grouped.code, grouped.stderr], [0, ""]);
   assert.equal(grouped.stdout, `${id} has groups bots,eu, owner ana.\n`);
   const { stdout } = await asAdmin(t, "instances", "list");
-  assert.match(stdout, /^INSTANCE +NAME +GROUPS +OWNER\n/);
+  assert.match(stdout, /^ID +NAME +GROUPS +OWNER\n/);
   assert.match(stdout, new RegExp(`^${id}  \\S+ +bots,eu +ana$`, "m"));
   const cleared = await asAdmin(t, ...set, "--groups", "", "--owner", "");
   assert.equal(cleared.stdout, `${id} has groups -, owner -.\n`);

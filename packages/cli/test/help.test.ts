@@ -30,8 +30,11 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "reviewers list": ["--project PROJECT"],
   "reviewers set": ["--role ROLE", "--groups A,B"],
   "reviewers remove": [],
-  "instances list": ["--limit COUNT"],
-  "instances set": ["--groups A,B", "--owner NAME"],
+  init: ["--yes", "--policy NAME", "--agent NAME", "--no-browser", "--test"],
+  "agents create": ["--groups A,B", "--owner REVIEWER", "--project PROJECT"],
+  "agents list": ["--limit COUNT", "--project PROJECT"],
+  "agents set": ["--groups A,B", "--owner NAME"],
+  "agents delete": ["--project PROJECT"],
   "policy propose": ["--floor", "--restore NUMBER", "--note TEXT", "--expect NUMBER"],
   "policy proposals": ["--closed", "--limit COUNT"],
   "policy proposal": [],
@@ -123,7 +126,9 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   serve: ["server", "limits", "sign-in", "webhooks", "channels"],
   tokens: ["server"],
   reviewers: ["server"],
-  instances: ["client"],
+  init: ["server"],
+  agents: ["server", "client"],
+  "agents set": ["client"],
   audit: ["server"],
   "policy release": ["server"],
   "people link": ["server", "sign-in"],
@@ -160,12 +165,12 @@ test("[ours.cli.help] the overview names every command, the exit codes and the w
     await countersign(t, ["--help"]),
     await countersign(t, ["help"]),
     await countersign(t, ["-h"]),
-    await countersign(t, []),
   ];
   for (const outcome of outcomes) assert.deepEqual(outcome, outcomes[0]);
   const { code, stdout, stderr } = outcomes[0] ?? { code: null, stdout: "", stderr: "" };
   assert.deepEqual([code, stderr], [0, ""]);
   for (const name of Object.keys(COMMANDS)) assert.match(stdout, new RegExp(`^  ${name}\\b`, "m"));
+  assert.match(stdout, /Without a command, countersign runs serve\./);
   assert.match(stdout, /--port is COUNTERSIGN_PORT/);
   assert.match(stdout, /0 done, 1 refused, 2 wrong usage, 3 the server cannot be reached/);
 });

@@ -40,6 +40,7 @@ async function command(...args: readonly string[]): Promise<Ran> {
   const [out, notes]: [string[], string[]] = [[], []];
   const code = await main(["policy", ...args], {
     isInteractive: false,
+    hasScreen: false,
     columns: 200,
     rows: 24,
     out: (text) => void out.push(`${text}\n`),

@@ -213,6 +213,7 @@ test("[ours.cli.policy.publish] nothing is published without confirmation, or wi
 /** A terminal with a person at it who gives one answer. */
 class Person implements Terminal {
   readonly isInteractive = true;
+  readonly hasScreen = true;
   readonly columns = 100;
   readonly rows = 24;
   readonly questions: string[] = [];

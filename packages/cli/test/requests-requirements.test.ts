@@ -45,6 +45,7 @@ async function approveAsPerson(
     note: (text) => void lines.push(text),
     status: () => {},
     isInteractive: true,
+    hasScreen: true,
     askSecret: () => assert.fail("this command asks for no secret"),
     ask: async (question) => {
       const beginning = Object.keys(answers).find((each) => question.startsWith(each));

@@ -18,6 +18,10 @@ export interface Program<C extends Command = Command> {
   readonly summary: string;
   /** Each loads when it is called. A name of two words belongs to a family. */
   readonly commands: Readonly<Record<string, () => Promise<C>>>;
+  /** Other spellings of the first words of commands. Help does not list them. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** Runs when the arguments name no command: when there are none, or the first is an option. */
+  readonly fallback?: string;
   /** Follows the line about `--help` in the overview. */
   readonly notes?: string;
   /** How a command reads its arguments. Default: by its own options. */
@@ -93,12 +97,33 @@ function toCommandError(error: unknown): CommandError {
   throw error;
 }
 
+/** The arguments with the name of a command as the table spells it. */
+function normalize(
+  { aliases = {}, fallback }: Pick<Program, "aliases" | "fallback">,
+  args: readonly string[],
+): string[] {
+  const [first, ...rest] = args;
+  if (first === undefined || isOption(first)) {
+    return fallback === undefined ? [...args] : [fallback, ...args];
+  }
+  const replace = (name: string) => (Object.hasOwn(aliases, name) ? aliases[name] : undefined);
+  const family = replace(first) ?? first;
+  const [second, ...others] = rest;
+  const command = replace(`${family} ${second}`)?.split(" ");
+  return command === undefined ? [family, ...rest] : [...command, ...others];
+}
+
+function isOption(word: string): boolean {
+  return word.startsWith("-") && !isHelp(word) && word !== "--version";
+}
+
 async function dispatch<C extends Command>(
   program: Program<C>,
-  args: readonly string[],
+  given: readonly string[],
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { name: own, commands, summary, notes = "" } = program;
+  const args = normalize(program, given);
   const [first = "--help", second = ""] = args;
   if (isHelp(first) || first === "help") {
     terminal.out(overview(own, summary, await family(commands, ""), notes));

@@ -12,8 +12,15 @@ export interface Terminal {
   status(text: string): void;
   /** Whether stdin and stdout are a terminal. */
   readonly isInteractive: boolean;
-  /** Asks the user a question. */
-  ask(question: string): Promise<string>;
+  /** Whether stdout is a terminal. */
+  readonly hasScreen: boolean;
+  /**
+   * Asks the user a question.
+   *
+   * @param signal withdraws the question
+   * @throws AbortError when the user presses Ctrl-C or Ctrl-D, or the signal is aborted
+   */
+  ask(question: string, signal?: AbortSignal): Promise<string>;
   /** Asks for a secret: the terminal does not show what the user types. */
   askSecret(question: string): Promise<string>;
   readonly columns: number;
@@ -47,11 +54,14 @@ export const processTerminal: Terminal = {
   get isInteractive() {
     return process.stdin.isTTY === true && process.stdout.isTTY === true;
   },
-  async ask(question) {
+  get hasScreen() {
+    return process.stdout.isTTY === true;
+  },
+  async ask(question, signal) {
     const { createInterface } = await import("node:readline/promises");
     const line = createInterface({ input: process.stdin, output: process.stderr });
     try {
-      return await line.question(question);
+      return await line.question(question, signal === undefined ? {} : { signal });
     } catch (error) {
       // Ctrl-C or Ctrl-D: the next message starts on a new line.
       process.stderr.write("\n");

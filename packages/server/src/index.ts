@@ -42,11 +42,21 @@ export {
   type Rotation,
   rotateSecretKey,
 } from "./open-context.ts";
+export {
+  type CreatedInstance,
+  createInstanceAsOperator,
+} from "./operations/instances/createInstance.ts";
+export { deleteInstanceAsOperator } from "./operations/instances/deleteInstance.ts";
+export {
+  listInstancesAsOperator,
+  type ReviewedInstance,
+} from "./operations/instances/listInstances.ts";
 export { disablePerson, type PersonAccess } from "./operations/people/disablePerson.ts";
 export { type ListedPerson, listPeople } from "./operations/people/listPeople.ts";
 export { type ListedReviewer, listReviewers } from "./operations/people/listReviewers.ts";
 export { removeReviewerNamed } from "./operations/people/removeReviewer.ts";
 export { type ReviewerChange, setReviewer } from "./operations/people/setReviewer.ts";
+export { publishFirstPolicy, readActivePolicyNumber } from "./operations/policy/publishPolicy.ts";
 export { type Release, releaseProposal } from "./operations/policy/publishProposal.ts";
 export { linkPerson, type PersonLink } from "./operations/sign-in/linkPerson.ts";
 export { makeReturnLink } from "./operations/sign-in/makeReturnLink.ts";
@@ -59,3 +69,5 @@ export { Report } from "./report.ts";
 export { describeKeys, type Secrets } from "./secrets/master-key.ts";
 export { backupDatabase } from "./storage/sqlite/backup.ts";
 export { databaseFile } from "./storage/sqlite/data-folder.ts";
+export { DataInUse } from "./storage/sqlite/data-lock.ts";
+export { readServerFile, type ServerFile } from "./storage/sqlite/server-file.ts";

@@ -44,7 +44,7 @@ import { LocalWake } from "./wake/local-wake.ts";
 export interface Parts {
   readonly clock?: Clock;
   readonly random?: Random;
-  readonly report?: Report;
+  readonly report?: Report | undefined;
   /** Replaces DNS. */
   readonly resolver?: Resolver;
   /** Additional trusted certificates, in PEM. */
@@ -150,7 +150,7 @@ export async function rotateSecretKey(
         "COUNTERSIGN_SECRET_KEY_PREVIOUS on every replica, restart them, and remove the old one",
     );
   }
-  const unlock = lockDataDirectory(settings.dataDirectory);
+  const lock = lockDataDirectory(settings.dataDirectory);
   try {
     // Replaces the key only after the old one has decrypted the stored secrets.
     await (await open(settings, secrets, parts, "rotation")).close();
@@ -160,7 +160,7 @@ export async function rotateSecretKey(
     await opened.close();
     return { keyId, previousKeyIds, ...opened.reencryption };
   } finally {
-    unlock();
+    lock.release();
   }
 }
 

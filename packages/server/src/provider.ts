@@ -26,7 +26,7 @@ import {
 import { needsSetup } from "./operations/sign-in/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
-import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
+import { type DataLock, lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import type { Store } from "./storage/store.ts";
 import type { Worker } from "./timer-loop.ts";
 import { LocalWake } from "./wake/local-wake.ts";
@@ -40,6 +40,8 @@ export interface Provider {
   readonly url: string;
   /** The setting `public_url`, or else the listening address. */
   readonly publicUrl: string;
+  /** Base URL of the contract for agents. */
+  readonly contractUrl: string;
   readonly context: Context;
   readonly isNew: boolean;
   /**
@@ -54,9 +56,9 @@ export interface Provider {
   readonly closed: Promise<Failure | undefined>;
 }
 
-/** @returns releases the lock; does nothing on a database that replicas may share */
-function lockData({ dataDirectory }: Settings, secrets: SecretSettings): () => void {
-  if (isShared(secrets)) return () => {};
+/** @returns a lock that does nothing on a database that replicas may share */
+function lockData({ dataDirectory }: Settings, secrets: SecretSettings): DataLock {
+  if (isShared(secrets)) return { publish: () => {}, release: () => {} };
   makeDataDirectory(dataDirectory);
   return lockDataDirectory(dataDirectory);
 }
@@ -72,7 +74,7 @@ export async function startProvider(
   secrets: SecretSettings,
   parts: Parts = {},
 ): Promise<Provider> {
-  const unlock = lockData(settings, secrets);
+  const lock = lockData(settings, secrets);
   try {
     const opened = await open(settings, secrets, parts, "server");
     try {
@@ -80,13 +82,13 @@ export async function startProvider(
       const knowing = withProvider(opened.context, secrets, report);
       const sending = withDelivery(knowing, secrets, parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
-      return await serve({ ...opened, context }, shared, report, unlock);
+      return await serve({ ...opened, context }, shared, report, lock);
     } catch (error) {
       await opened.close();
       throw error;
     }
   } catch (error) {
-    unlock();
+    lock.release();
     throw error;
   }
 }
@@ -144,7 +146,7 @@ async function serve(
   { context, isNew, schema, schemaKnown, reencryption, close: closeStore }: OpenedContext,
   shared: SharedWake | undefined,
   report: Report,
-  unlock: () => void,
+  lock: DataLock,
 ): Promise<Provider> {
   const { settings } = context;
   let accepting = true;
@@ -168,6 +170,8 @@ async function serve(
     workers.push(startSchemaWatch(context, report, schemas));
   }
   const url = listeningUrl(settings, port);
+  const contractUrl = (settings.publicUrl ?? url) + settings.pathPrefix;
+  lock.publish({ url, publicUrl: publicUrl(), contractUrl });
   report.started(url, schema.version, schemaKnown);
   report.secretsReencrypted(context.keyring.keyId, reencryption);
   if (await needsSetup(context)) report.setupNeeded();
@@ -194,13 +198,14 @@ async function serve(
     context.notifier.close();
     await shared?.close();
     await closeStore();
-    unlock();
+    lock.release();
     await report.stopped();
   }
 
   return {
     url,
     publicUrl: publicUrl(),
+    contractUrl,
     context,
     isNew,
     close: async () => void (await close()),

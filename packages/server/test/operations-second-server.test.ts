@@ -7,16 +7,15 @@ import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "replicas share a PostgreSQL");
 
-test("[ours.operations.second-server] a second server is refused with one line that names the folder and the process", async (t) => {
+test("[ours.operations.second-server] a second server is refused with the folder, the process and the address of the first one", async (t) => {
   const server = await startServer(t);
   const args = ["serve", "--port", "0", "--data", server.data];
   const { code, stdout, stderr } = await countersign(t, args);
   assert.deepEqual([code, stdout], [1, ""]);
-  const { pid } = server.process;
-  assert.equal(
-    stderr,
-    `countersign: another server is running on ${server.data} (process ${pid})\n`,
-  );
+  const holder = `(process ${server.process.pid}, ${server.url})`;
+  const [first, second = ""] = stderr.split("\n");
+  assert.equal(first, `countersign: another server is running on ${server.data} ${holder}`);
+  assert.match(second, /^countersign: To set it up, run: (npx )?countersign init --data /);
 });
 
 test("[ours.operations.second-server] the first server does not notice", async (t) => {

@@ -1,23 +1,29 @@
 /** The command that runs the server. */
 
-import { CommandError, EXIT } from "@countersign/command-line";
+import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
 import {
+  DataInUse,
   Failure,
   makeSetupLink,
   needsSetup,
   type Provider,
+  Report,
+  type Settings,
   startProvider,
   toSecrets,
   toSettings,
 } from "@countersign/server";
 import type { Command } from "../command.ts";
+import { dataOption, ownCommand } from "../own-command.ts";
+import { readableLog } from "../readable-log.ts";
+import { isCountersign } from "../running-server.ts";
 import { VERSION } from "../version.ts";
 import { DEFAULT_PROJECT, linkTo } from "./people-links.ts";
 
 export const serve: Command = {
   usage: "serve",
-  help: "Start the approval provider.",
+  help: "Start the approval server.",
   example: "serve --port 8787",
   options: {},
   settings: ["server", "limits", "sign-in", "webhooks", "channels"],
@@ -26,27 +32,38 @@ export const serve: Command = {
     line.take();
     const config = line.config();
     const settings = toSettings(config);
-    // Registered before the start: a supervisor may stop the server while it starts.
+    // Installed first: a supervisor may stop the server while it starts.
     const stopped = stopSignal();
-    const provider = await start(settings, toSecrets(config));
+    const report = line.json ? undefined : reportFor(terminal, settings);
+    const provider = await start(settings, toSecrets(config), { report });
     if (!line.json) terminal.note(banner(provider, await setupLink(provider)));
     const signal = await Promise.race([stopped, provider.closed]);
-    // A restart fails with the same error until the program is upgraded.
+    // The supervisor restarts it. That fails until the program is a newer version.
     if (signal instanceof Failure) throw signal;
-    if (!line.json) terminal.note(`${signal}: answering long polls and stopping.`);
+    if (!line.json) terminal.note(`${signal}: stopping.`);
     await provider.close();
     return EXIT.done;
   },
 };
 
-async function start(...parameters: Parameters<typeof startProvider>): Promise<Provider> {
+/** @returns undefined where the log is JSON lines: stdout is a file or a pipe */
+export function reportFor(terminal: Terminal, { logLevel }: Settings): Report | undefined {
+  if (!terminal.hasScreen) return undefined;
+  return new Report(logLevel, readableLog(terminal.out, logLevel === "debug"));
+}
+
+/** @throws CommandError when the port or the data cannot be used */
+export async function start(...parameters: Parameters<typeof startProvider>): Promise<Provider> {
   try {
     return await startProvider(...parameters);
   } catch (error) {
+    if (error instanceof DataInUse) throw alreadyRunning(error, parameters[0]);
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     const [{ host, port }] = parameters;
     if (code === "EADDRINUSE") {
-      const message = `${host} port ${port} is in use; set another port with --port`;
+      const url = `http://localhost:${port}`;
+      const user = (await isCountersign(url)) ? ` by another Countersign server, ${url}` : "";
+      const message = `${host} port ${port} is in use${user}; set another port with --port`;
       throw new CommandError(EXIT.refused, "address_in_use", message);
     }
     if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
@@ -57,8 +74,16 @@ async function start(...parameters: Parameters<typeof startProvider>): Promise<P
   }
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process the usual way. */
-function stopSignal(): Promise<string> {
+function alreadyRunning(error: DataInUse, { dataDirectory }: Settings): CommandError {
+  const command = `${ownCommand(process.env)} init${dataOption(dataDirectory)}`;
+  const setUp = `To set it up, run: ${command}`;
+  const second = "For a second server, give --data DIR and --port PORT.";
+  const message = [error.message, setUp, second].join("\n");
+  return new CommandError(EXIT.refused, error.dependency, message);
+}
+
+/** Resolves at the first SIGTERM or SIGINT. A second one ends the process immediately. */
+export function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     function stop(signal: NodeJS.Signals): void {
       process.off("SIGTERM", stop).off("SIGINT", stop);
@@ -69,9 +94,9 @@ function stopSignal(): Promise<string> {
 }
 
 /**
- * Printed on the terminal of the operator, never in a log.
+ * The link is a secret, so it is displayed to the user and never logged.
  *
- * @returns undefined when an account exists, or when the link cannot be created; the server runs
+ * @returns undefined when accounts exist, or the link cannot be created
  */
 async function setupLink({ context, publicUrl }: Provider): Promise<string | undefined> {
   try {
@@ -83,63 +108,42 @@ async function setupLink({ context, publicUrl }: Provider): Promise<string | und
   }
 }
 
-/** @param setup setup link for the first account */
+/** @param setup the link of the first operator */
 function banner(provider: Provider, setup: string | undefined): string {
   const { url, publicUrl, context } = provider;
-  const { dataDirectory, pathPrefix } = context.settings;
-  const base = (context.settings.publicUrl ?? url) + pathPrefix;
   const isFolder = context.store.isExclusive;
-  const data = isFolder && dataDirectory !== "./data" ? ` --data ${shellQuote(dataDirectory)}` : "";
-  return `
-Countersign ${VERSION}: ${opened(provider)}, serving ${url}
-  Contract   ${base}/v1   (description: ${url}/openapi.yaml)
-  Inbox      ${publicUrl}/inbox
-  Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
-${setup === undefined ? "" : invitationOf(setup)}
-First steps, in another terminal in the same folder${isFolder ? "" : SAME_VARIABLES}:
+  const data = isFolder ? dataOption(context.settings.dataDirectory) : "";
+  const where = `in another terminal in this folder${isFolder ? "" : SAME_VARIABLES}`;
+  const command = ownCommand(process.env);
+  const head = `Countersign ${VERSION} is serving ${url} (${describeData(provider)}).`;
+  if (setup === undefined) {
+    return `${head}
+Inbox: ${publicUrl}/inbox
 
-  # 1. A reviewer: you
-  export COUNTERSIGN_URL=${url}
-  export COUNTERSIGN_TOKEN=$(npx --no -- countersign tokens create reviewer --name me${data})
+Connect an agent, ${where}:
 
-  # 2. A provisioner, and with it an instance for your agent
-  PROVISIONER=$(npx --no -- countersign tokens create provisioner --name setup${data})
-  INSTANCE=$(curl -s ${base}/v1/instances -H "Authorization: Bearer $PROVISIONER" \\
-    -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{}' \\
-    | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
-
-  # 3. A first request, as your agent would make it
-  curl -s ${base}/v1/requests -H "Authorization: Bearer $INSTANCE" \\
-    -H "Idempotency-Key: call-1" -H "Content-Type: application/json" \\
-    -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"1h"}'; echo
-
-  # 4. See it and decide
-  npx --no -- countersign requests watch
+  ${command} agents create my-agent${data}
 `;
-}
+  }
+  return `${head}
 
-/** Otherwise the commands would create the tokens in another database. */
-const SAME_VARIABLES = " and with the same COUNTERSIGN_ variables";
-
-/** Printed at every start until an operator has used the link. */
-function invitationOf(setup: string): string {
-  return `
-No one can sign in yet. To become the operator, open this link within 24 hours. It works once:
+No account exists yet. To become the operator, open this link. It works once, within 24 hours:
 
   ${setup}
+
+Next, ${where}:
+
+  ${command} init${data}
 `;
 }
 
-/** Says whether the start created or opened the database. */
-function opened({ context: { settings, store }, isNew }: Provider): string {
-  const { dataDirectory } = settings;
-  if (!store.isExclusive) {
-    return isNew ? "created the tables at database_url" : "opened the database at database_url";
-  }
-  const did = isNew ? "created a database and secret key in" : "opened the database in";
-  return `${did} ${dataDirectory}`;
-}
+/** Otherwise the command would use a data folder that this server does not use. */
+const SAME_VARIABLES = " and with the same COUNTERSIGN_ variables";
 
-function shellQuote(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+function describeData({ context: { settings, store }, isNew }: Provider): string {
+  if (!store.isExclusive) {
+    return isNew ? "created its tables at database_url" : "database at database_url";
+  }
+  const { dataDirectory } = settings;
+  return isNew ? `created the data folder ${dataDirectory}` : `data folder ${dataDirectory}`;
 }

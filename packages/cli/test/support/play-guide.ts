@@ -50,7 +50,7 @@ export async function playGuide(
   const data = join(folder, "data");
   const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", data];
   const server = new Child(t, serve, { env: {}, cwd: folder });
-  const [, url = ""] = await server.prints("stderr", /serving (http:\/\/localhost:\d+)/);
+  const [, url = ""] = await server.prints("stderr", / is serving (http:\/\/localhost:\d+) /);
   const environment = await prepare(new Server(url, data, server), folder);
 
   const all = blocks(guide);

@@ -65,7 +65,7 @@ export async function importDatabase(
   options: ImportOptions,
 ): Promise<Imported> {
   const location = locationOf(options.from);
-  const unlock = location.folder === undefined ? () => {} : lockDataDirectory(location.folder);
+  const lock = location.folder === undefined ? undefined : lockDataDirectory(location.folder);
   try {
     assertNotMovedYet(location);
     const source = new ImportSource(location.file);
@@ -77,7 +77,7 @@ export async function importDatabase(
       source.close();
     }
   } finally {
-    unlock();
+    lock?.release();
   }
 }
 

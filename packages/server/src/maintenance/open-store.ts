@@ -40,7 +40,7 @@ export async function openEither(
   if (databaseUrl !== undefined) return openShared(settings, databaseUrl);
   const { dataDirectory } = settings;
   const isExclusive = access === "alone";
-  const unlock = isExclusive ? lockDataDirectory(dataDirectory) : () => {};
+  const unlock = isExclusive ? lockDataDirectory(dataDirectory).release : () => {};
   try {
     const file = databaseFile(dataDirectory);
     const isNew = !existsSync(file);

@@ -1,3 +1,5 @@
+/** Creates instances without a receiver, for an admin of the project or an operator. */
+
 import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
@@ -11,7 +13,8 @@ import { createToken } from "../../secrets/token.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { issueCredential } from "../../steps/instances/issueCredential.ts";
 import { ownerIdOf } from "../../steps/instances/ownerIdOf.ts";
-import { ensureProvisioner, lockProject } from "../../storage/sql/access/holders.ts";
+import { newProjectId } from "../../steps/tokens/newProjectId.ts";
+import { ensureProject, ensureProvisioner, lockProject } from "../../storage/sql/access/holders.ts";
 import { assignInstance, insertInstance } from "../../storage/sql/instances/instances.ts";
 import type { Transaction } from "../../storage/store.ts";
 
@@ -23,60 +26,100 @@ export interface InstanceOrder {
   readonly owner: string | null;
 }
 
-/** Every instance has a provisioner; this one has no token of its own. */
-const PROVISIONER = "console";
+export interface CreatedInstance {
+  readonly id: string;
+  /** The credential, which is displayed once. */
+  readonly token: string;
+}
 
 /**
  * Creates an instance without a receiver, for an admin of the project.
  *
- * @returns its id, and the credential, which is displayed once
  * @throws Problem `forbidden`; `invalid_request` naming the field
  */
 export async function createInstance(
   { store, random }: Pick<Context, "store" | "random">,
   caller: ReviewerCaller,
-  { name, groups, owner }: InstanceOrder,
-): Promise<{ readonly id: string; readonly token: string }> {
+  order: InstanceOrder,
+): Promise<CreatedInstance> {
   assertMay(caller, "people");
-  assertGroups(groups);
+  assertGroups(order.groups);
   const { projectId, reviewerId } = caller;
-  const actor: Actor = `reviewer:${reviewerId}`;
-  const token = createToken("instance", random);
-  const id = await store.transact(async (tx) => {
+  return store.transact(async (tx) => {
     await lockProject(tx, projectId);
     assertMay(await currentCaller(tx, caller), "people");
-    const createdAt = await tx.now();
-    if (caller.session !== null) assertFresh(caller.session, createdAt, "create the instance");
-    const assignment = {
-      groups: toGroups(groups),
-      ownerId: await ownerIdOf(tx, projectId, owner),
-    };
-    const instance = {
-      id: uuidV7(createdAt, random.bytes(10)),
-      projectId,
-      createdAt,
-      provisionerId: await provisionerOf(tx, random, { projectId, actor }, createdAt),
-      name: JSON.stringify(name ?? defaultInstanceName(random.bytes(8))),
-    };
-    await insertInstance(tx, instance);
-    await assignInstance(tx, { projectId, instanceId: instance.id }, assignment);
-    await issueCredential(tx, { random }, instance, token, {
-      actor,
-      detail: { groups: assignment.groups, owner_id: assignment.ownerId },
-    });
-    return instance.id;
+    const now = await tx.now();
+    if (caller.session !== null) assertFresh(caller.session, now, "create the instance");
+    const by = { projectId, actor: `reviewer:${reviewerId}`, provisioner: "console" } as const;
+    return insert(tx, random, by, order);
   });
-  return { id, token };
+}
+
+/**
+ * The same for operators on the server, who need no account.
+ *
+ * @param project its name; created if new
+ * @throws Problem `invalid_request` naming the field
+ */
+export async function createInstanceAsOperator(
+  { store, random }: Pick<Context, "store" | "random">,
+  project: string,
+  order: InstanceOrder,
+): Promise<CreatedInstance> {
+  assertGroups(order.groups);
+  return store.transact(async (tx) => {
+    const projectId = await ensureProject(tx, project, newProjectId(random), await tx.now());
+    await lockProject(tx, projectId);
+    const by = { projectId, actor: "operator:cli", provisioner: "cli" } as const;
+    return insert(tx, random, by, order);
+  });
+}
+
+/** Who creates an instance. */
+interface Creator {
+  readonly projectId: string;
+  readonly actor: Actor;
+  /** Every instance has a provisioner. This is the name of one without a token. */
+  readonly provisioner: string;
+}
+
+async function insert(
+  tx: Transaction,
+  random: Context["random"],
+  by: Creator,
+  { name, groups, owner }: InstanceOrder,
+): Promise<CreatedInstance> {
+  const { projectId, actor } = by;
+  const token = createToken("instance", random);
+  const createdAt = await tx.now();
+  const assignment = {
+    groups: toGroups(groups),
+    ownerId: await ownerIdOf(tx, projectId, owner),
+  };
+  const instance = {
+    id: uuidV7(createdAt, random.bytes(10)),
+    projectId,
+    createdAt,
+    provisionerId: await provisionerOf(tx, random, by, createdAt),
+    name: JSON.stringify(name ?? defaultInstanceName(random.bytes(8))),
+  };
+  await insertInstance(tx, instance);
+  await assignInstance(tx, { projectId, instanceId: instance.id }, assignment);
+  await issueCredential(tx, { random }, instance, token, {
+    actor,
+    detail: { groups: assignment.groups, owner_id: assignment.ownerId },
+  });
+  return { id: instance.id, token };
 }
 
 async function provisionerOf(
   tx: Transaction,
   random: Context["random"],
-  { projectId, actor }: { readonly projectId: string; readonly actor: Actor },
+  { projectId, actor, provisioner }: Creator,
   now: number,
 ): Promise<string> {
   const newId = uuidV7(now, random.bytes(10));
-  const id = await ensureProvisioner(tx, projectId, PROVISIONER, newId, now);
+  const id = await ensureProvisioner(tx, projectId, provisioner, newId, now);
   if (id === newId) {
     await appendAudit(tx, random, {
       at: now,

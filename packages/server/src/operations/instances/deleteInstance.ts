@@ -1,12 +1,16 @@
+/** Deletes instances for good, for their provisioner, an admin or an operator. */
+
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
+import type { Actor } from "../../core/actor.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ProvisionerCaller, ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { finishDeliveryEnd } from "../../steps/deliveries/finishDeliveryEnd.ts";
 import { cancelPending, finishDeletion } from "../../steps/instances/finishDeletion.ts";
 import { revokeCredentialsOf } from "../../storage/sql/access/credentials.ts";
+import { readProjects } from "../../storage/sql/access/holders.ts";
 import { removeReceiver } from "../../storage/sql/deliveries/receivers.ts";
 import { lockInstance, markInstanceDeleted } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
@@ -28,14 +32,47 @@ export async function deleteInstance(
   caller: ProvisionerCaller | ReviewerCaller,
   id: string,
 ): Promise<void> {
-  if (caller.kind === "reviewer") assertMay(caller, "people");
-  const key = { projectId: caller.projectId, instanceId: id };
+  const { kind, projectId } = caller;
+  if (kind === "reviewer") assertMay(caller, "people");
+  const actor: Actor =
+    kind === "reviewer" ? `reviewer:${caller.reviewerId}` : `provisioner:${caller.provisionerId}`;
+  await deleteAs(context, actor, { projectId, instanceId: id }, async (tx) => {
+    // The role may have changed since the exchange started.
+    if (kind === "reviewer") assertMay(await currentCaller(tx, caller), "people");
+  });
+}
+
+/**
+ * The same for operators on the server, who need no account. A server in another process does not
+ * notify polls of the instance: they end at their limit.
+ *
+ * @param project its name
+ * @throws Problem `not_found`
+ */
+export async function deleteInstanceAsOperator(
+  context: Context,
+  project: string,
+  id: string,
+): Promise<void> {
+  const [found] = await readProjects(context.store, project);
+  if (found === undefined) throw new Problem("not_found", "No project has this name.");
+  const key = { projectId: found.id, instanceId: id };
+  await deleteAs(context, "operator:cli", key, async () => {});
+}
+
+/** @param admit throws when the caller may not, in the transaction that deletes */
+async function deleteAs(
+  context: Context,
+  actor: Actor,
+  key: InstanceKey,
+  admit: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  const { instanceId: id } = key;
   const hasMore = await context.store.transact(async (tx) => {
-    // Who was lowered since the exchange began ends nothing any more.
-    if (caller.kind === "reviewer") assertMay(await currentCaller(tx, caller), "people");
+    await admit(tx);
     const instance = await lockInstance(tx, "update", key);
     if (instance === undefined) throw new Problem("not_found");
-    if (instance.deletedAt === null) await markDeleted(tx, context, caller, key);
+    if (instance.deletedAt === null) await markDeleted(tx, context, actor, key);
     tx.onCommit(() => context.wake.signal({ kind: "removed", instanceId: id }));
     return cancelPending(tx, context, key);
   });
@@ -46,7 +83,7 @@ export async function deleteInstance(
 async function markDeleted(
   tx: Transaction,
   { random }: Context,
-  caller: ProvisionerCaller | ReviewerCaller,
+  actor: Actor,
   instance: InstanceKey,
 ): Promise<void> {
   const now = await tx.now();
@@ -58,10 +95,7 @@ async function markDeleted(
     at: now,
     projectId: instance.projectId,
     kind: "instance.deleted",
-    actor:
-      caller.kind === "reviewer"
-        ? `reviewer:${caller.reviewerId}`
-        : `provisioner:${caller.provisionerId}`,
+    actor,
     subject: `instance:${instance.instanceId}`,
     detail: { credentials_revoked: revoked },
   });

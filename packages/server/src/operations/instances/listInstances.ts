@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { destinationOf } from "../../steps/deliveries/reviewDeliveries.ts";
-import { readReviewers } from "../../storage/sql/access/holders.ts";
+import { readProjects, readReviewers } from "../../storage/sql/access/holders.ts";
 import {
   countPendingOfInstances,
   readLastRequestAt,
@@ -19,7 +19,7 @@ import {
 } from "../../storage/sql/instances/instance-proposals.ts";
 import { listActiveInstances, readInstances } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
-import type { Reader } from "../../storage/store.ts";
+import type { Reader, Store } from "../../storage/store.ts";
 
 /** An instance as those see it who administer the project. */
 export interface ReviewedInstance {
@@ -72,9 +72,33 @@ export interface InstanceListing {
 }
 
 /** Instances of the reviewer's project that are not deleted, the oldest first. */
-export async function listInstances(
+export function listInstances(
   { store }: Pick<Context, "store">,
   { projectId }: ReviewerCaller,
+  listing: InstanceListing,
+): Promise<InstancePage> {
+  return readPage(store, projectId, listing);
+}
+
+/**
+ * The same for operators on the server, who need no account.
+ *
+ * @param project its name
+ * @throws Problem `not_found`
+ */
+export async function listInstancesAsOperator(
+  { store }: Pick<Context, "store">,
+  project: string,
+  listing: InstanceListing,
+): Promise<InstancePage> {
+  const [found] = await readProjects(store, project);
+  if (found === undefined) throw new Problem("not_found", "No project has this name.");
+  return readPage(store, found.id, listing);
+}
+
+async function readPage(
+  store: Store,
+  projectId: string,
   { limit, after }: InstanceListing,
 ): Promise<InstancePage> {
   // One more than the limit shows whether there is a next page.

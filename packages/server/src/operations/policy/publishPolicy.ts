@@ -1,3 +1,5 @@
+/** Activates a policy that one person wrote, where that is enough. */
+
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -8,7 +10,9 @@ import {
   projectOf,
 } from "../../identity/policy-authority.ts";
 import { activatePolicy, type PublishOutcome } from "../../steps/policy/activatePolicy.ts";
-import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
+import { newProjectId } from "../../steps/tokens/newProjectId.ts";
+import { ensureProject, readProjects } from "../../storage/sql/access/holders.ts";
+import { readPolicyNumber, readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
 
 export type { PublishOutcome };
@@ -40,6 +44,35 @@ export async function publishPolicy(
   const draft = { ...publication, projectId };
   const admit = (reader: Reader) => assertAlone(reader, projectId);
   return activatePolicy(context, policyActorOf(caller), draft, admit);
+}
+
+/**
+ * The same for operators on the server, who need no account: the first policy of a project.
+ *
+ * @param project its name; created if new
+ * @throws Problem `policy_conflict` when a policy is active; and what activatePolicy throws
+ */
+export async function publishFirstPolicy(
+  context: Context,
+  project: string,
+  source: string,
+): Promise<PublishOutcome> {
+  const { store, random } = context;
+  const projectId = await store.transact(async (tx) =>
+    ensureProject(tx, project, newProjectId(random), await tx.now()),
+  );
+  const draft = { scope: "project", projectId, source, expectedNumber: 0, note: null } as const;
+  const by = { actor: "operator:cli", projectId } as const;
+  return activatePolicy(context, by, draft, (reader) => assertAlone(reader, projectId));
+}
+
+/** @returns the number of the active policy of a project; 0 without one */
+export async function readActivePolicyNumber(
+  { store }: Pick<Context, "store">,
+  project: string,
+): Promise<number> {
+  const [found] = await readProjects(store, project);
+  return found === undefined ? 0 : readPolicyNumber(store, found.id);
 }
 
 /** @throws Problem `forbidden` */

@@ -4,17 +4,35 @@
  * no stale lock to clean up.
  */
 
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
+import { readServerFile, type ServerFile, serverFile } from "./server-file.ts";
 
-/**
- * @returns releases the lock
- * @throws Failure when another server holds it, or it cannot be taken
- */
-export function lockDataDirectory(directory: string): () => void {
-  const holderFile = join(directory, "server.pid");
+export interface DataLock {
+  /** Tells commands on the same data folder where the server listens. */
+  publish(addresses: Omit<ServerFile, "process">): void;
+  release(): void;
+}
+
+/** Another server holds the lock. */
+export class DataInUse extends Failure {
+  /** Undefined where the server could not write its file. */
+  readonly holder: Partial<ServerFile> | undefined;
+
+  constructor(directory: string, holder: Partial<ServerFile> | undefined) {
+    const { process, url } = holder ?? {};
+    const known = [process && `process ${process}`, url].filter((part) => part !== undefined);
+    const about = known.length === 0 ? "" : ` (${known.join(", ")})`;
+    super("store", `another server is running on ${directory}${about}`);
+    this.holder = holder;
+  }
+}
+
+/** @throws Failure when another server holds the lock, or it cannot be taken */
+export function lockDataDirectory(directory: string): DataLock {
+  const holderFile = serverFile(directory);
   const lockFile = join(directory, "server.lock");
   // Made here, because SQLite would make it readable for others.
   closeSync(openSync(lockFile, "a", 0o600));
@@ -24,13 +42,19 @@ export function lockDataDirectory(directory: string): () => void {
   } catch (error) {
     lock.close();
     if (!isBusy(error)) throw new Failure("store", `${lockFile} cannot be locked`, error);
-    const holder = readHolder(holderFile);
-    throw new Failure("store", `another server is running on ${directory}${holder}`);
+    throw new DataInUse(directory, readServerFile(directory));
   }
-  writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 });
-  return () => {
-    forgetHolder(holderFile);
-    lock.close();
+  const write = (addresses: Omit<ServerFile, "process"> | undefined) => {
+    const content = JSON.stringify({ process: process.pid, ...addresses });
+    writeFileSync(holderFile, `${content}\n`, { mode: 0o600 });
+  };
+  write(undefined);
+  return {
+    publish: write,
+    release: () => {
+      removeHolder(holderFile);
+      lock.close();
+    },
   };
 }
 
@@ -39,17 +63,9 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
 }
 
-/** It is a hint for whom the lock refuses; on a disk that has become read-only it stays there. */
-function forgetHolder(file: string): void {
+/** On a disk that has become read-only the file stays; it is a hint only. */
+function removeHolder(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {}
-}
-
-function readHolder(file: string): string {
-  try {
-    return ` (process ${readFileSync(file, "utf8").trim()})`;
-  } catch {
-    return "";
-  }
 }

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { before, type TestContext, test } from "node:test";
+import type { Terminal } from "@countersign/command-line";
+import { exchange, makeToken } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import {
+  countersign,
+  ownEnvironment,
+  type Server,
+  spawnCountersign,
+  startServer,
+} from "@countersign/testing/countersign";
+import { main } from "../src/main.ts";
+
+const file = fileOwner();
+
+before(() => {
+  // The command runs in this process.
+  const env = ownEnvironment();
+  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+});
+
+/** Answers questions by their first words. `undefined` presses Ctrl-C. */
+type Answers = Readonly<Record<string, string | undefined | ((seen: string) => Promise<void>)>>;
+
+/** A user at a terminal. An answer that is a function acts elsewhere and waits. */
+class User implements Terminal {
+  readonly isInteractive = true;
+  readonly hasScreen = true;
+  readonly columns = 100;
+  readonly rows = 24;
+  readonly questions: string[] = [];
+  seen = "";
+  stdout = "";
+  readonly #answers: Answers;
+
+  constructor(answers: Answers) {
+    this.#answers = answers;
+  }
+
+  out(text: string): void {
+    this.stdout += `${text}\n`;
+  }
+
+  note(text: string): void {
+    this.seen += `${text}\n`;
+  }
+
+  status(): void {}
+
+  askSecret(): Promise<string> {
+    assert.fail("init asks for no secret");
+  }
+
+  async ask(question: string, signal?: AbortSignal): Promise<string> {
+    const start = Object.keys(this.#answers).find((each) => question.startsWith(each));
+    assert.ok(start !== undefined, `was asked: ${question}`);
+    this.questions.push(start);
+    const answer = this.#answers[start];
+    if (typeof answer === "string") return answer;
+    if (answer === undefined) throw new DOMException("Aborted with Ctrl+C", "AbortError");
+    await answer(this.seen);
+    return new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+      if (signal?.aborted) reject(signal.reason);
+    });
+  }
+}
+
+function init(server: Server, user: User, ...args: readonly string[]): Promise<number> {
+  return main(["init", "--data", server.data, "--no-browser", ...args], user);
+}
+
+async function createAccount(seen: string): Promise<void> {
+  const [, url, token] = /(http:\S+)\/setup#(\S+)/.exec(seen) ?? [];
+  const response = await fetch(`${url}/review/v1/invitation/use`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+    body: JSON.stringify({ token, login: "ana", name: "Ana", password: "seven grey herons wait" }),
+  });
+  assert.equal(response.status, 201, await response.text());
+}
+
+function decideTest(t: TestContext, server: Server, verdict: "approve" | "deny") {
+  return async (seen: string) => {
+    const [, id = ""] = /\/inbox\/(\S+)$/m.exec(seen) ?? [];
+    const token = await makeToken(server.data, { kind: "reviewer", name: "bo" });
+    const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
+    const args = ["requests", verdict, id, ...(verdict === "approve" ? ["--yes"] : [])];
+    const { code, stderr } = await countersign(t, args, { env });
+    assert.equal(code, 0, stderr);
+  };
+}
+
+function variables(user: User): { readonly url: string; readonly key: string } {
+  const [, url = "", key = ""] =
+    /^export COUNTERSIGN_URL=(\S+)\nexport COUNTERSIGN_API_KEY=(cs_inst_\S+)\n$/.exec(
+      user.stdout,
+    ) ?? [];
+  return { url, key };
+}
+
+test("[ours.cli.init] with Enter for every answer, init leads to an account, an agent and a decision", async (t) => {
+  const server = await startServer(t);
+  const user = new User({
+    "Waiting for your account": createAccount,
+    "Number from 1 to 3": "",
+    "Name of the agent": "",
+    "Send a test request": "",
+    "Waiting for your decision": decideTest(t, server, "approve"),
+  });
+  assert.equal(await init(server, user), 0, user.seen);
+  assert.match(user.seen, /Your account exists\..*Approved\. An agent would now run the call\./s);
+  const { url, key } = variables(user);
+  assert.equal(url, server.url);
+  assert.equal(
+    (await exchange("GET", `${url}/v1/requests/${crypto.randomUUID()}`, key)).status,
+    404,
+  );
+});
+
+test("[ours.cli.init] after Ctrl-C, init continues with the step that it stopped at", async (t) => {
+  const server = await startServer(t);
+  const first = new User({
+    "Waiting for your account": createAccount,
+    "Number from 1 to 3": "2",
+    "Name of the agent": "first",
+    "Send a test request": undefined,
+  });
+  assert.equal(await init(server, first), 1, first.seen);
+  assert.match(
+    first.seen,
+    /Stopped\. What is done stays done\. To continue: (npx )?countersign init/,
+  );
+  assert.match(first.stdout, /^export COUNTERSIGN_URL=/);
+
+  const second = new User({
+    "Create another agent": "y",
+    "Name of the agent": "refund-bot",
+    "Send a test request": "",
+    "Waiting for your decision": decideTest(t, server, "deny"),
+  });
+  assert.equal(await init(server, second), 0, second.seen);
+  assert.match(second.seen, /an account exists.*version 1 is active.*Created refund-bot/s);
+  assert.match(second.seen, /Denied\. An agent would not run the call\./);
+
+  const third = new User({ "Create another agent": "" });
+  assert.equal(await init(server, third), 0, third.seen);
+  assert.match(third.seen, /the agent first exists/);
+  assert.deepEqual([third.questions, third.stdout], [["Create another agent"], ""]);
+});
+
+test("[ours.cli.init] Enter skips each wait, and the setup link and the request stay usable", async (t) => {
+  const server = await startServer(t);
+  const user = new User({
+    "Waiting for your account": "",
+    "Number from 1 to 3": "3",
+    "Name of the agent": "",
+    "Send a test request": "",
+    "Waiting for your decision": "",
+  });
+  assert.equal(await init(server, user), 0, user.seen);
+  assert.match(user.seen, /Published the policy mcp-gateway/);
+  assert.match(user.seen, /Skipped\. The link still works\./);
+  assert.match(user.seen, /Skipped\. The request stays in the inbox for 10 minutes\./);
+  await createAccount(user.seen);
+});
+
+test("[ours.cli.init] without a terminal, init says which options replace the questions", async (t) => {
+  const data = join(temporaryFolder(t), "data");
+  const { code, stdout, stderr } = await countersign(t, ["init", "--data", data]);
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(
+    stderr,
+    /^countersign: init asks questions .* --yes, and --policy NAME and --agent NAME /,
+  );
+  const wrong = await countersign(t, ["init", "--yes", "--policy", "none", "--data", data]);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--policy must be one of ask, coding-agent, /);
+});
+
+test("[ours.cli.init] --yes --json prints the link, the policy and the agent as one object", async (t) => {
+  const server = await startServer(t);
+  const args = ["init", "--yes", "--json", "--policy", "mcp-gateway", "--agent", "ci"];
+  const { code, stdout, stderr } = await countersign(t, [...args, "--data", server.data]);
+  assert.deepEqual([code, stderr], [0, ""]);
+  const result = JSON.parse(stdout) as {
+    readonly url: string;
+    readonly setup_url: string;
+    readonly policy: string;
+    readonly agent: { readonly id: string; readonly name: string; readonly key: string };
+  };
+  assert.deepEqual(
+    [result.url, result.policy, result.agent.name],
+    [server.url, "mcp-gateway", "ci"],
+  );
+  await createAccount(result.setup_url);
+  const again = await countersign(t, [...args, "--data", server.data]);
+  const { setup_url: link, policy, agent } = JSON.parse(again.stdout) as typeof result;
+  assert.deepEqual([link, policy, agent], [undefined, undefined, undefined]);
+});
+
+test("[ours.cli.init] init starts the server where none runs, and keeps serving until it is stopped", async (t) => {
+  const cwd = temporaryFolder(t);
+  const child = spawnCountersign(t, ["init", "--yes", "--port", "0"], { cwd });
+  await child.prints("stderr", /The server runs in this terminal\. Press Ctrl-C to stop it\.\n/);
+  const [, url = ""] = /^export COUNTERSIGN_URL=(\S+)$/m.exec(child.stdout) ?? [];
+  assert.equal((await fetch(`${url}/readyz`)).status, 200);
+  const { code, stderr } = await child.end("SIGINT");
+  assert.equal(code, 0, stderr);
+});
+
+test("[ours.cli.init] --json refuses to start a server", async () => {
+  const data = join(temporaryFolder(file), "data");
+  const { code, stderr } = await countersign(file, ["init", "--yes", "--json", "--data", data]);
+  assert.equal(code, 1);
+  assert.match(stderr, /"code":"no_server"/);
+});
