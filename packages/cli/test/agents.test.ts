@@ -58,9 +58,13 @@ test("[ours.cli.instances] agents create in the data folder prints the variables
 });
 
 test("[ours.cli.instances] the output of agents create is a program of the shell", async (t) => {
-  const script = `eval "$("$NODE" "$BIN" agents create sh --data "$DATA")" && echo "$COUNTERSIGN_URL" "$COUNTERSIGN_API_KEY"`;
+  const script = [
+    'variables="$("$NODE" "$BIN" agents create sh --data "$DATA")"',
+    'eval "$variables"',
+    'echo "$COUNTERSIGN_URL" "$COUNTERSIGN_API_KEY"',
+  ].join("\n");
   const env = { ...ownEnvironment(), NODE: process.execPath, BIN, DATA: server.data };
-  const { code, stdout } = await new Child(t, ["bash", "-c", script], { env }).ends();
+  const { code, stdout } = await new Child(t, ["bash", "-euc", script], { env }).ends();
   assert.equal(code, 0);
   const [url = "", key = ""] = stdout.trim().split(" ");
   assert.equal(await statusFor({ id: "", name: "", url, key }), 404);
