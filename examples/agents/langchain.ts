@@ -1,7 +1,8 @@
 /**
  * An agent of LangChain that refunds money after an approval.
  *
- *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/langchain.ts
+ *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
+ *     node examples/agents/langchain.ts
  */
 
 import { join } from "node:path";
@@ -19,8 +20,12 @@ const refund = tool(async ({ order, cents }) => `${cents} back for ${order}`, {
   schema: z.object({ order: z.string(), cents: z.number() }),
 });
 
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = crypto.randomUUID() } = process.env;
-const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const {
+  COUNTERSIGN_URL = "",
+  COUNTERSIGN_API_KEY = "",
+  RUN_ID = crypto.randomUUID(),
+} = process.env;
+const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
 const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 const tools = gateTools([refund], { gate, runId: RUN_ID });
 

@@ -1,7 +1,8 @@
 /**
  * An MCP server whose tool refunds money after an approval, and a client that calls it.
  *
- *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/mcp.ts
+ *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
+ *     node examples/agents/mcp.ts
  */
 
 import { join } from "node:path";
@@ -13,8 +14,8 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { z } from "zod";
 
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
-const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
+const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
 const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 
 const server = new McpServer({ name: "refunds", version: "1.0.0" });

@@ -1,7 +1,7 @@
 /**
  * An agent of the OpenAI Agents SDK that refunds money after an approval.
  *
- *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... \
+ *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
  *     node examples/agents/openai-agents.ts
  */
 
@@ -18,8 +18,12 @@ import {
 } from "@openai/agents/testing";
 import { z } from "zod";
 
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = crypto.randomUUID() } = process.env;
-const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const {
+  COUNTERSIGN_URL = "",
+  COUNTERSIGN_API_KEY = "",
+  RUN_ID = crypto.randomUUID(),
+} = process.env;
+const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
 const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 const refund = gatedTool(
   {

@@ -110,7 +110,7 @@ const CLIENT: readonly Story<PythonScene>[] = [
 const GUIDE: Story<PythonScene> = {
   title: "the agent of the guide pays once an approval is there, and not again",
   async play({ stage, token, program }) {
-    const env = { PROVIDER_URL: stage.url, INSTANCE_TOKEN: token };
+    const env = { COUNTERSIGN_URL: stage.url, COUNTERSIGN_API_KEY: token };
     const running = runAgent(program, ["call-1"], env);
     const ended = running.then((printed): never => {
       throw new Error(`it did not wait: ${printed}`);

@@ -80,11 +80,11 @@ test("[ours.sdk.documented] the guide leads from nothing to a call that waits fo
   const scene = await startAgentScene(t);
   const folder = project(t);
   const provisioner = await scene.server.token({ kind: "provisioner" });
-  const setUp = { PROVIDER_URL: scene.url, PROVISIONER_TOKEN: provisioner };
+  const setUp = { COUNTERSIGN_URL: scene.url, PROVISIONER_TOKEN: provisioner };
   const token = await play(t, "provision.ts", { folder, env: setUp });
   assert.match(token, /^cs_inst_\w+$/);
   assert.equal(await play(t, "provision.ts", { folder, env: setUp }), token);
-  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: token };
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: token };
   const call = `import { refund } from "./refund.ts";
     console.log(await refund("call-1", { order: "A-1", cents: 500 }));`;
   writeFileSync(join(folder, "call.ts"), call);
@@ -169,7 +169,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
 test("[ours.sdk.documented] the guide to suspending asks in one process and goes on in others", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token };
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
   assert.match(await play(t, "ask.ts", { folder, env }), /waits for approval/);
   assert.match(await play(t, "go-on.ts", { folder, env }), /waits for approval/);
   await scene.decideNext("approve");
