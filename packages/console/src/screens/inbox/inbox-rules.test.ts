@@ -83,20 +83,20 @@ test("[ours.console.keys] all words of a filter are looked for in tool, instance
 test("[ours.console.bulk] only one tool, instance and shape, by a click of one person, are approved together", () => {
   const together = [request('{"a":1,"b":["x"]}'), request('{"b":["y"],"a":2.50}')];
   assert.equal(whyNotTogether(together), "");
-  assert.match(whyNotTogether([]), /Nothing/);
+  assert.match(whyNotTogether([]), /Select at least one/);
   assert.match(whyNotTogether(Array.from({ length: 21 }, () => request())), /At most 20/);
   const [first = request()] = together;
   const cases: [PendingRequest, RegExp][] = [
-    [request('{"a":1,"b":["x","y"]}'), /different shape/],
-    [request('{"a":"1","b":["x"]}'), /different shape/],
-    [request('{"a":1}'), /different shape/],
-    [request('{"a":1,"b":["x"]}', { tool: "other" }), /Different tools/],
+    [request('{"a":1,"b":["x","y"]}'), /different argument names/],
+    [request('{"a":"1","b":["x"]}'), /different argument names/],
+    [request('{"a":1}'), /different argument names/],
+    [request('{"a":1,"b":["x"]}', { tool: "other" }), /Calls of different tools/],
     [request('{"a":1,"b":["x"]}', { server: "production" }), /different servers/],
     [request('{"a":1,"b":["x"]}', { instance: { id: "j", name: "bot" } }), /different instances/],
     [asking({ confirm: { kind: "passkey" } }), /passkey/],
     [asking({ confirm: { kind: "type", text: "x" } }), /typed/],
     [asking({ quorum: 2 }), /several/],
-    [request("{}", { may_decide: { approve: false, deny: true } }), /not yours/],
+    [request("{}", { may_decide: { approve: false, deny: true } }), /cannot approve some/],
   ];
   for (const [other, why] of cases) assert.match(whyNotTogether([first, other]), why);
 });

@@ -31,7 +31,7 @@ test("[ours.request.hold] an approval is held where the hold ends before the dea
   }
 });
 
-test("[ours.request.hold] without time for a delay, Approve says beforehand that it counts at once", () => {
+test("[ours.request.hold] without time for a delay, Approve warns that it takes effect immediately", () => {
   const seen: Omit<Seen, "request"> = {
     me: "ana",
     isOver: false,
@@ -43,7 +43,7 @@ test("[ours.request.hold] without time for a delay, Approve says beforehand that
   };
   const hint = (request: ReviewedRequest, more: Partial<Seen> = {}) =>
     availableActions({ ...seen, request, ...more }).hint;
-  assert.match(hint(asking("click")), /counts at once, without Undo/);
+  assert.match(hint(asking("click")), /takes effect immediately, without Undo/);
   assert.equal(hint(asking("click"), { isShort: false }), "");
   assert.equal(hint(asking("passkey")), "");
 });
