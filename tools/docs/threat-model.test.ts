@@ -1,6 +1,4 @@
-/**
- * The threat model cites a test for every defence; each of them must be there.
- */
+/** Checks that every test that the threat model cites exists, and that every threat cites one. */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,11 +8,11 @@ import { test } from "node:test";
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/security/threat-model.md"), "utf8");
 
-const CITATION = /`([\w./-]+\.test\.ts)`\s+"([^"]*)"/g;
-/** One threat and what is said of it. */
+const CITATION = /`([\w./-]+\.test\.ts)`\s+`([^`]*)`/g;
+/** One threat with its defence. */
 const THREAT = /^- \*\*[\s\S]*?(?=^- \*\*|^#|$(?![\s\S]))/gm;
 
-test("every test that the threat model cites is there, under words of its title", () => {
+test("every test that the threat model cites exists with these words in its title", () => {
   const citations = [...PAGE.matchAll(CITATION)];
   assert.ok(citations.length > 40, String(citations.length));
   for (const [, file = "", title = ""] of citations) {
@@ -24,11 +22,11 @@ test("every test that the threat model cites is there, under words of its title"
   }
 });
 
-test("no threat is without a test that shows its defence", () => {
+test("every threat cites a test of its defence", () => {
   const [, threats = ""] = /^## Threats\n([\s\S]*?)^## /m.exec(PAGE) ?? [];
   const all = threats.match(THREAT) ?? [];
   assert.ok(all.length > 25, String(all.length));
-  // How releases are made is no code that a test could run here.
+  // No test can run the release process.
   const without = all.filter((each) => !/\.test\.ts`/.test(each) && !/A release is not/.test(each));
   assert.deepEqual(without, []);
 });
