@@ -27,7 +27,7 @@ test("a version adds its section above the others, and the notes of a release ar
   assert.throws(() => readSection(unreleased, "1.0.0"), /write "## 1.0.0"/);
 });
 
-test("one changeset raises the version of all packages and of the files that name it", async (t) => {
+test("one changeset raises the version of all packages and files that name it", async (t) => {
   const root = temporaryFolder(t);
   const files = ["package.json", "package-lock.json", "CHANGELOG.md", ".changeset/config.json"];
   files.push("deploy/kubernetes/kustomization.yaml");
