@@ -38,8 +38,12 @@ function builtTargets(targets: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(published.map(([name, to]) => [name, builtTarget(to)]));
 }
 
-export function publishedManifest(source: Manifest, { folder, node }: PublishedPackage): object {
-  const { exports, imports, devDependencies: _, ...kept } = source;
+export function publishedManifest(
+  source: Manifest,
+  { folder, node, bundled = [] }: PublishedPackage,
+): object {
+  const { exports, imports, dependencies, devDependencies: _, ...kept } = source;
+  const needed = Object.entries(dependencies ?? {}).filter(([name]) => !bundled.includes(name));
   return {
     ...kept,
     homepage: `${REPOSITORY}#readme`,
@@ -51,6 +55,7 @@ export function publishedManifest(source: Manifest, { folder, node }: PublishedP
     },
     ...(exports !== undefined && { exports: builtTargets(exports) }),
     ...(imports !== undefined && { imports: builtTargets(imports) }),
+    ...(needed.length > 0 && { dependencies: Object.fromEntries(needed) }),
     files: source.bin === undefined ? ["dist"] : ["bin", "dist"],
     engines: { node },
     publishConfig: { access: "public", provenance: true },

@@ -8,8 +8,17 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { startAgentScene } from "@countersign/testing/agent-scene";
 import { Child, fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
+import {
+  CREDENTIAL,
+  startEverything,
+} from "../../packages/mcp-gateway/test/support/everything-over-http.ts";
+import {
+  connectGateway,
+  EVERYTHING,
+} from "../../packages/mcp-gateway/test/support/gateway-scene.ts";
 import { installByNpm, installCopied } from "./install.ts";
 import { PUBLISHED } from "./packages.ts";
 import { pack, type Tarball } from "./stage.ts";
@@ -51,6 +60,32 @@ const PRODUCTS: Readonly<Record<string, Product>> = {
     prints: [["--list", /^cancel\.pending$/m]],
   },
 };
+
+test("[ours.packages.separate] the installed gateway serves an MCP server over stdio and HTTP", async (t) => {
+  const home = join(folder, "gateway-session");
+  const needed = ["protocol", "sdk", "command-line", "mcp-gateway"];
+  const names = needed.map((each) => `@countersign/${each}`);
+  installCopied(
+    home,
+    tarballs.filter((each) => names.includes(each.name)),
+  );
+  assert.deepEqual(readdirSync(join(home, "node_modules")), ["@countersign"]);
+  const bin = join(home, "node_modules/@countersign/mcp-gateway/bin/countersign-mcp-gateway.js");
+  const remote = await startEverything(t);
+  const servers = {
+    local: EVERYTHING,
+    remote: { url: remote.url, headers: { authorization: `Bearer ${CREDENTIAL}` } },
+  };
+  const scene = await startAgentScene(t);
+  const { client } = await connectGateway(t, scene, servers, { bin });
+  const { tools } = await client.listTools();
+  for (const server of Object.keys(servers)) {
+    assert.ok(
+      tools.some(({ name }) => name.startsWith(server)),
+      server,
+    );
+  }
+});
 
 const SERVER_MODULES = ["fastify", "pg", "nodemailer", "openid-client", "@countersign/server"];
 

@@ -16,8 +16,12 @@ import {
 import { join } from "node:path";
 import { linkFrameworks } from "../frameworks/link.ts";
 import { build, ROOT, type StagedTypes } from "./build.ts";
+import type { BundleOrder } from "./bundle.ts";
 import { type Manifest, publishedManifest } from "./manifest.ts";
 import type { Asset, PublishedPackage } from "./packages.ts";
+
+/** Its own process, because the bundler is asynchronous and packing is not. */
+const BUNDLE = join(import.meta.dirname, "bundle.ts");
 
 export interface Tarball {
   readonly name: string;
@@ -74,6 +78,10 @@ function stagePackage(
   mkdirSync(dist, { recursive: true });
   if (entry.folder !== "console") build(entry, dist, staged, scratch);
   for (const asset of entry.assets) copyAsset(asset, dist);
+  if (entry.bundled !== undefined) {
+    const order: BundleOrder = { dist, home: source, dependencies: entry.bundled };
+    execFileSync(process.execPath, [BUNDLE, JSON.stringify(order)], { stdio: "inherit" });
+  }
   if (manifest.bin !== undefined)
     cpSync(join(source, "bin"), join(stage, "bin"), { recursive: true });
   const published = JSON.stringify(publishedManifest(manifest, entry), null, 2);

@@ -62,6 +62,8 @@ export class Fickle {
 }
 
 export interface GatewayOptions {
+  /** The program of the gateway; by default that of the repository. */
+  readonly bin?: string;
   /** Members of the config file besides provider, state and servers. */
   readonly config?: object;
   readonly capabilities?: ClientCapabilities;
@@ -107,7 +109,7 @@ export async function connectGateway(
   const path = writeConfig(folder, scene, servers, options.config);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [BIN, "--config", path],
+    args: [options.bin ?? BIN, "--config", path],
     env: { ...ownEnvironment(), COUNTERSIGN_INSTANCE_TOKEN: scene.token } as Record<string, string>,
     stderr: "pipe",
   });
