@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type LockedPackage, lockfileFaults } from "./lockfile-rules.ts";
+import { readBill, withoutDevelopment } from "./sbom.ts";
 import { faultsHere, readAudit } from "./supply.ts";
 
 const GOOD: LockedPackage = {
@@ -42,4 +43,26 @@ test("a failed audit is distinguished from one without findings", () => {
   for (const none of ["", "{}", '{"error":{"summary":"405"}}', "<html>"]) {
     assert.equal(readAudit(none), undefined);
   }
+});
+
+test("the bill of materials lists what is shipped, also if development needs it too", () => {
+  const names = new Set(
+    readBill().components.map((each) => each["bom-ref"].replace(/@[^@]+$/, "")),
+  );
+  for (const shipped of ["fastify", "pg", "zod", "@modelcontextprotocol/sdk"]) {
+    assert.ok(names.has(shipped), shipped);
+  }
+  for (const tool of ["vite", "@biomejs/biome", "publint"]) assert.ok(!names.has(tool), tool);
+  const properties = [{ name: "cdx:npm:package:development", value: "true" }];
+  const bill = {
+    components: [{ "bom-ref": "a@1" }, { "bom-ref": "b@1", properties }],
+    dependencies: [
+      { ref: "a@1", dependsOn: ["b@1"] },
+      { ref: "b@1", dependsOn: [] },
+    ],
+  };
+  assert.deepEqual(withoutDevelopment(bill), {
+    components: [{ "bom-ref": "a@1" }],
+    dependencies: [{ ref: "a@1", dependsOn: [] }],
+  });
 });
