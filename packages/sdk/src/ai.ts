@@ -1,8 +1,8 @@
 /**
  * Gates the tools of the Vercel AI SDK (package `ai`): each call waits for its approval before its
- * `execute` starts. What is submitted is the input after the tool's schema, as `execute` gets it.
+ * `execute` starts. The gate submits the validated input, as `execute` receives it.
  *
- * Loads nothing of `ai`.
+ * Imports only types of `ai`.
  */
 
 import type {
@@ -26,17 +26,20 @@ import {
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
 
-/** What is known of a call when it is proposed, and the same when it is run. */
+/**
+ * The framework's information about a call: the same when the call is proposed and when it runs.
+ */
 export interface ToolCallOrigin {
   readonly toolName: string;
   readonly toolCallId: string;
-  /** That the model was given before it proposed the call. */
+  /** The messages that the model received before it proposed the call. */
   readonly messages: readonly ModelMessage[];
 }
 
+/** Options of this adapter. */
 export type AiGating = Gating<ToolCallOrigin>;
 
-/** The tool, which may answer {@link NotRun} besides what it answers. */
+/** The type of a gated tool: its output, or {@link NotRun}. */
 export type GatedTool<T> =
   T extends Tool<infer Input, infer Output, infer Context>
     ? Tool<Input, Output | NotRun, Context> & {
@@ -44,14 +47,17 @@ export type GatedTool<T> =
       }
     : never;
 
+/** The type of a gated tool set. */
 export type GatedToolSet<Tools extends ToolSet> = { [Name in keyof Tools]: GatedTool<Tools[Name]> };
 
-/** By gated tool, for {@link suspendWaiting}. */
+/** The options of each gated tool, for {@link suspendWaiting}. */
 const gatings = new WeakMap<object, AiGating>();
 
 /**
+ * Gates tools. If a call does not run, its output is a {@link NotRun}.
+ *
  * @param tools each with an `execute`
- * @throws SdkError `invalid_option` for a tool that runs somewhere else
+ * @throws SdkError `invalid_option` for a tool without `execute`, because it runs elsewhere
  */
 export function gateTools<Tools extends ToolSet>(
   tools: Tools,
@@ -73,7 +79,7 @@ function gateTool(name: string, tool: ToolSet[string], gating: AiGating): Tool {
       if (isNotRun(output)) return { type: "error-text" as const, value: output.reason };
       if (toModelOutput !== undefined) return toModelOutput(result);
       if (typeof output === "string") return { type: "text" as const, value: output };
-      // As the framework does it where a tool does not.
+      // The framework's own default for a tool without `toModelOutput`.
       return { type: "json" as const, value: JSON.parse(JSON.stringify(output) ?? "null") };
     },
   };
@@ -96,13 +102,13 @@ function awaiting(name: string, execute: Execute, gating: AiGating): Execute {
   };
 }
 
-/** What streams its output goes on doing so. */
+/** Keeps the output of a streaming tool a stream. */
 function streaming(name: string, execute: Execute, gating: AiGating): Execute {
   return async function* (input: unknown, options: Options) {
     const origin = originOf(name, options);
     const start = (approved: unknown) => {
       const stream = (execute(approved, options) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-      // A generator starts with its first value, and the approval is for now.
+      // A generator starts with its first value. Start it now, while the approval is valid.
       const first = stream.next();
       first.catch(() => {});
       return { stream, first };
@@ -146,9 +152,9 @@ async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
 }
 
 /**
- * For the option `toolApproval`: a call of a gated tool that waits for its decision ends the turn
- * with a `tool-approval-request`, instead of being waited for. See {@link resumeMessages}. A tool
- * without a gate keeps its own `needsApproval`, after which the framework asks no further.
+ * A function for the option `toolApproval`. An undecided call of a gated tool stops the turn with a
+ * `tool-approval-request`, instead of waiting. See {@link resumeMessages}. For a tool without a
+ * gate, it evaluates the tool's own `needsApproval`, because the framework then does not.
  */
 export async function suspendWaiting(proposed: {
   readonly toolCall: {
@@ -178,12 +184,14 @@ export async function suspendWaiting(proposed: {
 }
 
 /**
- * What to call the model with when a decision is known: the messages, with leave to run each call
- * of a gated tool that was suspended. The leave decides nothing; the gate asks the provider when
- * the call runs. What waits for leave of others, like a call that the model's provider runs, has
- * none from here.
+ * Adds a `tool-approval-response` for each suspended call of a gated tool. Call the model with the
+ * result when the decision is known. The response approves no tool call: the gate reads the
+ * decision from the provider when the call runs. Other suspended calls, such as a call that the
+ * model's provider runs, get no response.
  *
- * @param tools that the model is called with
+ * @param messages the messages of the suspended turn
+ * @param tools the tools that the model is called with
+ * @returns the messages, followed by the responses
  */
 export function resumeMessages(messages: readonly ModelMessage[], tools: ToolSet): ModelMessage[] {
   const parts = messages.flatMap((message): readonly Part[] => {
@@ -207,7 +215,7 @@ export function resumeMessages(messages: readonly ModelMessage[], tools: ToolSet
   return content.length === 0 ? [...messages] : [...messages, { role: "tool", content }];
 }
 
-/** Of a message; which members there are depends on its type. */
+/** A part of a message. Its type determines which members it has. */
 interface Part {
   readonly type: string;
   readonly toolCallId?: string;

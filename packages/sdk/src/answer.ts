@@ -1,8 +1,8 @@
 /**
- * Answers of a provider, read as strictly as the provider reads us: every field there, none
- * unknown, none null, times that can be true, and the request that was asked about.
+ * Parses a provider's answers strictly. It rejects missing, unknown and null fields, impossible
+ * timestamps, and answers about another request.
  *
- * Promises: what it lets through can be acted on.
+ * Promises: a program can act on an accepted answer.
  *
  * @see contract: Resources, ApprovalRequest and Decision
  */
@@ -21,33 +21,40 @@ import {
 } from "@countersign/protocol";
 import { invalidAnswer } from "./connection.ts";
 
+/** The decision of a resolved approval request. */
 export interface Decision {
   readonly status: TerminalStatus;
+  /** Note of the reviewer or the provider. */
   readonly note: string | undefined;
   /** Epoch ms. */
   readonly decidedAt: number;
-  /** Epoch ms; present exactly when approved. No call starts then or later. */
+  /** Expiry of an approval, epoch ms; undefined otherwise. No call starts at or after this time. */
   readonly expiresAt: number | undefined;
 }
 
+/** An approval request, as the provider returned it. */
 export interface ApprovalRequest {
+  /** UUID in lower case. */
   readonly id: string;
   readonly tool: string;
-  /** Exact: numbers as they were spelled. */
+  /** The exact JSON, with the original spelling of numbers. */
   readonly arguments: JsonObject;
+  /** Time that reviewers have to decide, such as `10m`. */
   readonly timeout: string;
+  /** The agent's own explanation. */
   readonly agentReasoning: string | undefined;
+  /** Facts about the runtime from the adapter. */
   readonly context: JsonObject | undefined;
   readonly status: RequestStatus;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Epoch ms. */
+  /** End of the decision window, epoch ms. */
   readonly deadlineAt: number;
-  /** Present exactly when the status is not `pending`. */
+  /** Undefined if and only if the status is `pending`. */
   readonly decision: Decision | undefined;
 }
 
-/** What was submitted: an answer holds it unchanged. */
+/** The submitted fields. Every answer must contain them unchanged. */
 export type Submission = Pick<
   ApprovalRequest,
   "tool" | "arguments" | "timeout" | "agentReasoning" | "context"
@@ -113,7 +120,7 @@ function readDecision(
   const decidedAt = timestamp(fields, "decided_at");
   if (decidedAt < createdAt) throw fields.invalid("decided_at", "is before created_at");
   const isApproved = status === "approved";
-  // At the deadline an undecided request expires.
+  // An undecided request expires at the deadline.
   if (isApproved && decidedAt > deadlineAt) {
     throw fields.invalid("decided_at", "is after deadline_at in an approval");
   }
@@ -128,7 +135,7 @@ function readDecision(
 }
 
 /**
- * The answer is about what was submitted, and nothing else.
+ * Checks that the answer contains exactly the submitted fields.
  *
  * @throws SdkError `invalid_answer`
  */
@@ -149,7 +156,7 @@ export function assertHolds(request: ApprovalRequest, submitted: Submission): vo
 }
 
 /**
- * The answer continues what was answered before: the same request, never back from its end.
+ * Checks that the answer is about the same request and that a decision has not changed.
  *
  * @throws SdkError `invalid_answer`
  */
@@ -166,7 +173,7 @@ export function assertContinues(request: ApprovalRequest, before: ApprovalReques
   }
 }
 
-/** Runs a reading; what it refuses makes the whole answer unbelievable. */
+/** Runs a parser. Its Problem makes the whole answer invalid. */
 export function readAnswerPart<T>(read: () => T): T {
   try {
     return read();
@@ -178,7 +185,7 @@ export function readAnswerPart<T>(read: () => T): T {
   }
 }
 
-/** Lower case, whatever case it came in. */
+/** @returns the UUID in lower case */
 export function identifier(fields: Fields, name: string): string {
   const id = parseIdentifier(fields.required(name, fields.text(name, 1)));
   if (id === undefined) throw fields.invalid(name, "is not a UUID");

@@ -1,5 +1,5 @@
 /**
- * Where a provider is. HTTPS, except on this machine.
+ * Validates the base URL and the token of a provider. HTTPS is required, except on this machine.
  *
  * @see contract: What the service does, 5
  */
@@ -9,14 +9,14 @@ import { SdkError } from "./errors.ts";
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * @param text may have a path, below which the contract's paths are
- * @returns without a slash at the end
+ * @param text the base URL. It may have a path, to which the contract's paths are appended
+ * @returns the URL without a trailing slash
  * @throws SdkError `invalid_option`
  */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // The text is not repeated: it may hold a password.
-  // Nor is localhost:8787 one, but for a parser, which takes localhost for a protocol.
+  // The message does not contain the text, which may contain a password.
+  // The URL parser accepts `localhost:8787` as a URL with the protocol `localhost` and no host.
   if (url === undefined || url.host === "") {
     throw invalid("Invalid provider URL. Expected a URL such as https://approvals.example.com.");
   }
@@ -29,7 +29,7 @@ export function readBaseUrl(text: string): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** What a header can carry without a change. */
+/** Characters that a header transmits unchanged. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 /** @throws SdkError `invalid_option`, without the token */

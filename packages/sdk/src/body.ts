@@ -1,5 +1,5 @@
 /**
- * Bodies, read to a bound and no further.
+ * Reads bodies up to a size limit.
  */
 
 import { abortable } from "./clock.ts";
@@ -7,7 +7,7 @@ import { abortable } from "./clock.ts";
 export class TooLarge extends Error {}
 
 /**
- * @throws TooLarge past the bound; the signal's reason, also when the source ignores it
+ * @throws TooLarge above the limit; the signal's reason, even if the source ignores the signal
  */
 export async function readBody(
   source: Pick<Request | Response, "body">,

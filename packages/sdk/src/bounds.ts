@@ -1,15 +1,15 @@
 /**
- * Reads the bounds that a program sets. A bound that is not a usable number would remove the bound:
- * `NaN` compares false with everything, and a timer with it fires at once.
+ * Validates numeric limits. An unusable number would remove the limit: `NaN` compares false with
+ * everything, and a timer with it fires immediately.
  */
 
 import { SdkError } from "./errors.ts";
 
-/** The longest delay of a timer; a longer one fires at once. */
+/** The longest delay of a timer, ms. A longer one fires immediately. */
 export const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
- * @param name of the option, for the error
+ * @param name name of the option in the error message
  * @param value undefined for the default
  * @throws SdkError `invalid_option`
  */

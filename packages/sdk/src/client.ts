@@ -1,8 +1,8 @@
 /**
- * The three approval operations of any provider, with the credential of one instance.
+ * The three approval operations of a provider, with the credential of one instance.
  *
- * Promises: an answer that is returned is whole, and about what was asked; a program that acts on
- * `approved` must still check the clock.
+ * Promises: the client returns only complete responses that match the submitted call. A program
+ * that acts on `approved` must still check the clock.
  *
  * @see contract: Endpoints, POST, GET and DELETE /v1/requests
  */
@@ -29,66 +29,74 @@ import {
 import { SdkError } from "./errors.ts";
 import { snapshot } from "./snapshot.ts";
 
+/** Input of {@link Client.create}. */
 export interface CreateInput {
-  /** Identifies one attempt: new for each, the same when that attempt is asked about again. */
+  /** Idempotency key of one attempt. Reuse it to retry that attempt; use a new one otherwise. */
   readonly key: string;
+  /** Name of the tool. */
   readonly tool: string;
-  /** A plain object, or a JsonObject whose text is submitted letter for letter. */
+  /** A plain object of JSON values, or a JsonObject, which is submitted as its exact text. */
   readonly arguments: object;
-  /** The window for a decision, like `10m`. */
+  /** Time that reviewers have to decide, such as `10m`. */
   readonly timeout: string;
-  /** Shown as a claim of the agent. */
+  /** The agent's own explanation. Reviewers see it as a claim of the agent. */
   readonly reasoning?: string | undefined;
-  /** What the adapter knows of the runtime. */
+  /** Facts about the runtime for reviewers and policies, such as the model. */
   readonly context?: object | undefined;
 }
 
+/** Options of {@link Client.read}. */
 export interface ReadOptions extends OperationOptions {
-  /** How long the provider may hold its answer, like `25s`; at once without it. 30 s at most. */
+  /** Long poll: time to wait for a decision, such as `25s`, at most `30s`. Default: no wait. */
   readonly wait?: string | undefined;
 }
 
-/** What a gate needs of a client. */
+/** The client interface that a gate uses. Implement it to replace {@link Client}. */
 export interface Approvals {
-  /** Names the provider, for what is kept on disk. */
+  /** Identifies the provider in stored records. */
   readonly url: string;
-  /** True: outcomes are predefined and no reviewer is asked. */
+  /** True if outcomes are predefined and no reviewer is asked. */
   readonly isDevelopment: boolean;
   create(input: CreateInput, options?: OperationOptions): Promise<ApprovalRequest>;
   read(known: string | ApprovalRequest, options?: ReadOptions): Promise<ApprovalRequest>;
   cancel(known: string | ApprovalRequest, options?: OperationOptions): Promise<ApprovalRequest>;
-  /** Epoch ms by the clock of the provider, where it is known. */
+  /** Time of the provider's clock, epoch ms; undefined if unknown. */
   providerNow?(): number | undefined;
 }
 
+/** Options of a {@link Client} or a {@link Provisioner}. */
 export type ClientOptions = Omit<ConnectionOptions, "url" | "token">;
 
+/** Creates, reads and cancels approval requests at a provider. */
 export class Client implements Approvals {
   readonly isDevelopment = false;
   readonly #connection: Connection;
 
   /**
-   * @param url where the provider is; https, except on this machine
+   * @param url base URL of the provider. It must use https, except on this machine
    * @param token the credential of the instance
-   * @throws SdkError `invalid_option`
+   * @throws SdkError `invalid_option` for an invalid URL, token or option
    */
   constructor(url: string, token: string, options: ClientOptions = {}) {
     this.#connection = new Connection({ ...options, url, token });
   }
 
+  /** The base URL without a trailing slash. */
   get url(): string {
     return this.#connection.url;
   }
 
+  /** Time of the provider's clock, epoch ms, accurate to 1 s; undefined before its first answer. */
   providerNow(): number | undefined {
     return this.#connection.providerNow();
   }
 
   /**
-   * Submits one call, or finds the request that its key has made before.
+   * Submits one call, or returns the request that the same key created before. Retries lost
+   * answers.
    *
-   * @throws SdkError; the signal's reason. After either, the request may exist: the same key and
-   *   input find it
+   * @throws SdkError, or the signal's reason. The request may exist in both cases. Repeat the
+   *   operation with the same key and input to get it
    */
   async create(input: CreateInput, options: OperationOptions = {}): Promise<ApprovalRequest> {
     const key = readKey(input.key);
@@ -101,9 +109,11 @@ export class Client implements Approvals {
   }
 
   /**
-   * @param known the request as it was last answered, so that a change of what never changes is
-   *   noticed; or its id
-   * @throws SdkError; the signal's reason
+   * Reads the current state of a request.
+   *
+   * @param known the last known state of the request, or its id. With a state, the client rejects
+   *   an answer in which an immutable field changed
+   * @throws SdkError, or the signal's reason
    */
   async read(known: string | ApprovalRequest, options: ReadOptions = {}): Promise<ApprovalRequest> {
     const { wait, ...rest } = options;
@@ -116,9 +126,9 @@ export class Client implements Approvals {
   }
 
   /**
-   * Takes back what is pending. Cancelling again answers the same.
+   * Cancels a pending request. A repeated cancellation returns the same result.
    *
-   * @throws SdkError (`providerCode` is `already_terminal` when it was decided before); the
+   * @throws SdkError, with `providerCode` `already_terminal` for a decided request, or the
    *   signal's reason
    */
   async cancel(
@@ -149,7 +159,7 @@ function idOf(known: string | ApprovalRequest): string {
   return id;
 }
 
-/** What a header carries without a change. */
+/** Characters that a header transmits unchanged. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** @throws SdkError `invalid_call` */

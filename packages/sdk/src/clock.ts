@@ -1,27 +1,29 @@
 /**
- * Time and chance, injected so that tests can own them; and the one clock by which an approval is
- * judged, which never goes back.
+ * Clocks, timers and randomness, injected so that tests control them, and the clock for the expiry
+ * of approvals, which never moves backward.
  */
 
 import { TIMER_MS_MAX } from "./bounds.ts";
 
+/** Clocks, timers and randomness that the SDK uses. Replace it in tests. */
 export interface Timing {
-  /** Epoch milliseconds. The clock may be set at any time. */
+  /** Wall clock, epoch milliseconds. An operator can set this clock at any time. */
   now(): number;
 
-  /** Milliseconds since some moment. Never set; may stop while the machine sleeps. */
+  /** Milliseconds since an arbitrary start. Never set; may stop while the machine is suspended. */
   monotonic(): number;
 
-  /** Resolves after `ms`; rejects with the signal's reason when that is aborted before. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 
-  /** Calls `run` after `ms`. @returns cancels it */
+  /** Calls `run` after `ms` milliseconds. @returns a function that cancels the timer */
   after(ms: number, run: () => void): () => void;
 
-  /** From 0 to below 1. */
+  /** A random number, at least 0 and below 1. */
   random(): number;
 }
 
+/** Clocks, timers and randomness of the runtime. */
 export const systemTiming: Timing = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -48,9 +50,10 @@ export const systemTiming: Timing = {
 };
 
 /**
- * Wall-clock time that cannot be turned back: the later of what the wall clock says and what it
- * said at some time before plus what has passed since. Set forward, it follows, so an approval
- * ends too early rather than too late; while a machine sleeps, it is the wall clock that goes on.
+ * Wall-clock time that never moves backward: the later of the wall clock, and an earlier reading
+ * plus the monotonic time since then. It follows a clock that is set forward, so an approval
+ * expires too early rather than too late. While a machine is suspended, only the wall clock
+ * continues.
  */
 export class ForwardClock {
   readonly #timing: Timing;
@@ -74,12 +77,12 @@ export class ForwardClock {
 }
 
 /**
- * What the promise becomes, or the signal's reason, whichever is first: also when the work behind
- * the promise ignores the signal.
+ * Settles with the promise, or rejects with the signal's reason, whichever is first. It also works
+ * when the work behind the promise ignores the signal.
  */
 export async function abortable<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (signal === undefined) return promise;
-  // No handler may be left for its rejection.
+  // Prevents an unhandled rejection when the signal aborts first.
   promise.catch(() => {});
   signal.throwIfAborted();
   let abort = () => {};

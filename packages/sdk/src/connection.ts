@@ -1,9 +1,9 @@
 /**
- * Exchanges with a provider: one attempt at a time, bounded in time and size, tried again with the
- * same key when the answer was lost.
+ * Exchanges with a provider: one attempt at a time, with limits for time and size. The connection
+ * retries with the same key when an answer is lost.
  *
- * Promises: follows no redirect; believes no answer that is not JSON of the right status; the token
- * is in no error.
+ * Promises: it follows no redirect, accepts only JSON answers with the expected status, and puts
+ * the token in no error.
  */
 
 import type { JsonValue } from "@countersign/protocol";
@@ -22,39 +22,40 @@ import { SdkError } from "./errors.ts";
 import { readRefusal } from "./refusal.ts";
 
 export interface ConnectionOptions {
-  /** Where the provider is, as its operator says; may have a path. */
+  /** Base URL of the provider. It may have a path. */
   readonly url: string;
   readonly token: string;
-  /** In place of the runtime's own, for proxies and tests. */
+  /** Replaces the runtime's `fetch`, for proxies and tests. */
   readonly fetch?: typeof fetch;
+  /** Clocks, timers and randomness. Default: those of the runtime. */
   readonly timing?: Timing;
-  /** Of one exchange, from the request to the last byte; 35 s without it. */
+  /** Time limit of one attempt, from the request to the last byte, ms. Default: 35,000. */
   readonly httpTimeoutMs?: number;
   /**
-   * For asking again when an answer was lost, in all; 60 s without it. An operation that reaches no
-   * provider at all fails after 10 s, unless it has a bound of its own.
+   * Time limit of one operation with all its retries, ms. Default: 60,000. An operation that cannot
+   * connect to the provider fails after 10,000, unless the operation sets its own `withinMs`.
    */
   readonly withinMs?: number;
-  /** Of one answer; 8 MiB without it. */
+  /** Size limit of one answer, bytes. Default: 8,388,608 (8 MiB). */
   readonly answerBytesMax?: number;
 }
 
-/** What every operation can be given. */
+/** Options of every operation of a provider. */
 export interface OperationOptions {
-  /** Ends the operation, which then rejects with the signal's reason. */
+  /** Aborts the operation. The operation rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** As in {@link ConnectionOptions}, for this operation. */
+  /** Time limit of this operation with all its retries, ms. Default: `withinMs` of the client. */
   readonly withinMs?: number | undefined;
 }
 
 export interface Order extends OperationOptions {
-  /** Fills `:id`. */
+  /** Replaces `:id` in the path. */
   readonly id?: string;
-  /** With the question mark. */
+  /** Starts with the question mark. */
   readonly query?: string;
   readonly body?: string;
   readonly key?: string;
-  /** Is in the body, and in no error. */
+  /** A secret in the body. The connection removes it from error messages. */
   readonly secret?: string;
 }
 
@@ -62,7 +63,7 @@ const HTTP_TIMEOUT_MS = 35_000;
 const WITHIN_MS = 60_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A wrong port is reported before an agent's own time-outs, of a minute or so, hide it. */
+/** Shorter than a typical agent timeout of one minute, so that a wrong port is reported. */
 const UNREACHABLE_MS = 10_000;
 
 const SECRET_CHARS_MIN = 8;
@@ -70,10 +71,10 @@ const SECRET_CHARS_MIN = 8;
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
 
-/** A failure after which the same exchange makes sense again. */
+/** A failure after which the connection retries the same exchange. */
 class Lost extends Error {
   readonly error: SdkError;
-  /** No provider was reached, so nothing was received. */
+  /** The connection failed, so the provider received nothing. */
   readonly isUnreachable: boolean;
 
   constructor(error: SdkError, isUnreachable = false) {
@@ -106,7 +107,7 @@ export class Connection {
     this.#answerBytesMax = readBound("answerBytesMax", options.answerBytesMax, ANSWER_BYTES_MAX);
   }
 
-  /** Epoch ms by the clock of the provider, to a second; undefined before its first answer. */
+  /** Time of the provider's clock, epoch ms, accurate to 1 s; undefined before its first answer. */
   providerNow(): number | undefined {
     if (this.#latestDate === undefined) return undefined;
     const { ms, receivedAt } = this.#latestDate;
@@ -115,8 +116,8 @@ export class Connection {
 
   /**
    * @returns the body of the answer; undefined for 204
-   * @throws SdkError; the signal's reason; an error of a program's own `fetch` that is not about
-   *   the network
+   * @throws SdkError, the signal's reason, or an error of a custom `fetch` that is not a network
+   *   error
    */
   async exchange(name: OperationName, order: Order): Promise<JsonValue | undefined> {
     const { timing } = this;
@@ -138,13 +139,13 @@ export class Connection {
     }
   }
 
-  /** 100 ms, doubling to 2 s; up to half as much by chance, so that not all come at once. */
+  /** Doubles from 100 ms to 2 s, with up to 50 % random jitter, so that clients spread out. */
   #backoffMs(attempt: number): number {
     const ms = BACKOFF_MS_MIN * 2 ** Math.min(attempt, 10) * (1 + this.timing.random() / 2);
     return Math.min(ms, BACKOFF_MS_MAX);
   }
 
-  /** One attempt. @throws Lost, SdkError, the signal's reason, an error of a program's `fetch` */
+  /** One attempt. @throws Lost, SdkError, the signal's reason, or an error of a custom `fetch` */
   async #once(name: OperationName, order: Order, timeoutMs: number) {
     const { signal } = order;
     const ended = new AbortController();
@@ -164,12 +165,12 @@ export class Connection {
     } finally {
       cancelTimer();
       signal?.removeEventListener("abort", abort);
-      // Whatever of the answer was not read is not waited for.
+      // Discards the unread rest of the answer.
       ended.abort();
     }
   }
 
-  /** @param timedOutMs undefined when the exchange failed before its time was over */
+  /** @param timedOutMs undefined when the exchange failed before its time limit */
   #lost(error: unknown, { key }: Order, timedOutMs: number | undefined): unknown {
     if (timedOutMs !== undefined) {
       const seconds = Math.max(0.1, Math.round(timedOutMs / 100) / 10);
@@ -180,7 +181,7 @@ export class Connection {
     const message =
       `The provider at ${this.url} could not be reached (${causeOf(error)}). ` +
       "Check the base URL and the network.";
-    // What a program's own fetch throws may hold the headers of the exchange.
+    // An error of a custom fetch may contain the headers of the exchange, with the token.
     const cause = this.#isOwnFetch ? error : undefined;
     return new Lost(new SdkError("unavailable", this.#redact(message), { key, cause }), true);
   }
@@ -245,14 +246,14 @@ export class Connection {
     }
   }
 
-  /** A provider may repeat what it was sent. What is this short is no secret, but in every word. */
+  /** A provider may echo secrets. Strings below the minimum length match ordinary words. */
   #redact(text: string, secret = ""): string {
     const secrets = [this.#token, secret].filter(({ length }) => length >= SECRET_CHARS_MIN);
     return secrets.reduce((redacted, each) => redacted.replaceAll(each, "[secret]"), text);
   }
 }
 
-/** @param what completes the sentence, or is one */
+/** @param what the violation: the end of the sentence, or a sentence */
 export function invalidAnswer(what: string, detail: object = {}): SdkError {
   const message = `The provider's response violates the contract and was rejected: ${what}`;
   return new SdkError("invalid_answer", message.replace(/\.?$/, "."), detail);
@@ -262,11 +263,11 @@ function isJson(contentType: string | null): boolean {
   return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? "");
 }
 
-/** Of the runtimes, for an error of `fetch` that has no code. */
+/** Messages of the runtimes for `fetch` errors without a code. */
 const NETWORK =
   /fetch failed|failed to fetch|load failed|network|error sending request|terminated/i;
 
-/** Anything else that a program's own `fetch` throws is a defect, which a retry does not fix. */
+/** Any other error of a custom `fetch` is a defect, which a retry does not fix. */
 function isNetworkError(error: unknown): boolean {
   const { code, name, message, cause } = Object(error) as Record<string, unknown>;
   const { code: innerCode } = Object(cause) as Record<string, unknown>;
@@ -275,11 +276,11 @@ function isNetworkError(error: unknown): boolean {
   return error instanceof TypeError && NETWORK.test(String(message));
 }
 
-/** The code of what a runtime says was wrong; its message may hold what it likes. */
+/** The code of a runtime error. Its message may contain secrets, so it is not used. */
 export function causeOf(error: unknown): string {
   const { code, name, cause } = Object(error) as Record<string, unknown>;
   const inner = Object(cause) as Record<string, unknown>;
-  // What fetch itself never asks, and has no code for.
+  // `fetch` blocks some ports and reports them without a code.
   if (inner.message === "bad port") return "fetch does not allow this port";
   for (const text of [inner.code, code, inner.name, name]) {
     if (typeof text === "string" && /^[\w-]{1,60}$/.test(text)) return text;

@@ -1,31 +1,31 @@
 /**
- * Where it is recorded that an approval was used, before the call that it permits may start. With
- * it, no key and no request ever starts a second call, whatever a provider answers.
+ * Records the use of an approval before its call starts. No key and no request can then start a
+ * second call, even if a provider violates the contract.
  *
  * The store on disk is in file-store.ts.
  */
 
+/** Records which approvals were used, and optionally the results of their calls. */
 export interface ConsumptionStore {
   /**
-   * Takes an id, once and for all. Of all who ever ask for one id, also at the same time and from
-   * several processes, exactly one gets `true`, and only when the record outlasts a crash.
+   * Consumes an id permanently. For each id, exactly one call of this method returns `true`, also
+   * with concurrent callers in several processes. It must return `true` only for a durable record.
    *
-   * In a table this is an insert into a unique column: `true` when it inserted, `false` when the
-   * id was there. When that is unknown, it must reject: no call runs then.
+   * In a database, insert into a unique column: return `true` if the row was inserted, `false` if
+   * it existed. Reject if the result is unknown; the gate then does not run the call.
    *
-   * @param id at most some 3,000 characters
+   * @param id at most about 3,000 characters
    */
   consume(id: string): Promise<boolean>;
 
-  /** True when the id was consumed. Without it, a late repetition of a call is `lapsed`. */
+  /** True if the id is consumed. Without this method, a late repetition of a call is `lapsed`. */
   has?(id: string): Promise<boolean>;
 
   /**
-   * Saves the result of the call that consumed the id, for as long as the record of the id. Without
-   * both methods the gate keeps results in memory.
+   * Saves the result of the call that consumed the id. Keep it as long as the record of the id. If
+   * `saveResult` or `loadResult` is missing, the gate keeps results in memory.
    *
-   * @param text at most 1 MiB of UTF-16 code units; may hold what a tool returned, so keep it
-   *   private
+   * @param text at most 1,048,576 UTF-16 code units. It may contain a tool's result, so protect it
    */
   saveResult?(id: string, text: string): Promise<void>;
 
@@ -33,12 +33,12 @@ export interface ConsumptionStore {
   loadResult?(id: string): Promise<string | undefined>;
 }
 
-/** In memory, all results together; the oldest are dropped first. */
+/** Limit for all results in memory, in UTF-16 code units. The oldest results are deleted first. */
 const RESULTS_CHARS_MAX = 16 * 1024 * 1024;
 
 /**
- * Remembers until the process ends. A process that starts again knows nothing of what it ran
- * before: for tests, and for agents whose keys die with their process.
+ * Stores records in memory until the process exits. After a restart, it does not know which calls
+ * ran. Use it for tests, and for agents that use new keys after every start.
  */
 export class MemoryStore implements ConsumptionStore {
   readonly #ids = new Set<string>();

@@ -1,8 +1,7 @@
 /**
- * Predefined outcomes in place of a provider, for the first hour with an agent and for its tests.
- * No reviewer is asked, so none of them may be mistaken for an approval: the client cannot be
- * created where NODE_ENV is production or a token is set, it warns of each `approved`, and every
- * verdict of it states what it is.
+ * Predefined outcomes in place of a provider, for development and tests. No reviewer is asked, and
+ * the outcomes are not approvals. The client therefore rejects NODE_ENV `production` and a token,
+ * warns about each `approved`, and marks every verdict.
  */
 
 import { parseDuration, type TerminalStatus } from "@countersign/protocol";
@@ -12,29 +11,31 @@ import { systemTiming, type Timing } from "./clock.ts";
 import { isProduction } from "./environment.ts";
 import { adviceFor, SdkError } from "./errors.ts";
 
+/** A predefined outcome with a note. */
 export interface CannedOutcome {
   readonly status: TerminalStatus;
+  /** Note of the decision. */
   readonly note?: string;
 }
 
+/** Options of a {@link DevelopmentClient}. */
 export interface DevelopmentOptions {
-  /** By tool; `*` is for every other. A tool without an outcome is denied. */
+  /** Outcomes by tool name; `*` applies to all other tools. A tool without an outcome is denied. */
   readonly outcomes: Readonly<Record<string, TerminalStatus | CannedOutcome>>;
-  /** True: requests are pending until they are read, for what suspends and resumes. */
+  /** True: a request is pending until a program reads it, to test suspending and resuming. */
   readonly isPendingFirst?: boolean;
-  /**
-   * The token that the program has, if it has one. One that works is refused: where there is a
-   * credential there is a provider to ask.
-   */
+  /** The program's provider token, if set. The client rejects a token: use {@link Client} then. */
   readonly token?: string | undefined;
-  /** Receives every predefined approval. Default: the console. */
+  /** Receives a warning at the start and for every predefined approval. Default: the console. */
   readonly warn?: (message: string) => void;
+  /** Clocks, timers and randomness. Default: those of the runtime. */
   readonly timing?: Timing;
 }
 
 const WINDOW_MS_MAX = 168 * 3_600_000;
 const VALIDITY_MS = 300_000;
 
+/** Returns predefined outcomes in place of a provider, for development and tests. */
 export class DevelopmentClient implements Approvals {
   readonly isDevelopment = true;
   readonly url = "development:";
@@ -114,7 +115,7 @@ export class DevelopmentClient implements Approvals {
     return ended;
   }
 
-  /** Recognised at sight: no provider draws such an id. */
+  /** Recognizable: a random UUID does not start with this many zeros. */
   #freshId(): string {
     const number = String(this.#requests.size + 1).padStart(12, "0");
     const run = Math.floor(this.#timing.random() * 0x1_0000)
@@ -124,7 +125,7 @@ export class DevelopmentClient implements Approvals {
   }
 }
 
-/** @throws SdkError as a provider answers a key with another input */
+/** @throws SdkError `refused`, like a provider that receives a key again with another input */
 function assertSameInput(key: string, known: ApprovalRequest, submission: Submission): void {
   try {
     assertHolds(known, submission);

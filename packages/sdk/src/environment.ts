@@ -1,6 +1,6 @@
 /**
- * What the SDK reads of the environment, where there is one: whether this is production, so that
- * canned outcomes are refused there. Nothing else is configured behind a program's back.
+ * Reads the only environment variable of the SDK: NODE_ENV, to reject predefined outcomes in
+ * production.
  */
 
 interface Environment {

@@ -1,18 +1,18 @@
 /**
- * Everything the SDK throws. Match `code`, not the class: two copies of a package have two classes.
+ * The errors of the SDK. Match `code`, not the class: two copies of a package have two classes.
  *
- * Promises: no message or property holds a credential or a signing secret. `cause` is set only for
- * errors that hold nothing of an exchange.
+ * Promises: no message or property contains a credential or a signing secret. `cause` is set only
+ * for errors that contain no data of an exchange.
  */
 
 /**
- * - `invalid_option`: a constructor was given what it cannot work with
- * - `invalid_call`: a call was given what can never be submitted
- * - `refused`: the provider answered 4xx; asking again the same way changes nothing
- * - `unavailable`: no answer, or 429 or 5xx, until the time for asking again was over
- * - `redirected`: the provider answered with a redirect, which is never followed
- * - `invalid_answer`: an answer breaks the contract, so nothing in it is believed
- * - `credential_taken`: a credential is handed over once
+ * - `invalid_option`: a constructor received an invalid option
+ * - `invalid_call`: a method received input that cannot be submitted
+ * - `refused`: the provider answered 4xx; an unchanged retry has the same result
+ * - `unavailable`: no answer, or only 429 or 5xx, until the time limit for retries
+ * - `redirected`: the provider answered with a redirect; the SDK does not follow redirects
+ * - `invalid_answer`: an answer violates the contract, so the SDK rejected it
+ * - `credential_taken`: the program called `take()` of a credential a second time
  */
 export type SdkErrorCode =
   | "invalid_option"
@@ -23,34 +23,43 @@ export type SdkErrorCode =
   | "invalid_answer"
   | "credential_taken";
 
+/** Details of an {@link SdkError}. All are undefined where they do not apply. */
 export interface SdkErrorDetail {
   /** HTTP status of the answer, if there was one. */
   readonly status?: number | undefined;
-  /** `error.code` of the provider's envelope, like `idempotency_conflict`. */
+  /** `error.code` of the provider's error envelope, such as `idempotency_conflict`. */
   readonly providerCode?: string | undefined;
-  /** `error.param` of the provider's envelope. */
+  /** `error.param` of the provider's error envelope: the field that caused the error. */
   readonly param?: string | undefined;
-  /** X-Request-ID of the exchange: for the provider's operator. */
+  /** X-Request-ID of the exchange. Report it to the provider's operator. */
   readonly exchangeId?: string | undefined;
-  /** How long the provider asked to be left alone. */
+  /** Retry-After of the answer, ms. */
   readonly retryAfterMs?: number | undefined;
-  /** Of a keyed operation: with it, and the same input, the operation can be tried again. */
+  /** Idempotency key of the operation. Retry with this key and the same input. */
   readonly key?: string | undefined;
-  /** The error that this one reports, of the runtime or of a program's own code. */
+  /** The error of the runtime, or of the program's own code, that caused this one. */
   readonly cause?: unknown;
 }
 
+/** The error that the SDK throws. */
 export class SdkError extends Error {
   override readonly name = "SdkError";
+  /** The kind of error, for programs. */
   readonly code: SdkErrorCode;
+  /** HTTP status of the answer; undefined without an answer. */
   readonly status: number | undefined;
+  /** `error.code` of the provider's error envelope, such as `idempotency_conflict`. */
   readonly providerCode: string | undefined;
+  /** `error.param` of the provider's error envelope: the field that caused the error. */
   readonly param: string | undefined;
+  /** X-Request-ID of the exchange. Report it to the provider's operator. */
   readonly exchangeId: string | undefined;
+  /** Retry-After of the answer, ms. */
   readonly retryAfterMs: number | undefined;
+  /** Idempotency key of the operation. Retry with this key and the same input. */
   readonly key: string | undefined;
 
-  /** @param message what happened, and what to do about it */
+  /** @param message the failure and how to fix it */
   constructor(code: SdkErrorCode, message: string, detail: SdkErrorDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.code = code;
@@ -63,7 +72,7 @@ export class SdkError extends Error {
   }
 }
 
-/** What to do about a refusal, by the provider's code or else by the status. */
+/** How to fix a refusal, by the provider's code, or else by the status. */
 const ADVICE: Readonly<Record<string, string>> = {
   400: "Correct what is submitted.",
   401: "Check the token; it may be expired, or revoked with its instance.",

@@ -1,9 +1,9 @@
 /**
- * Stores on disk, for Node and what is like it: one file for each thing that must not happen
- * twice. That a file of its name exists is the record; the file system lets one create it.
+ * Stores on disk, for Node and compatible runtimes. Each id has one file, and the existence of the
+ * file is the record. The file system lets exactly one process create it.
  *
- * Promises: what has resolved is synced, with its folder. A crash at any point leaves a thing
- * either not taken or taken, never in between.
+ * Promises: a resolved write is synced to disk, with its folder. After a crash at any point, an id
+ * is either taken or not taken.
  */
 
 import { createHash, randomUUID } from "node:crypto";
@@ -15,17 +15,20 @@ import type { ConsumptionStore } from "./consumption-store.ts";
 import { SdkError } from "./errors.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 
-/** Eight days: the retries of a notification, and grace. @see contract: Limits */
+/** Eight days: the retention of requests, and one day. @see contract: Limits */
 const AGE_MS_MIN = RETENTION_MS_MIN + 24 * 3_600_000;
 
-/** Uses of approvals, and the results of calls that a framework may ask for again. */
+/**
+ * Stores used approvals, and results of calls, in a folder. The records survive a crash, and
+ * several processes can share the folder.
+ */
 export class FileStore implements ConsumptionStore {
   readonly #folder: Folder;
 
   /**
-   * @param folder an absolute path; created if missing; of this store alone
-   * @throws SdkError `invalid_option` for a relative path: a process that starts in another working
-   *   directory would not find what was used
+   * @param folder an absolute path, for this store only; created if missing
+   * @throws SdkError `invalid_option` for a relative path: a process in another working directory
+   *   would not find the records
    */
   constructor(folder: string) {
     if (typeof folder !== "string" || !isAbsolute(folder)) {
@@ -55,10 +58,11 @@ export class FileStore implements ConsumptionStore {
   }
 
   /**
-   * Forgets what is older. A key that is forgotten could start a call again, if a provider still
-   * answers it with an approval that has not ended: so nothing younger than eight days goes.
+   * Deletes old records. After a deletion, a call could start again if the provider still returns a
+   * valid approval for its key. Records must therefore stay for at least eight days.
    *
-   * @throws SdkError `invalid_call`
+   * @param olderThanMs minimum age of the records to delete, ms; at least 691,200,000 (8 days)
+   * @throws SdkError `invalid_call` for a lower age
    */
   async prune(olderThanMs: number): Promise<void> {
     if (!(olderThanMs >= AGE_MS_MIN)) {
@@ -70,18 +74,18 @@ export class FileStore implements ConsumptionStore {
   }
 }
 
-/** A digest: ids have characters and a length that names of files have not. */
+/** A digest, because ids can be too long for file names or contain invalid characters. */
 function fileNameOf(id: string): string {
   return createHash("sha256").update(id).digest("hex");
 }
 
-/** What a receiver must not forget. */
+/** Stores the state of a receiver in a folder. */
 export class FileReceiverStore implements ReceiverStore {
   readonly #bound: Folder;
   readonly #events: Folder;
   readonly #finished: Folder;
 
-  /** @param folder made when it is missing; of this store alone */
+  /** @param folder a path, for this store only; created if missing */
   constructor(folder: string) {
     this.#bound = new Folder(join(folder, "instances"));
     this.#events = new Folder(join(folder, "events"));
@@ -116,18 +120,18 @@ export class FileReceiverStore implements ReceiverStore {
     );
   }
 
-  /** Forgets events that are finished, after the eight days in which they may come again. */
+  /** Deletes finished events after eight days, when the provider no longer sends them again. */
   async prune(): Promise<void> {
     for (const name of await this.#finished.names()) {
       if (!(await this.#finished.isOld(name, AGE_MS_MIN))) continue;
-      // In this order: without its mark it would be unfinished.
+      // The order matters: an event without its `finished` file would be unfinished.
       await this.#events.remove(name);
       await this.#finished.remove(name);
     }
   }
 }
 
-/** A folder of files that are created once. */
+/** A folder in which each file is created once. */
 class Folder {
   readonly #path: string;
   #made: Promise<void> | undefined;
@@ -136,7 +140,7 @@ class Folder {
     this.#path = resolve(path);
   }
 
-  /** @returns false when it was taken before; synced either way */
+  /** @returns false if the file existed before. Synced in both cases. */
   async take(name: string, text: string): Promise<boolean> {
     await this.#make();
     try {
@@ -150,7 +154,7 @@ class Folder {
     return true;
   }
 
-  /** As {@link take}; the file has all of its text from the moment at which it exists. */
+  /** Like {@link take}, but the file never exists without its complete text. */
   async takeWhole(name: string, text: string): Promise<boolean> {
     await this.#make();
     const draft = join(this.#path, `${randomUUID()}.draft`);
@@ -212,11 +216,11 @@ class Folder {
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  // Every folder that is new, and the one in which the first of them is.
+  // Syncs every new folder, and the parent of the first one.
   for (let at = path; at.length >= first.length; at = dirname(at)) await syncFolder(dirname(at));
 }
 
-/** @throws EEXIST when there is one */
+/** @throws EEXIST if the file exists */
 async function writeSynced(path: string, text: string): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
@@ -227,9 +231,9 @@ async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-/** Without it a crash of the machine could take the name of a synced file away. */
+/** Without this, a crash of the machine could remove the directory entry of a synced file. */
 async function syncFolder(path: string): Promise<void> {
-  // Windows opens no folders, and writes their entries through by itself.
+  // Windows cannot open folders, and writes their entries through itself.
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
   try {
@@ -239,7 +243,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Ids become names of files: nothing but a UUID does. */
+/** Ids become file names, so only UUIDs are accepted. */
 function nameOf(id: string): string {
   const name = parseIdentifier(id);
   if (name === undefined) throw new SdkError("invalid_call", "An event id must be a UUID.");

@@ -1,7 +1,7 @@
 /**
- * The fail-closed loop: a call runs when, and only when, a provider approved these very arguments,
- * the approval has not ended, and its use is recorded. Everything else is a verdict that says why
- * not. Errors, silence, lies and crashes never run anything.
+ * The fail-closed gate. A call runs only if a provider approved exactly these arguments, the
+ * approval is still valid, and the store recorded its use. Otherwise the gate returns a verdict
+ * with the reason. Errors, timeouts, invalid responses and crashes never run a call.
  *
  * @see contract: What the service does, 4
  */
@@ -28,42 +28,47 @@ import {
   wordsFor,
 } from "./verdict.ts";
 
+/** Options of a {@link Gate}. */
 export interface GateOptions {
-  /** Where the use of approvals is recorded; `FileStore` outlasts a crash. */
+  /** Records which approvals were used. The records of `FileStore` survive a crash. */
   readonly store: ConsumptionStore;
-  /** `sync` waits for the decision; `async` returns a Pending to suspend on. `sync` without it. */
+  /** `sync` waits for the decision. `async` returns a {@link Pending}. Default: `sync`. */
   readonly mode?: "sync" | "async";
-  /** The window for a decision, like `10m`; `1h` without it. */
+  /** Time that reviewers have to decide, such as `10m`. Default: `1h`. */
   readonly timeout?: string;
-  /** How long before its end an approval starts nothing any more; 500 without it. */
+  /** Safety margin before an approval expires, ms. No call starts within it. Default: 500. */
   readonly marginMs?: number;
-  /** How long after the deadline a poll goes on; 10,000 without it. */
+  /** Time that the gate continues to poll after the deadline, ms. Default: 10,000. */
   readonly graceMs?: number;
-  /** How long the cancellation of an abandoned request may take; 5,000 without it. */
+  /** Time limit for cancelling an abandoned request, ms. Default: 5,000. */
   readonly cancelMs?: number;
   /**
-   * Called with one line when no decision was obtained or the use of an approval was not recorded;
-   * writes to stderr without it.
+   * Receives one line when the gate obtained no decision, or when the store did not record the use
+   * of an approval. Default: stderr.
    */
   readonly warn?: (message: string) => void;
+  /** Clocks, timers and randomness. Default: those of the runtime. */
   readonly timing?: Timing;
 }
 
+/** A tool call to gate. */
 export interface Call<A extends object = object> {
   /**
-   * Names one attempt to run one call: the same after a crash or a retry of the agent, another for
-   * every other attempt. The id that the model gave the call, with that of the run, is a good one.
+   * Idempotency key: identifies one attempt to run one call. Keep it after a crash or a retry of
+   * the agent. Use a new key for every other attempt. Combine the run id with the model's call id.
    */
   readonly key: string;
+  /** Name of the tool. */
   readonly tool: string;
+  /** Arguments: a plain object of JSON values, or a JsonObject for exact JSON text. */
   readonly arguments: A;
   /** The agent's own explanation. */
   readonly reasoning?: string | undefined;
-  /** What the adapter knows of the runtime. */
+  /** Facts about the runtime for reviewers and policies, such as the model. */
   readonly context?: object | undefined;
-  /** As in {@link GateOptions}. */
+  /** Overrides `timeout` of {@link GateOptions} for this call. */
   readonly timeout?: string | undefined;
-  /** Abandons the call: nothing starts any more, and the request is cancelled. */
+  /** Abandons the call: the gate does not start it and cancels the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -71,21 +76,26 @@ const TIMEOUT = "1h";
 const GRACE_MS = 10_000;
 const CANCEL_MS = 5_000;
 
-/** Of a saved result. */
+/** Length limit of a saved result, in UTF-16 code units. */
 const RESULT_CHARS_MAX = 1024 * 1024;
 
-/** `Date` headers have whole seconds. */
+/** Clock differences below this are not reported: `Date` headers have whole seconds. */
 const CLOCK_DIFFERENCE_MS_MIN = 2_000;
 
-/** What is known of a call that does not start. */
+/** Details of a call that does not start. */
 interface Refused {
   readonly requestId?: string | undefined;
   readonly note?: string | undefined;
   readonly error?: unknown;
-  /** Why, for the kinds whose words do not say it. */
+  /** The reason, for the kinds with a general text. */
   readonly cause?: string | undefined;
 }
 
+/**
+ * Holds tool calls until a provider approves them, and starts each approved call at most once.
+ *
+ * @see {@link Gate.guard} to run a call in this process
+ */
 export class Gate {
   readonly #client: Approvals;
   readonly #options: GateOptions;
@@ -94,7 +104,10 @@ export class Gate {
   readonly #results: Required<Pick<ConsumptionStore, "saveResult" | "loadResult">>;
   readonly #cancelling = new Set<Promise<void>>();
 
-  /** @throws SdkError `invalid_option` */
+  /**
+   * @param client connects to the provider: a {@link Client}, or a {@link DevelopmentClient}
+   * @throws SdkError `invalid_option` for a missing store or an invalid option
+   */
   constructor(client: Approvals, options: GateOptions) {
     const { store, mode = "sync", timeout = TIMEOUT, timing = systemTiming } = options;
     if (typeof store?.consume !== "function") {
@@ -117,16 +130,17 @@ export class Gate {
     this.#clock = new ForwardClock(timing);
   }
 
+  /** `sync` if the gate waits for decisions, `async` if it returns a {@link Pending}. */
   get mode(): "sync" | "async" {
     return this.#options.mode ?? "sync";
   }
 
   /**
-   * Asks, and runs the call at most once if it may. In mode `async` a call that waits comes back
-   * with a verdict `pending`: see {@link Gate.resume}.
+   * Submits the call, and runs it at most once if the provider approves it. In mode `async`, an
+   * undecided call returns a verdict `pending`: see {@link Gate.resume}.
    *
-   * @param run starts the tool with the arguments it is given, which are frozen
-   * @throws what `run` throws; SdkError `invalid_call` for a call that can never be submitted
+   * @param run starts the tool with the frozen arguments that it receives
+   * @throws any error of `run`; SdkError `invalid_call` for a call that cannot be submitted
    */
   async guard<A extends object, T>(
     call: Call<A>,
@@ -137,21 +151,24 @@ export class Gate {
   }
 
   /**
-   * Submits and waits. An approved verdict has been recorded as used, so that there is no second
-   * one: a program that gets it asks `mayStart()` and starts the call, once.
+   * Submits the call and returns its verdict without running it. The store has recorded an approved
+   * verdict as used, so the gate returns it only once. Check `mayStart()`, then start the call
+   * once.
    *
-   * @throws SdkError `invalid_call`
+   * @throws SdkError `invalid_call` for a call that cannot be submitted
    */
   async check<A extends object>(call: Call<A>): Promise<Verdict<A>> {
     return this.#ask(this.#prepare(call), call);
   }
 
   /**
-   * Submits the call and looks once, in any mode: for frameworks that want to know whether a call
-   * waits before they start it. Uses nothing up; `guard` with the same key finds the request again.
+   * Submits the call and returns immediately, in any mode. Frameworks use it to find out whether a
+   * call is undecided before they start it. It does not use the approval: call `guard` with the
+   * same key to continue the same request.
    *
-   * @returns undefined when it was decided, and when nothing is known: `guard` says which
-   * @throws SdkError `invalid_call`
+   * @returns undefined if the call is decided or its state is unknown; `guard` distinguishes the
+   *   two
+   * @throws SdkError `invalid_call` for a call that cannot be submitted
    */
   async submit(call: Call): Promise<Pending | undefined> {
     const attempt = this.#prepare(call);
@@ -161,12 +178,14 @@ export class Gate {
   }
 
   /**
-   * Looks what became of a suspended call, once, and runs it if it may. Pending again when nothing
-   * was decided yet. After `no_decision` it can be resumed again: nothing is cancelled here.
+   * Reads the request of a suspended call once, and runs the call if it is approved. Returns a
+   * verdict `pending` while the request is undecided. It cancels nothing, so a program can resume
+   * the call again after `no_decision`.
    *
-   * @param pending as it was returned, perhaps to another process
-   * @param signal ends the look
-   * @throws what `run` throws; SdkError `invalid_call` when it is of another provider, or damaged
+   * @param pending the value that a gate returned, in this process or another one
+   * @param signal stops reading the request
+   * @throws any error of `run`; SdkError `invalid_call` if `pending` is damaged or belongs to
+   *   another provider
    */
   async resume<T>(
     pending: Pending,
@@ -176,7 +195,12 @@ export class Gate {
     return this.#run(await this.recheck(pending, signal), run, signal);
   }
 
-  /** As {@link Gate.resume}, for who runs the call in another place: see {@link Gate.check}. */
+  /**
+   * Reads the request of a suspended call once and returns its verdict without running the call.
+   * An approved verdict counts as used: see {@link Gate.check}.
+   *
+   * @throws SdkError `invalid_call` if `pending` is damaged or belongs to another provider
+   */
   async recheck(pending: Pending, signal?: AbortSignal): Promise<Verdict> {
     const { attempt, before } = revive(pending, this.#client, signal);
     let request: ApprovalRequest;
@@ -189,23 +213,29 @@ export class Gate {
     return this.#judge(attempt, request);
   }
 
-  /** Takes a suspended call back, best effort and bounded. */
+  /**
+   * Cancels the request of a suspended call. Best effort within `cancelMs`: a failed cancellation
+   * is not reported.
+   *
+   * @throws SdkError `invalid_call` if `pending` is damaged or belongs to another provider
+   */
   async cancel(pending: Pending): Promise<void> {
     const { before } = revive(pending, this.#client, undefined);
     const withinMs = this.#options.cancelMs ?? CANCEL_MS;
     await this.#client.cancel(before, { withinMs }).catch(() => {});
   }
 
-  /** Resolves when no cancellation of an abandoned request is under way: before a process exits. */
+  /** Resolves when all cancellations of abandoned requests are complete. Await it before exit. */
   async settled(): Promise<void> {
     while (this.#cancelling.size > 0) await Promise.all(this.#cancelling);
   }
 
   /**
-   * Saves the result of the call that ran under a key, for a framework that asks for it again. A
-   * result that cannot be saved is reported to `warn` and is not an error: the call has run.
+   * Saves the result of a call, for a framework that repeats the step of the call. The call has run
+   * already, so the gate reports a result that it cannot save to `warn` and throws no error.
    *
-   * @param text undefined for a result that has no text
+   * @param key the key of the call
+   * @param text the result, at most 1,048,576 UTF-16 code units; undefined if it has no text form
    */
   async saveResult(key: string, text: string | undefined): Promise<void> {
     let why = "it is not a JSON value";
@@ -220,7 +250,10 @@ export class Gate {
     this.warn(`The result of call ${key} was not saved (${why}). A resumed run will not see it.`);
   }
 
-  /** @returns what {@link Gate.saveResult} saved */
+  /**
+   * @returns the text that {@link Gate.saveResult} saved; undefined if there is none
+   * @throws SdkError `invalid_call` for an invalid key
+   */
   async loadResult(key: string): Promise<string | undefined> {
     return this.#results.loadResult(this.#idOf(readKey(key)));
   }
@@ -232,7 +265,7 @@ export class Gate {
   #prepare<A extends object>(call: Call<A>): Attempt<A> {
     const timeout = call.timeout ?? this.#options.timeout ?? TIMEOUT;
     const taken = snapshot(call.arguments, "arguments");
-    // The request is made of the snapshot: a change of the original changes nothing.
+    // The request contains the snapshot, so later changes to the original have no effect.
     const submission = readSubmission({ ...call, arguments: taken.json, timeout });
     return { key: readKey(call.key), submission, snapshot: taken, signal: call.signal };
   }
@@ -268,7 +301,7 @@ export class Gate {
     return this.#judge(attempt, obtained.request);
   }
 
-  /** The last door: nothing passes but an approval of these arguments, still good, unused. */
+  /** The final check: permits only a valid and unused approval of exactly these arguments. */
   async #judge<A extends object>(
     attempt: Attempt<A>,
     request: ApprovalRequest,
@@ -279,7 +312,7 @@ export class Gate {
     const note = decision?.note;
     if (status !== "approved") return this.#refuse(status, { requestId, note });
     try {
-      // Another client may not have checked it.
+      // A custom implementation of `Approvals` may not have checked it.
       assertHolds(request, submission);
     } catch (error) {
       return this.#refuse("no_decision", { requestId, error });
@@ -300,7 +333,7 @@ export class Gate {
       return this.#refuse("not_recorded", { ...about, error });
     }
     if (signal?.aborted) return this.#refuse("abandoned", about);
-    // Recording takes as long as a disk takes.
+    // The store can be slow, so check the clock again.
     if (!mayStart()) return this.#refuse("lapsed", { ...about, cause: this.#clockWords() });
     return Object.freeze({
       kind: "approved",
@@ -316,24 +349,24 @@ export class Gate {
   }
 
   /**
-   * Both the key and the request: a provider that forgot the key and made another request of it
-   * starts no second call, nor does one that answers two keys with one request.
+   * Consumes both the key and the request id. The call does not run twice, even if the provider
+   * creates two requests for one key, or returns one request for two keys.
    */
   async #consume(key: string, requestId: string): Promise<boolean> {
     const { store } = this.#options;
-    // Anything but a plain yes is a no.
+    // Only the value `true` is a success.
     if ((await store.consume(this.#idOf(key))) !== true) return false;
     return (await store.consume(`request ${this.#client.url} ${requestId}`)) === true;
   }
 
-  /** The approval has ended. A call that used it before has run, and is not called lapsed. */
+  /** The approval has expired. If the call has run already, the verdict is not `lapsed`. */
   async #refuseLate(key: string, about: Refused): Promise<NotPermitted> {
     const hasRun = await this.#options.store.has?.(this.#idOf(key)).catch(() => false);
     if (hasRun === true) return this.#refuse("already_used", about);
     return this.#refuse("lapsed", { ...about, cause: this.#clockWords() });
   }
 
-  /** @returns undefined when the clocks agree, or the provider's is unknown */
+  /** @returns undefined when the clocks agree, or the provider's time is unknown */
   #clockWords(): string | undefined {
     const providerNow = this.#client.providerNow?.();
     if (providerNow === undefined) return undefined;
@@ -358,7 +391,7 @@ export class Gate {
       const refused = this.#refuse(kind, { requestId, note });
       return { ran: false, reason: refused.reason, verdict: refused };
     }
-    // No await between the look at the clock and the start.
+    // No await between the clock check and the start.
     return { ran: true, value: await run(verdict.arguments), verdict };
   }
 
@@ -373,15 +406,15 @@ export class Gate {
     return Object.freeze(verdict) as NotPermitted;
   }
 
-  /** Writes one line for the operator, as the option `warn` says: also for adapters. */
+  /** Sends one line to the operator through the option `warn`. Adapters use it too. */
   warn(message: string): void {
     const { warn = (line: string) => console.error(line) } = this.#options;
-    // A provider's words must not look like another line.
+    // A provider's text must not inject a second line.
     warn(`Countersign: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`);
   }
 }
 
-/** @returns what failed, in words that hold no secret */
+/** @returns a sentence about the failure that contains no secret */
 function sentenceOf(error: unknown): string | undefined {
   if (error === undefined) return undefined;
   if (error instanceof SdkError) return error.message;

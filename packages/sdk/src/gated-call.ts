@@ -1,32 +1,33 @@
 /**
- * What the adapters of agent frameworks share: from a tool call that a model proposed to a call of
- * the gate, and from what the gate says to what the model is given in place of a result.
+ * Shared code of the framework adapters. Converts a tool call that a model proposed to a call of
+ * the gate, and a verdict of the gate to the value that the model receives in place of a result.
  *
- * Promises: the tool starts with the very arguments that were approved, frozen; a refusal is a
- * value, never an exception; the same run and call id make the same key, on any machine.
+ * Promises: the tool starts with exactly the approved arguments, frozen; a refusal is a value,
+ * never an exception; the same run id and call id produce the same key on every machine.
  */
 
 import { SdkError } from "./errors.ts";
 import type { Call, Gate } from "./gate.ts";
 import type { NotPermitted, Pending, RefusalKind } from "./verdict.ts";
 
-/** Options of every adapter. `CallOrigin` is what its framework knows when a tool is called. */
+/** Options of every adapter. `CallOrigin` is the framework's information about a tool call. */
 export interface Gating<CallOrigin> {
+  /** The gate that submits the calls. */
   readonly gate: Gate;
   /**
-   * Names the run, and with the id that the model gave a call it makes the key: a run that is
-   * resumed, or started again after a crash, has to have the same one to find its calls again.
+   * Id of the run. The key of a call consists of this id and the model's call id. Use the same id
+   * when a run is resumed or restarted after a crash, so that the gate finds its calls again.
    */
   readonly runId: string | ((origin: CallOrigin) => string);
-  /** What else reviewers and policies should know, like the model or the user it works for. */
+  /** More facts for reviewers and policies, such as the model or the user of the agent. */
   readonly context?: object | ((origin: CallOrigin) => object);
-  /** The agent's own explanation, where the framework does not hand it over. */
+  /** Returns the agent's own explanation, for frameworks that do not provide it. */
   readonly reasoning?: (origin: CallOrigin) => string | undefined;
-  /** The window for a decision, like `10m`; that of the gate without it. */
+  /** Time that reviewers have to decide, such as `10m`. Default: `timeout` of the gate. */
   readonly timeout?: string;
   /**
-   * Called for every call that was not run, with the error for `not_submitted`. What it throws goes
-   * to the framework.
+   * Called for every call that did not run, with the error if it is `not_submitted`. The framework
+   * receives any exception that it throws.
    */
   readonly onNotRun?: (
     notRun: NotRun,
@@ -35,21 +36,22 @@ export interface Gating<CallOrigin> {
   ) => void;
 }
 
-/** Given to the model, and to the program, in place of the result of a call that was not run. */
+/** The value that the model and the program receive in place of a result if a call did not run. */
 export interface NotRun {
-  /** `not_submitted`: the arguments, or the ids, are none that can be submitted. */
+  /** Why the call did not run. `not_submitted`: its arguments or ids cannot be submitted. */
   readonly notRun: RefusalKind | "pending" | "not_submitted";
-  /** Words for the model. */
+  /** Explanation for the model. */
   readonly reason: string;
+  /** Id of the approval request, if the call was submitted. */
   readonly requestId?: string;
 }
 
 /** A call as a framework proposes it. */
 export interface Proposal {
-  /** Of the adapter, like `ai`. */
+  /** Name of the adapter, such as `ai`. */
   readonly runtime: string;
   readonly tool: string;
-  /** That the model gave it. */
+  /** Id of the call from the model. */
   readonly callId: string;
   readonly arguments: unknown;
   readonly reasoning?: string | undefined;
@@ -60,15 +62,15 @@ export type GatedOutcome<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly notRun: NotRun };
 
-/** True for what stands in place of a result, also after it was kept as JSON. */
+/** True if a tool's output is a {@link NotRun}, also after it was serialized as JSON. */
 export function isNotRun(output: unknown): output is NotRun {
   const { notRun, reason } = Object(output) as Partial<Record<keyof NotRun, unknown>>;
   return typeof notRun === "string" && typeof reason === "string";
 }
 
 /**
- * @param run starts the tool, with what the framework was about to give it
- * @throws what `run` throws; SdkError `invalid_option` when there is no id for the run
+ * @param run starts the tool with the approved arguments, in the form that the framework proposed
+ * @throws any error of `run`; SdkError `invalid_option` without a run id
  */
 export async function runGated<CallOrigin, T>(
   gating: Gating<CallOrigin>,
@@ -88,18 +90,18 @@ export async function runGated<CallOrigin, T>(
     const about = requestId === undefined ? {} : { requestId };
     return refuse(gating, { notRun: kind, reason: outcome.reason, ...about }, outcome.verdict);
   } catch (error) {
-    // Of the gate, and not of the tool: whatever a model proposes ends no run.
+    // An error of the gate, not of the tool. A model's invalid proposal must not stop the run.
     const isOfGate = !hasStarted && error instanceof SdkError && error.code === "invalid_call";
     if (!isOfGate) throw error;
     const words = "This call cannot be submitted for approval, so it was not run:";
     const reason = `${words} ${error.message}`;
-    // The model reads this, and cannot change the tool.
+    // The model cannot fix the tool, so notify the operator too.
     gating.gate.warn(`Tool ${JSON.stringify(call.tool)}: ${reason}`);
     return refuse(gating, { notRun: "not_submitted", reason }, undefined, error);
   }
 }
 
-/** Submits the call. @returns whether it waits: see `Gate.submit`; false for an invalid call */
+/** Submits the call. @returns undefined if it is not pending (see `Gate.submit`) or is invalid */
 export async function isWaiting<CallOrigin>(
   gating: Gating<CallOrigin>,
   proposal: Proposal,
@@ -115,7 +117,7 @@ export async function isWaiting<CallOrigin>(
   }
 }
 
-/** For those who cannot gate a tool: silence would let it run. */
+/** The error for a tool that an adapter cannot gate. Without an error, the tool would run. */
 export function cannotGate(tool: string, why: string): SdkError {
   return new SdkError("invalid_option", `Cannot gate tool ${tool}: ${why}`);
 }
@@ -131,7 +133,7 @@ function refuse<CallOrigin>(
   return { ran: false, notRun: frozen };
 }
 
-/** @throws SdkError `invalid_option` when there is no id for the run */
+/** @throws SdkError `invalid_option` without a run id */
 export function callOf<CallOrigin>(
   gating: Gating<CallOrigin>,
   proposal: Proposal,
@@ -155,12 +157,12 @@ export function callOf<CallOrigin>(
   };
 }
 
-/** Without slashes, spaces and what is not ASCII, so that no two pairs make one key. */
+/** Encodes slashes, spaces and non-ASCII characters, so that two pairs never produce one key. */
 function keyPart(id: string): string {
   return encodeURIComponent(id.toWellFormed());
 }
 
-/** Tools that take no object, but a text say, are submitted with it as their only argument. */
+/** Submits an input that is not an object, such as a text, as the only argument `input`. */
 function argumentsOf({ arguments: args }: Proposal): object {
   if (args === undefined) return {};
   return isObject(args) ? args : { input: args };
@@ -175,7 +177,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A copy of its own kind: the original is unchanged, without a gate. */
+/** Copies an object with its prototype. The original stays unchanged and has no gate. */
 export function cloneWith<T extends object>(original: T, changes: object): T {
   const members = Object.getOwnPropertyDescriptors(original);
   const clone: T = Object.create(Object.getPrototypeOf(original), members);

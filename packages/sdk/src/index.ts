@@ -1,7 +1,7 @@
 /**
- * The agent's side of the approval provider interface, with any provider: hold a tool call until
- * it is approved, and run it at most once. Runs wherever fetch exists; what needs Node is in
- * `@countersign/sdk/file-store` and `@countersign/sdk/node`.
+ * The agent side of the Approval Provider Interface, for any provider: holds a tool call until it
+ * is approved, and runs it at most once. It runs in every runtime with `fetch`. The modules
+ * `@countersign/sdk/file-store` and `@countersign/sdk/node` need Node.
  */
 
 export { JsonArray, JsonNumber, JsonObject, parseJson } from "@countersign/protocol";

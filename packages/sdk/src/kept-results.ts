@@ -1,6 +1,6 @@
 /**
- * Runs a gated call once and returns its result again: for frameworks that repeat a whole step when
- * they resume it, including the calls of the step that have run already.
+ * Runs a gated call once and returns its saved result later. Some frameworks repeat a whole step
+ * when they resume it, including calls that have run already.
  *
  * Promises: a result is returned only for the same key, tool and arguments; a call that started and
  * has no saved result does not run again.
@@ -36,7 +36,7 @@ type Running = Map<string, RunningCall>;
 /** A step may be resumed while a call of its previous run is still running. */
 const runningByGate = new WeakMap<Gate, Running>();
 
-/** As {@link runGated}; a call that ran before returns the result that it had. */
+/** Like {@link runGated}, but a call that ran before returns its saved result. */
 export async function runGatedOnce<CallOrigin>(
   gating: Gating<CallOrigin>,
   proposal: Proposal,
@@ -47,7 +47,7 @@ export async function runGatedOnce<CallOrigin>(
   const { gate } = gating;
   const { key, tool, arguments: args } = callOf(gating, proposal, origin);
   const source = submittedText(args);
-  // The gate refuses the call and says why.
+  // The gate refuses the call with the reason.
   if (source === undefined) return runGated(gating, proposal, origin, run);
   const running: Running = runningByGate.get(gate) ?? new Map();
   runningByGate.set(gate, running);

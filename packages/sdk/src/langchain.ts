@@ -1,10 +1,10 @@
 /**
- * Gates the tools of LangChain, for agents of `langchain` and graphs of LangGraph. What is
- * submitted is the input after the tool's schema, as its function gets it.
+ * Gates the tools of LangChain, for agents of `langchain` and graphs of LangGraph. The gate submits
+ * the validated input, as the tool's function receives it.
  *
- * In front of a gate of mode `async`, a call that waits interrupts the graph; resume it when the
- * decision is known. A `ToolNode` then repeats all calls of its turn, so those that have run return
- * their saved results. LangGraph is loaded only then.
+ * With a gate of mode `async`, an undecided call interrupts the graph. Resume the graph when the
+ * decision is known. A `ToolNode` then repeats all calls of its turn, so completed calls return
+ * their saved results. Only mode `async` imports LangGraph.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -14,28 +14,34 @@ import { type ResultCodec, runGatedOnce } from "./kept-results.ts";
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
 
-/** What is known of a call. */
+/** The framework's information about a call. */
 export interface ToolCallOrigin {
   readonly toolName: string;
   readonly callId: string;
   readonly config: ToolRunnableConfig;
 }
 
-/** Without a `runId` it is the `thread_id` of the graph. */
+/** Options of this adapter. */
 export interface LangChainGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+  /** Id of the run. Default: `configurable.thread_id` of the graph. */
   readonly runId?: Gating<ToolCallOrigin>["runId"];
 }
 
-/** The part of StructuredTool that runs the function, behind the schema. */
+/** The part of StructuredTool that runs the function, after schema validation. */
 interface Inner {
   readonly responseFormat?: string;
   _call?(input: unknown, runManager: unknown, config?: Config): unknown;
 }
 
-/** The node of an agent adds the state of the graph. */
+/** An agent's node adds the state of the graph. */
 type Config = ToolRunnableConfig & { readonly state?: { readonly messages?: unknown } };
 
-/** @throws SdkError `invalid_option` for what is no tool of LangChain, as it runs elsewhere */
+/**
+ * Gates tools. If a call does not run, its result is the reason as text for the model.
+ *
+ * @throws SdkError `invalid_option` for an object that is not a LangChain tool, because it runs
+ *   elsewhere
+ */
 export function gateTools<T extends StructuredToolInterface>(
   tools: readonly T[],
   gating: LangChainGating,
@@ -43,7 +49,11 @@ export function gateTools<T extends StructuredToolInterface>(
   return tools.map((tool) => gateTool(tool, gating));
 }
 
-/** @throws SdkError `invalid_option` as {@link gateTools} does */
+/**
+ * Gates one tool.
+ *
+ * @throws SdkError `invalid_option`, see {@link gateTools}
+ */
 export function gateTool<T extends StructuredToolInterface>(tool: T, gating: LangChainGating): T {
   const inner = tool as Inner;
   const name = tool.name;
@@ -74,21 +84,21 @@ export function gateTool<T extends StructuredToolInterface>(tool: T, gating: Lan
         return isPair ? [notRun.reason, notRun] : notRun.reason;
       }
       const { interrupt } = await import("@langchain/langgraph");
-      // Throws until the graph is resumed; then only the provider is asked again.
+      // Throws until the graph is resumed. Then the loop reads the decision from the provider.
       interrupt(notRun);
     }
   };
   return cloneWith(tool, { _call });
 }
 
-/** Results as LangGraph itself writes them into checkpoints. */
+/** Serializes results like the checkpoints of LangGraph. */
 const RESULTS: ResultCodec = {
   async write(result) {
     const { MemorySaver } = await import("@langchain/langgraph");
     const { serde } = new MemorySaver();
     const [type, bytes] = await serde.dumpsTyped(result);
     const restored: unknown = await serde.loadsTyped(type, bytes);
-    // Some objects, like a Command, come back as plain data.
+    // Some objects, such as a Command, deserialize as plain data.
     if (prototypeOf(restored) !== prototypeOf(result)) return undefined;
     return JSON.stringify([type, new TextDecoder("utf-8", { fatal: true }).decode(bytes)]);
   },
@@ -109,7 +119,7 @@ function threadOf({ toolName, config }: ToolCallOrigin): string {
   throw cannotGate(toolName, "pass runId to gateTools or set configurable.thread_id.");
 }
 
-/** What the model wrote beside its call. */
+/** The model's text in the message with the call. */
 function textBeside(callId: string, messages: unknown): string | undefined {
   if (!Array.isArray(messages)) return undefined;
   const message = (messages as (BaseMessage & { tool_calls?: { id?: string }[] })[]).findLast(

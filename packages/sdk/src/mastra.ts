@@ -1,9 +1,9 @@
 /**
- * Gates the tools of Mastra's agents. What is submitted is the input after the tool's schema, and
- * the schema may not change it when it reads it again, which Mastra does.
+ * Gates the tools of Mastra's agents. The gate submits the validated input. Mastra can validate it
+ * again, so the schema must not change its own output.
  *
- * In front of a gate of mode `async`, a call that waits suspends the agent; resume it when the
- * decision is known. Loads nothing of Mastra.
+ * With a gate of mode `async`, an undecided call suspends the agent. Resume the agent when the
+ * decision is known. Imports only types of Mastra.
  */
 
 import type { ToolExecutionContext } from "@mastra/core/tools";
@@ -13,19 +13,20 @@ import { snapshot } from "./snapshot.ts";
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
 
-/** What is known of a call. */
+/** The framework's information about a call. */
 export interface ToolCallOrigin {
   readonly toolName: string;
   readonly callId: string;
   readonly context: ToolExecutionContext;
 }
 
-/** Without a `runId` it is the thread of the agent's memory. */
+/** Options of this adapter. */
 export interface MastraGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+  /** Id of the run. Default: the thread id of the agent's memory. */
   readonly runId?: Gating<ToolCallOrigin>["runId"];
 }
 
-/** What `createTool` makes, of whatever types. */
+/** The part of a tool of `createTool` that this adapter uses. */
 export interface MastraTool {
   readonly id: string;
   readonly inputSchema?: object | undefined;
@@ -33,7 +34,7 @@ export interface MastraTool {
   readonly toModelOutput?: ((output: never) => unknown) | undefined;
 }
 
-/** The part of a standard schema that is used. */
+/** The part of a standard schema that this adapter uses. */
 interface Schema {
   readonly "~standard": {
     validate(value: unknown): Validated | Promise<Validated>;
@@ -46,8 +47,10 @@ interface Validated {
 }
 
 /**
- * @returns tools that may also answer {@link NotRun}
- * @throws SdkError `invalid_option` for a tool without `execute`, as it runs elsewhere
+ * Gates tools.
+ *
+ * @returns copies of the tools; if a call does not run, its output is a {@link NotRun}
+ * @throws SdkError `invalid_option` for a tool without `execute`, because it runs elsewhere
  */
 export function gateTools<Tools extends Readonly<Record<string, MastraTool>>>(
   tools: Tools,
@@ -93,7 +96,7 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
         return { type: "error-text", value: output.reason };
       },
     }),
-    // The tool itself sees to its own; what stands in place of them fits none.
+    // The tool validates its own output. A NotRun does not match these schemas.
     outputSchema: undefined,
     suspendSchema: undefined,
   };
@@ -101,19 +104,19 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
 }
 
 /**
- * The framework validates once or twice, and not at all when it resumes. Whatever it does, the tool
- * gets what was approved only if reading that again changes nothing.
+ * Validates the input. Mastra validates it once or twice, and not at all when it resumes. The tool
+ * receives the approved arguments only if another validation does not change them.
  *
- * @throws SdkError `invalid_option` for a schema that does not leave its own output alone
+ * @throws SdkError `invalid_option` for a schema that changes its own output
  */
 async function readInput(name: string, schema: Schema | undefined, input: unknown) {
   if (schema === undefined) return input;
   const first = await schema["~standard"].validate(input);
-  // The framework refuses it, in its own words.
+  // The framework reports violations of the schema.
   if (first.issues !== undefined) return input;
   const second = await schema["~standard"].validate(first.value);
   const text = textOf(first.value);
-  // The gate says what cannot be submitted.
+  // The gate reports why the value cannot be submitted.
   if (text === undefined) return first.value;
   if (second.issues !== undefined || text !== textOf(second.value)) {
     throw cannotGate(name, "its inputSchema changes its own output.");
@@ -121,7 +124,7 @@ async function readInput(name: string, schema: Schema | undefined, input: unknow
   return first.value;
 }
 
-/** @returns undefined for what cannot be submitted */
+/** @returns undefined for a value that cannot be submitted */
 function textOf(value: unknown): string | undefined {
   try {
     return snapshot({ value }, "arguments").json.source;
@@ -131,7 +134,7 @@ function textOf(value: unknown): string | undefined {
   }
 }
 
-/** The tool starts for the first time, though the agent was suspended in front of it. */
+/** Removes the resume data: the tool itself starts for the first time. */
 function unresumed(context: ToolExecutionContext): ToolExecutionContext {
   const { agent } = context;
   if (agent?.resumeData === undefined) return context;

@@ -1,9 +1,9 @@
 /**
- * Gates the tools of an MCP server: every call waits for its approval. What is submitted
- * are the arguments after the tool's schema, as its callback gets them.
+ * Gates the tools of an MCP server: every call waits for its approval. The gate submits the
+ * validated arguments, as the tool's callback receives them.
  *
- * Clients give up on a call after a minute or so; one that asks for progress is notified that the
- * call waits, which extends its timeout. Loads nothing of the MCP SDK.
+ * Clients time out a call after about one minute. A client that requests progress receives progress
+ * notifications while the call waits, which extend its timeout. Imports only types of the MCP SDK.
  */
 
 import type { McpServer, RegisteredTool } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -20,18 +20,20 @@ import { type Gating, runGated } from "./gated-call.ts";
 
 export type { NotRun } from "./gated-call.ts";
 
+/** The second argument of a request handler of the MCP SDK. */
 export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-/** What is known of a call. */
+/** The framework's information about a call. */
 export interface ToolCallOrigin {
   readonly toolName: string;
   readonly extra: Extra;
 }
 
+/** Options of this adapter. */
 export interface McpGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
-  /** The session of the transport without it, and where there is none, this server's lifetime. */
+  /** Id of the run. Default: the transport's session id, or else a random id for this server. */
   readonly runId?: Gating<ToolCallOrigin>["runId"];
-  /** Names the call; the id of the JSON-RPC request without it, which a session uses once. */
+  /** Id of the call. Default: the JSON-RPC request id, which is unique in a session. */
   readonly callId?: (origin: ToolCallOrigin) => string;
   /** Interval of progress notifications while a call waits, ms. Default: 10,000. */
   readonly progressMs?: number;
@@ -40,8 +42,8 @@ export interface McpGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
 const PROGRESS_MS = 10_000;
 
 /**
- * Gates every tool that is registered from now on. Call it before the first one is; tools of tasks
- * (`server.experimental.tasks`) are not gated.
+ * Gates every tool that the server registers later. Call it before the first registration. It does
+ * not gate the tools of tasks (`server.experimental.tasks`).
  *
  * @throws SdkError `invalid_option` for a server that has registered tools, and for an object that
  *   is not an `McpServer` of `@modelcontextprotocol/sdk` 1
@@ -50,7 +52,7 @@ export function gateServer(server: McpServer, gating: McpGating): void {
   assertHasNoTools(server);
   const gate = gaterOf(gating);
   for (const method of ["registerTool", "tool"] as const) {
-    // Of many shapes, all of which begin with the name and end with the callback.
+    // The overloads differ, but all start with the name and end with the callback.
     const register = server[method].bind(server) as (...args: unknown[]) => RegisteredTool;
     server[method] = ((...args: unknown[]) => {
       const label = { name: String(args[0]) };
@@ -82,12 +84,12 @@ function assertHasNoTools(args: McpServer): void {
   }
 }
 
-/** A tool may be renamed. */
+/** The current name of a tool. A server can rename tools. */
 interface Label {
   name: string;
 }
 
-/** With arguments if the tool has a schema. */
+/** Receives arguments only if the tool has a schema. */
 type Callback = (...args: unknown[]) => CallToolResult | Promise<CallToolResult>;
 type Gater = (label: Label, callback: Callback) => Callback;
 
@@ -102,8 +104,8 @@ function gateUpdates(label: Label, tool: RegisteredTool, gate: Gater): Registere
 }
 
 /**
- * For the handler of `tools/call` of a low-level `Server`. It validates nothing, so what is
- * submitted is what the client sent; the handler gets that, frozen.
+ * Gates the `tools/call` handler of a low-level `Server`. It validates nothing: it submits the
+ * client's arguments, and the handler receives them frozen.
  */
 export function gateToolCalls(
   handler: (request: CallToolRequest, extra: Extra) => CallToolResult | Promise<CallToolResult>,
@@ -154,7 +156,7 @@ function askerOf(gating: McpGating) {
     const endProgress = startProgress(extra, progressMs);
     try {
       const outcome = await runGated({ ...gating, runId }, proposal, origin, (approved) => {
-        // From here on progress is the tool's own.
+        // The tool reports its own progress after it starts.
         endProgress();
         return run(approved);
       });
@@ -166,13 +168,13 @@ function askerOf(gating: McpGating) {
   };
 }
 
-/** @returns ends it */
+/** @returns a function that stops the notifications */
 function startProgress(extra: Extra, everyMs: number): () => void {
   const progressToken = extra._meta?.progressToken;
   if (progressToken === undefined) return () => {};
   let notices = 0;
   const timer = setInterval(() => {
-    // A part of one, so that whatever the tool itself reports is more.
+    // Below 1, because progress must increase and the tool itself may start at 1.
     const progress = 1 - 1 / (++notices + 1);
     const params = { progressToken, progress, message: "waiting for approval" };
     extra.sendNotification({ method: "notifications/progress", params }).catch(() => {});

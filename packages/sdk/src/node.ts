@@ -1,16 +1,18 @@
 /**
- * A receiver behind Node's own `http` or `https` server.
+ * Serves a receiver with Node's own `http` or `https` server.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Receiver, WEBHOOK_BYTES_MAX } from "./receiver.ts";
 
-/** Answers one webhook: for `createServer`, or a route whose body was not read. */
+/** Answers one webhook, for `createServer` or a route. The request body must be unread. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Creates a request handler of Node's `http` server for a receiver. */
 
 export function nodeHandler(receiver: Pick<Receiver, "fetch">): NodeHandler {
   return (request, response) => {
-    // Who hangs up in the middle is not answered, and ends nothing but the connection.
+    // If the client disconnects early, only its connection closes.
     answer(receiver, request, response).catch(() => response.destroy());
   };
 }
@@ -25,7 +27,7 @@ async function answer(
     body === undefined
       ? { status: 400, headers: new Headers(), text: "" }
       : await send(receiver, request, body);
-  // Its rest will not be read, so the connection cannot be used again.
+  // The rest of the body stays unread, so the connection cannot be reused.
   if (body === undefined) headers.set("connection", "close");
   response.writeHead(status, Object.fromEntries(headers)).end(rest.text || undefined);
 }
@@ -38,12 +40,12 @@ async function send(receiver: Pick<Receiver, "fetch">, request: IncomingMessage,
   }
   const hasBody = method !== "GET" && method !== "HEAD";
   const init = { method, headers, ...(hasBody && { body: new Uint8Array(body) }) };
-  // The address does not matter here: the signature does.
+  // A Request needs a URL. The receiver checks the signature, not the URL.
   const response = await receiver.fetch(new Request("http://receiver.invalid/", init));
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** @returns undefined when it is too large */
+/** @returns undefined for a body above the size limit */
 async function readBytes(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,8 +1,8 @@
 /**
- * From a call to the provider's answer: submits it, polls until there is a decision or the window
- * is over, and cancels the request when the caller gives up.
+ * Obtains a decision: submits a call, polls until the decision or the deadline, and cancels the
+ * request when the caller aborts.
  *
- * Promises: ends, whatever the provider does; never throws; does not wait for a cancellation.
+ * Promises: it always settles, never throws, and does not wait for a cancellation.
  */
 
 import type { ApprovalRequest } from "./answer.ts";
@@ -14,11 +14,11 @@ export interface Obtaining {
   readonly client: Approvals;
   readonly timing: Timing;
   readonly signal: AbortSignal | undefined;
-  /** How long after the deadline the provider may still take to say that it has passed. */
+  /** Time that polling continues after the deadline. */
   readonly graceMs: number;
-  /** How long the cancellation of a request may take. */
+  /** Time limit for the cancellation of a request. */
   readonly cancelMs: number;
-  /** Keeps the cancellation, which continues after the answer. It never rejects. */
+  /** Receives a cancellation that is still running. It never rejects. */
   readonly inBackground: (cancelling: Promise<void>) => void;
   /** True: does not wait for a decision. */
   readonly isAsync: boolean;
@@ -36,17 +36,17 @@ export type Obtained =
 
 const POLL_WAIT = "25s";
 
-/** Between two polls of a provider that does not hold them. */
+/** Between two polls of a provider without long polling. */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
-/** A proxy may answer for the provider while that restarts. With the pauses it is 13 s. */
+/** A proxy may answer while the provider restarts. With the pauses, the total is about 13 s. */
 const BAD_ANSWERS_MAX = 10;
 
 export async function obtainDecision(input: CreateInput, by: Obtaining): Promise<Obtained> {
   const { signal } = by;
   if (signal?.aborted) return { kind: "abandoned", request: undefined };
-  // Not ended by the caller's signal: only its answer has the id by which it can be taken back.
+  // The caller's signal does not abort it: a cancellation needs the request id of its answer.
   const ended = new AbortController();
   const creating = (async () => by.client.create(input, { signal: ended.signal }))();
   let request: ApprovalRequest | undefined;
@@ -54,7 +54,7 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
     request = await abortable(creating, signal);
     return { kind: "answered", request: await poll(request, by) };
   } catch (error) {
-    // A person may be reading the request, and the same key finds it again.
+    // Do not cancel: a reviewer may be reading the request, and the same key finds it again.
     if (!signal?.aborted) return { kind: "failed", request, error };
     by.inBackground(
       request === undefined ? cancelCreated(creating, ended, by) : cancel(request, by),
@@ -63,7 +63,7 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
   }
 }
 
-/** @throws what the client throws; the signal's reason; `unavailable` past the window */
+/** @throws any error of the client; the signal's reason; `unavailable` after the grace period */
 async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRequest> {
   const { client, timing, signal } = by;
   const giveUpAt = timing.monotonic() + created.deadlineAt - created.createdAt + by.graceMs;
@@ -85,7 +85,7 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
     } catch (error) {
       if (!isBadAnswer(error) || ++badAnswers > BAD_ANSWERS_MAX) throw error;
     }
-    // Held polls follow one another; who answers at once is not asked in a tight loop.
+    // Long polls need no pause. The pause prevents a tight loop with immediate answers.
     const wasLongPoll = timing.monotonic() - askedAt >= PAUSE_MS_MAX;
     if (request.status !== "pending" || wasLongPoll) continue;
     await timing.sleep(pauseMs, signal);
@@ -94,13 +94,13 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
   return request;
 }
 
-/** The answer was not about the request: malformed, a redirect or 4xx. */
+/** An answer without the state of the request: malformed, a redirect or 4xx. */
 function isBadAnswer(error: unknown): boolean {
   const codes: unknown[] = ["invalid_answer", "redirected", "refused"];
   return codes.includes((Object(error) as Partial<SdkError>).code);
 }
 
-/** Best effort: a request that stays expires. */
+/** Best effort: a request that is not cancelled expires. */
 async function cancel(request: ApprovalRequest, { client, cancelMs }: Obtaining): Promise<void> {
   if (request.status !== "pending") return;
   await client.cancel(request, { withinMs: cancelMs }).catch(() => {});

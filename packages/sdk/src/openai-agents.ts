@@ -1,10 +1,10 @@
 /**
- * Gates function tools of the OpenAI Agents SDK. `gatedTool` takes what `tool` takes and submits
- * the arguments after its schema; `gateTools` takes tools that are made already, and submits what
- * the model proposed, before their schema.
+ * Gates function tools of the OpenAI Agents SDK. `gatedTool` replaces `tool` and submits the
+ * arguments after schema validation. `gateTools` gates existing tools and submits the arguments of
+ * the model, before schema validation.
  *
- * In front of a gate of mode `async`, a call that waits interrupts the run: keep its RunState, and
- * run `resumeState` of it again when a decision is known.
+ * With a gate of mode `async`, an undecided call interrupts the run. Store its RunState. Pass it to
+ * `resumeState` and run the agent again when the decision is known.
  */
 
 import {
@@ -22,19 +22,23 @@ export type { NotRun } from "./gated-call.ts";
 
 type ToolCallDetails = NonNullable<Parameters<FunctionTool["invoke"]>[2]>;
 
-/** What is known of a call when it is proposed, and the same when it is run. */
+/**
+ * The framework's information about a call: the same when the call is proposed and when it runs.
+ */
 export interface ToolCallOrigin<Context = unknown> {
   readonly toolName: string;
   readonly callId: string;
   readonly runContext: RunContext<Context>;
 }
 
+/** Options of this adapter. */
 export type AgentsGating<Context = unknown> = Gating<ToolCallOrigin<Context>>;
 
 /**
- * As `tool` of the framework; the result of a call that was not run are the words for the model.
+ * Creates a gated tool, like `tool` of the framework. If a call does not run, its result is the
+ * reason as text for the model.
  *
- * @throws SdkError `invalid_option` for a tool with an `outputSchema`, which words do not fit
+ * @throws SdkError `invalid_option` for a tool with an `outputSchema`, because refusals are text
  */
 export function gatedTool<
   Parameters extends ToolInputParameters = undefined,
@@ -51,7 +55,7 @@ export function gatedTool<
   const gatedOptions = {
     ...options,
     execute: (input: unknown, runContext: RunContext<Context>, details?: ToolCallDetails) => {
-      // Named as the framework names it, which may have changed a letter.
+      // The framework may have normalized the name.
       const origin = originOf(made.name, runContext, details);
       const run = (approved: unknown) => execute(approved as never, runContext, details);
       return answer(gating, origin, { arguments: input, signal: details?.signal }, run);
@@ -65,16 +69,18 @@ export function gatedTool<
     const { value } = read(input);
     const schema = Object(options.parameters)["~standard"] as StandardSchema | undefined;
     const parsed = schema === undefined ? { value } : await schema.validate(value);
-    // The framework reports what does not fit the schema.
+    // The framework reports violations of the schema.
     return parsed.issues === undefined ? parsed.value : value;
   });
   return made;
 }
 
 /**
- * @param tools function tools, also those of MCP servers
- * @throws SdkError `invalid_option` for a tool that the provider of the model runs: no gate can
- *   hold it
+ * Gates existing tools. If a call does not run, its result is the reason as text for the model.
+ *
+ * @param tools function tools, including tools of MCP servers
+ * @throws SdkError `invalid_option` for a tool with an `outputSchema`, and for a tool that the
+ *   model's provider runs, because no gate can hold it
  */
 export function gateTools<Context>(
   tools: readonly Tool<Context>[],
@@ -101,7 +107,7 @@ export function gateTools<Context>(
   });
 }
 
-/** The part of a standard schema that is used. */
+/** The part of a standard schema that this adapter uses. */
 interface StandardSchema {
   validate(value: unknown): Validated | Promise<Validated>;
 }
@@ -111,10 +117,10 @@ interface Validated {
   readonly issues?: readonly unknown[] | undefined;
 }
 
-/** From the text that the model wrote to what the framework gives `needsApproval`. */
+/** Converts the model's text to the input that the framework passes to `needsApproval`. */
 type Reader = (input: string) => Promise<unknown>;
 
-/** By the `invoke` of a tool, which copies of the tool share. */
+/** The key is the `invoke` of a tool, which copies of the tool share. */
 const readers = new WeakMap<object, Reader>();
 
 function rememberReader<Context>(
@@ -125,7 +131,7 @@ function rememberReader<Context>(
   if (gate.mode === "async") readers.set(invoke, reader);
 }
 
-/** The part of a RunState that is used. */
+/** The part of a RunState that this adapter uses. */
 interface SuspendedState {
   readonly _context: RunContext<unknown>;
   getInterruptions(): RunToolApprovalItem[];
@@ -133,10 +139,12 @@ interface SuspendedState {
 }
 
 /**
- * What to run an agent with when a decision is known: the state, in which the framework may start
- * each call that no longer waits. Without it, a state of which some calls were decided cannot be
- * kept as text and read again. It decides nothing: the gate asks the provider when the call runs.
+ * Prepares a stored RunState for resuming: permits the framework to start each decided call.
+ * Without this step, a state in which only some calls are decided cannot be serialized and
+ * restored. It approves no tool call: the gate reads the decision from the provider when the call
+ * runs.
  *
+ * @param stored the state of the interrupted run
  * @returns the same state
  */
 export async function resumeState<State extends object>(stored: State): Promise<State> {
@@ -167,7 +175,7 @@ async function answer<Context, T>(
 
 type NeedsApproval = FunctionTool["needsApproval"];
 
-/** @returns undefined in front of a gate that waits for decisions itself */
+/** @returns undefined for a gate of mode `sync`, which waits for decisions itself */
 function waits<Context>(
   gating: AgentsGating<Context>,
   name: () => string,
@@ -189,7 +197,7 @@ function asFunction(needsApproval: unknown): NeedsApproval | undefined {
   return needsApproval === true ? async () => true : undefined;
 }
 
-/** @throws SdkError `invalid_option` outside of a run, where a call has no id */
+/** @throws SdkError `invalid_option` for a call outside a run, which has no id */
 function originOf<Context>(
   toolName: string,
   runContext: RunContext<Context>,
@@ -209,11 +217,11 @@ function proposalOf(
 
 interface Reading {
   readonly value: unknown;
-  /** The text that the framework reads as the value again, and as nothing else. */
+  /** Converts the approved value to text that the framework parses to the same value. */
   readonly write: (approved: unknown) => string;
 }
 
-/** As the framework reads it. What is no JSON is submitted as the text that it is. */
+/** Parses as the framework does. Submits input that is not valid JSON as text. */
 function read(input: string): Reading {
   try {
     return { value: JSON.parse(input) as unknown, write: JSON.stringify };

@@ -1,16 +1,19 @@
 /**
- * Checks that a provider can be reached and accepts a credential, before an agent depends on it.
+ * Checks that a provider is reachable and accepts a credential, before an agent depends on it.
  */
 
 import { Client } from "./client.ts";
 import { systemTiming } from "./clock.ts";
 import type { SdkError } from "./errors.ts";
 
-/** A user waits for the result. */
+/** Short, because a user waits for the result. */
 const PROBE_MS = 3_000;
 
-/** What a provider answers when it is asked for a request that does not exist. */
+/** The result of {@link probeProvider}. */
 export interface Probe {
+  /**
+   * `works`: the provider accepts the credential. `refused`: it rejects it, or an input is invalid.
+   */
   readonly kind: "works" | "refused" | "unreachable";
   /** A sentence for the user. */
   readonly text: string;
@@ -18,7 +21,13 @@ export interface Probe {
   readonly aheadMs: number | undefined;
 }
 
-/** Creates nothing and asks no reviewer. Never throws. */
+/**
+ * Checks the URL and the token: reads a request with a random id, within 3 s. It creates nothing,
+ * asks no reviewer and never throws.
+ *
+ * @param url base URL of the provider
+ * @param token the credential of the instance
+ */
 export async function probeProvider(url: string, token: string): Promise<Probe> {
   let date: string | null = null;
   const recordDate: typeof fetch = async (input, init) => {
@@ -26,7 +35,7 @@ export async function probeProvider(url: string, token: string): Promise<Probe> 
     date = response.headers.get("date");
     return response;
   };
-  // The header has whole seconds: on average, half a second is missing.
+  // The header has whole seconds, so it is 500 ms too low on average.
   const ahead = () => (date === null ? undefined : Date.parse(date) + 500 - systemTiming.now());
   try {
     const client = new Client(url, token, { fetch: recordDate, withinMs: PROBE_MS });

@@ -1,7 +1,7 @@
 /**
- * The four instance operations of any provider, with a provisioner token.
+ * The four instance operations of a provider, with a provisioner token.
  *
- * Promises: a credential is never printed, and is returned once.
+ * Promises: the SDK never prints a credential, and returns it once.
  *
  * @see contract: Endpoints, POST, GET, PATCH and DELETE /v1/instances
  */
@@ -12,20 +12,21 @@ import { type ClientOptions, readKey } from "./client.ts";
 import { Connection, invalidAnswer, type OperationOptions } from "./connection.ts";
 import { SdkError } from "./errors.ts";
 
-/** A receiver to propose. Install the secret under the registration there before it is proposed. */
+/** A webhook receiver to propose. Add the secret to the receiver before proposing it. */
 export interface ProposedDelivery {
+  /** URL of the receiver: https, public. */
   readonly url: string;
-  /** A UUID: names the configuration at the receiver. New for each replacement. */
+  /** UUID of the registration at the receiver. Use a new one for each replacement. */
   readonly registrationId: string;
-  /** A secret: `whsec_` and 32 random bytes. */
+  /** Signing secret: `whsec_` and 32 random bytes in Base64. */
   readonly signingSecret: string;
 }
 
 /**
- * A new registration with a secret of its own.
+ * Creates a registration with a random id and a random signing secret. Contacts no provider.
  *
- * @param url of the receiver: https, public
- * @throws SdkError `invalid_call`
+ * @param url URL of the receiver: https, public
+ * @throws SdkError `invalid_call` for an invalid URL
  */
 export function proposeDelivery(url: string): ProposedDelivery {
   if (parseWebhookUrl(url, { internalNames: true }) === undefined) {
@@ -37,17 +38,19 @@ export function proposeDelivery(url: string): ProposedDelivery {
   return { url, registrationId: crypto.randomUUID(), signingSecret };
 }
 
+/** An agent instance that is registered at a provider. */
 export interface Instance {
+  /** UUID in lower case. */
   readonly id: string;
-  /** Given by the provider; proves nothing. */
+  /** Display name from the provider. It does not authenticate the instance. */
   readonly name: string;
-  /** The verified receiver; undefined when there is none. */
+  /** The verified webhook receiver; undefined when there is none. */
   readonly delivery: { readonly url: string; readonly registrationId: string } | undefined;
 }
 
-/** The credential of a new instance: a secret that only `take` returns. */
+/** The credential of a new instance. Only {@link Credential.take} returns its token. */
 export class Credential {
-  /** Epoch ms; undefined when no end is scheduled. */
+  /** Expiry time, epoch ms; undefined when no expiry is scheduled. */
   readonly expiresAt: number | undefined;
   #token: string | undefined;
 
@@ -57,9 +60,9 @@ export class Credential {
   }
 
   /**
-   * The token, once: put it where the agent's adapter finds it.
+   * Returns the token once. Store it where the agent's adapter reads it.
    *
-   * @throws SdkError `credential_taken`
+   * @throws SdkError `credential_taken` on the second call
    */
   take(): string {
     const token = this.#token;
@@ -72,33 +75,47 @@ export class Credential {
   }
 }
 
+/** Input of {@link Provisioner.create}. */
 export interface CreateInstanceInput {
+  /** Proposed display name. */
   readonly name?: string | undefined;
+  /** Proposed webhook receiver. */
   readonly delivery?: ProposedDelivery | undefined;
-  /** Drawn without it. An error has it as `key`: with it, trying again makes no second one. */
+  /**
+   * Idempotency key. Default: a random UUID. An error contains it as `key`: a retry with it and the
+   * same input does not create a second instance.
+   */
   readonly key?: string | undefined;
 }
 
+/** Input of {@link Provisioner.update}. It needs a name or a delivery. */
 export interface UpdateInstanceInput {
+  /** New display name; undefined keeps the current name. */
   readonly name?: string | undefined;
-  /** Null removes the receiver; undefined leaves it as it is. */
+  /** New webhook receiver; null removes the receiver; undefined keeps it. */
   readonly delivery?: ProposedDelivery | null | undefined;
-  /** As in {@link CreateInstanceInput}. */
+  /** Idempotency key. Default: a random UUID. */
   readonly key?: string | undefined;
 }
 
+/** Creates, reads, updates and deletes instances at a provider. */
 export class Provisioner {
   readonly #connection: Connection;
 
   /**
-   * @param token of a provisioner, not of an instance
-   * @throws SdkError `invalid_option`
+   * @param url base URL of the provider. It must use https, except on this machine
+   * @param token a provisioner token, not an instance credential
+   * @throws SdkError `invalid_option` for an invalid URL, token or option
    */
   constructor(url: string, token: string, options: ClientOptions = {}) {
     this.#connection = new Connection({ ...options, url, token });
   }
 
-  /** @throws SdkError, with the key of the attempt; the signal's reason */
+  /**
+   * Creates an instance with a credential.
+   *
+   * @throws SdkError with the key of the attempt, or the signal's reason
+   */
   async create(
     input: CreateInstanceInput = {},
     options: OperationOptions = {},
@@ -119,13 +136,22 @@ export class Provisioner {
     });
   }
 
+  /**
+   * Reads an instance.
+   *
+   * @throws SdkError, or the signal's reason
+   */
   async read(id: string, options: OperationOptions = {}): Promise<Instance> {
     const order = { ...options, id: readId(id) };
     const body = await this.#connection.exchange("getInstance", order);
     return this.#same(order.id, body);
   }
 
-  /** @throws SdkError, with the key of the attempt; the signal's reason */
+  /**
+   * Changes the name or the webhook receiver of an instance.
+   *
+   * @throws SdkError with the key of the attempt, or the signal's reason
+   */
   async update(
     id: string,
     input: UpdateInstanceInput,
@@ -143,8 +169,10 @@ export class Provisioner {
   }
 
   /**
-   * Revokes its credentials, cancels what is pending and ends its notifications. An instance that
-   * is deleted already is deleted.
+   * Deletes an instance. The provider revokes its credentials, cancels its pending requests and
+   * stops its notifications. A repeated deletion succeeds.
+   *
+   * @throws SdkError, or the signal's reason
    */
   async delete(id: string, options: OperationOptions = {}): Promise<void> {
     await this.#connection.exchange("deleteInstance", { ...options, id: readId(id) });
@@ -187,7 +215,7 @@ function readInstance(value: JsonValue): Instance {
   return Object.freeze({ id, name, delivery: Object.freeze({ url, registrationId }) });
 }
 
-/** @param proposed null for none */
+/** @param proposed null for no delivery */
 function assertDelivery({ delivery }: Instance, proposed: ProposedDelivery | null): void {
   const isSame =
     delivery?.url === proposed?.url &&

@@ -1,33 +1,39 @@
 /**
- * What a receiver must not forget: which registrations an instance was verified under, which
- * events have come, and which of them were handled.
+ * The durable state of a receiver: the verified registrations of each instance, the received
+ * events, and which of them are finished.
  *
  * The store on disk is in file-store.ts.
  */
 
-/** A request has its decision; the request itself is read. @see contract: Events */
+/**
+ * A notification that a request is resolved. It does not contain the decision: read the request.
+ *
+ * @see contract: Events
+ */
 export interface ResolvedEvent {
+  /** UUID of the event, in lower case. */
   readonly id: string;
   readonly instanceId: string;
   readonly requestId: string;
-  /** Epoch ms; when it was decided. */
+  /** Time of the decision, epoch ms. */
   readonly createdAt: number;
 }
 
-/** All ids are UUIDs in lower case. What resolves, outlasts a crash. */
+/** Stores the state of a receiver. All ids are UUIDs in lower case. Resolved writes are durable. */
 export interface ReceiverStore {
-  /** An instance proved to have the secret of a registration. */
+  /** Records that an instance proved to have the secret of a registration. */
   bind(instanceId: string, registrationId: string): Promise<void>;
+  /** @returns the registration ids of an instance */
   registrationsOf(instanceId: string): Promise<readonly string[]>;
-  /** @returns true for exactly one of all who ever keep an event with this id */
+  /** Stores an event. @returns true for the first event with this id, false for every later one */
   keep(event: ResolvedEvent): Promise<boolean>;
-  /** The event has been dealt with; its id is remembered all the same. */
+  /** Marks an event as handled. The store must keep the id, to detect repeated events. */
   finish(eventId: string): Promise<void>;
-  /** Kept and not finished, in any order. */
+  /** @returns the stored events that are not finished, in any order */
   unfinished(): Promise<readonly ResolvedEvent[]>;
 }
 
-/** Remembers until the process ends: for tests and development. */
+/** Stores the state in memory until the process exits: for tests and development. */
 export class MemoryReceiverStore implements ReceiverStore {
   readonly #bound = new Map<string, Set<string>>();
   readonly #events = new Map<string, ResolvedEvent>();

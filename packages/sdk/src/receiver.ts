@@ -1,8 +1,9 @@
 /**
- * The receiver of an instance's webhooks, as a Fetch handler: proves itself to challenges that are
- * expected, keeps every event once, acknowledges it, and then notifies its resumers.
+ * The receiver of an instance's webhooks, as a Fetch handler. It answers expected verification
+ * challenges, stores every event once, acknowledges it, and then notifies its resumers.
  *
- * Promises: 2xx means that it is kept. A wake is a hint: `gate.resume` reads what was decided.
+ * Promises: 2xx means that the event is stored. An event carries no decision: `gate.resume` reads
+ * the decision from the provider.
  *
  * @see contract: Events; Endpoints, Webhook operations
  */
@@ -13,33 +14,41 @@ import { SdkError } from "./errors.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 import { isSignedBy, readMessage, readSigned, type Signed } from "./webhook-message.ts";
 
-/** Called with an event; again after a crash, or when it has failed: so it may come twice. */
+/**
+ * Handles an event. The receiver calls it again after a crash or a failure, so it must accept the
+ * same event twice.
+ */
 export type Resumer = (event: ResolvedEvent) => Promise<void> | void;
 
+/** Options of a {@link Receiver}. */
 export interface ReceiverOptions {
   /**
-   * Signing secrets by registration id, or a look-up in the place where they are, by the id in
-   * lower case. What is not there is not expected, and gets no answer to its challenge.
+   * Signing secrets by registration id, or a function that returns the secret for an id in lower
+   * case. The receiver rejects the verification challenge of an unknown registration with 403.
    */
   readonly registrations:
     | Readonly<Record<string, string>>
     | ((registrationId: string) => Promise<string | undefined> | string | undefined);
+  /** Stores verified registrations and events. */
   readonly store: ReceiverStore;
-  /** Each is called with every new event. */
+  /** Functions that handle events, by name. The receiver calls each one with every new event. */
   readonly resumers: Readonly<Record<string, Resumer>>;
   /** Receives failures of a resumer or of the store. Default: the console. */
   readonly onError?: (error: unknown, event: ResolvedEvent | undefined) => void;
+  /** Clocks, timers and randomness. Default: those of the runtime. */
   readonly timing?: Timing;
 }
 
-/** What a runtime gives that would otherwise stop working when the response is out. */
+/** Context of a serverless runtime that stops work after the response, unless it must wait. */
 export interface HandlerContext {
+  /** Extends the lifetime of the handler until the promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
 }
 
+/** Size limit of a webhook body, bytes. */
 export const WEBHOOK_BYTES_MAX = 16_384;
 
-/** A sender that is silent for longer than its attempt may last. */
+/** Time limit for reading a body. A sender's attempt does not last longer. */
 const BODY_MS_MAX = 10_000;
 
 /** @see contract: Limits, Signature timestamp tolerance */
@@ -47,13 +56,14 @@ const TOLERANCE_S = 300;
 
 const RETRY_AFTER_S = "5";
 
+/** Receives the webhooks of a provider and notifies the program of resolved requests. */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #timing: Timing;
   /** Events whose resumers are running. */
   readonly #waking = new Map<string, Promise<void>>();
 
-  /** @throws SdkError `invalid_option` */
+  /** @throws SdkError `invalid_option` without a store or resumers */
   constructor(options: ReceiverOptions) {
     if (options.store === undefined || options.resumers === undefined) {
       throw new SdkError("invalid_option", "A receiver needs registrations, a store and resumers.");
@@ -62,7 +72,7 @@ export class Receiver {
     this.#timing = options.timing ?? systemTiming;
   }
 
-  /** Answers one webhook. Bound, so that it can be handed to a router. @throws never */
+  /** Answers one webhook. A bound function, so that a router can call it directly. @throws never */
   readonly fetch = async (request: Request, context: HandlerContext = {}): Promise<Response> => {
     const bound = new AbortController();
     const cancelTimer = this.#timing.after(BODY_MS_MAX, () => bound.abort());
@@ -72,7 +82,7 @@ export class Receiver {
       return await this.#receive(request.headers, body, context);
     } catch (error) {
       if (error instanceof TooLarge) return reply(400);
-      // It is not kept, so it is not acknowledged and comes again.
+      // The event is not stored. Without an acknowledgement, the provider sends it again.
       this.#reportError(error, undefined);
       return reply(503, { "retry-after": RETRY_AFTER_S });
     } finally {
@@ -81,15 +91,17 @@ export class Receiver {
   };
 
   /**
-   * Notifies the resumers of stored, unfinished events: to be called when a process
-   * starts, and again after a resumer has failed. Resolves when all have been tried.
+   * Notifies the resumers of stored, unfinished events. Call it when a process starts, and after a
+   * resumer has failed. Resolves when every resumer was called; failures go to `onError`.
+   *
+   * @throws any error of `store.unfinished`
    */
   async resumeUnfinished(): Promise<void> {
     const events = await this.#options.store.unfinished();
     await Promise.all(events.map((event) => this.#wake(event)));
   }
 
-  /** Resolves when no resumer is running any more. */
+  /** Resolves when no resumer is running. */
   async settled(): Promise<void> {
     while (this.#waking.size > 0) await Promise.all(this.#waking.values());
   }
@@ -118,7 +130,7 @@ export class Receiver {
     return reply(204);
   }
 
-  /** An event names no registration: the secret is of one that its instance was verified under. */
+  /** An event has no registration id, so check the secrets of all registrations of its instance. */
   async #isOfItsInstance(signed: Signed, instanceId: string): Promise<boolean> {
     let isSigned = false;
     for (const id of await this.#options.store.registrationsOf(instanceId)) {
@@ -131,7 +143,7 @@ export class Receiver {
   async #secretOf(registrationId: string): Promise<string | undefined> {
     const { registrations } = this.#options;
     if (typeof registrations === "function") return registrations(registrationId);
-    // Their case is the provisioner's choice.
+    // A program may write the ids in upper case.
     const own = Object.entries(registrations);
     return own.find(([id]) => id.toLowerCase() === registrationId)?.[1];
   }

@@ -1,6 +1,6 @@
 /**
- * What an answer of 400 or more says. The status decides; the envelope only explains, and what
- * stands in front of a provider may answer without one.
+ * Parses error answers, with a status of 400 or more. The status determines the error; the envelope
+ * only explains it. A proxy may answer without an envelope.
  *
  * @see contract: Errors
  */
@@ -11,7 +11,7 @@ import { adviceFor } from "./errors.ts";
 
 export interface Refusal {
   readonly message: string;
-  /** The same exchange makes sense again. */
+  /** True if a retry of the same exchange can succeed. */
   readonly isLost: boolean;
   readonly providerCode: string | undefined;
   readonly param: string | undefined;
@@ -61,12 +61,12 @@ function text(envelope: JsonValue, name: string): string | undefined {
 /**
  * @param header seconds or an HTTP date
  * @param now epoch ms
- * @returns ms from now; undefined when there is none that can be read
+ * @returns ms from now; undefined without a valid header
  */
 export function readRetryAfter(header: string | null, now: number): number | undefined {
   const trimmed = header?.trim() ?? "";
   if (/^\d{1,10}$/.test(trimmed)) return Number(trimmed) * 1000;
-  // A date of HTTP begins with the name of its day; other texts are read by engines at their will.
+  // An HTTP date starts with the name of its day. Engines differ in how they parse other texts.
   const at = /^[A-Z][a-z]{2}/.test(trimmed) ? Date.parse(trimmed) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

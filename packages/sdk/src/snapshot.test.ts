@@ -4,7 +4,7 @@ import { equalJson, JsonNumber, JsonObject, parseJson } from "@countersign/proto
 import fc from "fast-check";
 import { snapshot, snapshotOfText, toPlain } from "./snapshot.ts";
 
-test("[ours.sdk.gate.arguments] any JSON object is taken, submitted and given back as it is", () => {
+test("[ours.sdk.gate.arguments] the snapshot accepts and submits any JSON object unchanged", () => {
   const property = fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (original) => {
     const before = JSON.stringify(original);
     const { value, json } = snapshot(original, "arguments");
@@ -18,7 +18,7 @@ test("[ours.sdk.gate.arguments] any JSON object is taken, submitted and given ba
   fc.assert(property);
 });
 
-test("[ours.sdk.gate.arguments] a snapshot is frozen throughout, and the original is left alone", () => {
+test("[ours.sdk.gate.arguments] a snapshot is deeply frozen, and the original stays unchanged", () => {
   const original = { a: { b: [{ c: 1 }] }, gone: undefined, __proto__: { inherited: true } };
   assert.throws(() => snapshot(original, "arguments"), /not a plain object/);
   const own = JSON.parse('{"__proto__":{"x":1},"a":{"b":[{"c":1}]}}') as {
@@ -48,7 +48,7 @@ test("[ours.sdk.gate.arguments] bigints and exact numbers are written digit for 
   assert.ok(Array.isArray(odd) && odd.every((number) => number instanceof JsonNumber));
 });
 
-test("[ours.sdk.gate.arguments] a JsonObject is submitted by its text, whatever was put into its members", () => {
+test("[ours.sdk.gate.arguments] a JsonObject is submitted as its text; changes to its members have no effect", () => {
   const original = parseJson('{ "a" : 1.0 }');
   assert.ok(original instanceof JsonObject);
   const { value, json } = snapshot(original, "arguments");
@@ -57,7 +57,7 @@ test("[ours.sdk.gate.arguments] a JsonObject is submitted by its text, whatever 
   assert.deepEqual(value.members.get("a"), new JsonNumber("1.0"));
 });
 
-test("[ours.sdk.gate.arguments] what JSON would change or lose is refused with its place", () => {
+test("[ours.sdk.gate.arguments] the snapshot rejects values that JSON would change or drop, with their path", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   const cases: [object, RegExp][] = [

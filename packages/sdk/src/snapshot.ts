@@ -1,9 +1,9 @@
 /**
- * What a call's arguments are from the moment it is submitted: a frozen copy for the tool and the
- * exact JSON of it for the provider, made together, so that neither can become something else.
+ * A snapshot of a call's arguments: a frozen copy for the tool and its exact JSON for the provider.
+ * Both are created together, so they cannot differ.
  *
- * Promises: refuses whatever JSON would silently change (dates, NaN, class instances, holes of
- * arrays, lone surrogates); members that are undefined are left out of both.
+ * Promises: rejects values that JSON would silently change (dates, NaN, class instances, array
+ * holes, lone surrogates). Both copies omit undefined members.
  */
 
 import {
@@ -18,23 +18,23 @@ import {
 import { SdkError } from "./errors.ts";
 
 export interface Snapshot<A extends object> {
-  /** Deeply frozen. What was given as a JsonObject is one again, read anew. */
+  /** Deeply frozen. If the original is a JsonObject, this is a new JsonObject of its text. */
   readonly value: A;
   readonly json: JsonObject;
 }
 
-/** Far above what providers take; a cycle ends here. */
+/** Far above the limits of providers. Detects cycles. */
 const DEPTH_MAX = 100;
 
 /**
- * @param given a plain object of JSON values (bigints and JsonNumbers are written exactly), or a
- *   JsonObject, which is submitted letter for letter
- * @param name for the error
- * @throws SdkError `invalid_call` naming the place
+ * @param original a plain object of JSON values (bigints and JsonNumbers are written exactly), or a
+ *   JsonObject, which is submitted as its exact text
+ * @param name name of the value in error messages
+ * @throws SdkError `invalid_call` with the path of the invalid value
  */
 export function snapshot<A extends object>(original: A, name: string): Snapshot<A> {
   if (original instanceof JsonObject) {
-    // Its members can be changed by the caller; those of our own copy cannot.
+    // The caller can change the members of the original, but not of this copy.
     const json = readText(original.source, name);
     return { value: json as object as A, json };
   }
@@ -45,7 +45,7 @@ export function snapshot<A extends object>(original: A, name: string): Snapshot<
   return { value: value as A, json: readText(write(value), name) };
 }
 
-/** As {@link snapshot}, of exact JSON text that was kept from an earlier one. */
+/** Like {@link snapshot}, from the JSON text of an earlier snapshot. */
 export function snapshotOfText(text: string, isExact: boolean, name: string): Snapshot<object> {
   const json = readText(text, name);
   return { value: isExact ? json : (toPlain(json) as object), json };
@@ -85,7 +85,7 @@ function copy(value: unknown, path: string, depth: number): unknown {
       `is nested more than ${DEPTH_MAX} levels deep or contains a cycle`,
     );
   if (Array.isArray(value)) {
-    // Not map, which passes over holes.
+    // Array.from visits holes; map skips them.
     const items = Array.from(value, (item: unknown, i) => copy(item, `${path}[${i}]`, depth + 1));
     return Object.freeze(items);
   }
@@ -101,7 +101,7 @@ function copy(value: unknown, path: string, depth: number): unknown {
   return Object.freeze(result);
 }
 
-/** A JsonNumber can be made of any text; one with a comma in it would add members. */
+/** A program can create a JsonNumber of any text. Text with a comma would add members. */
 function exactNumber({ source }: JsonNumber, path: string): JsonNumber {
   try {
     const number = parseJson(source);
@@ -109,16 +109,16 @@ function exactNumber({ source }: JsonNumber, path: string): JsonNumber {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
-  throw invalid(path, "is a JsonNumber whose text is not a valid number");
+  throw invalid(path, "is a JsonNumber with text that is not a valid number");
 }
 
-/** Plain objects of another realm count as well. */
+/** Also accepts plain objects of another realm. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** `__proto__` is a key like any other. */
+/** Defines the member, because an assignment to `__proto__` would set the prototype. */
 function setMember(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, { value, enumerable: true });
 }
@@ -138,8 +138,8 @@ function write(value: unknown): string {
 }
 
 /**
- * Ordinary frozen values. A number that a double cannot hold stays a JsonNumber: nothing is
- * rounded.
+ * Converts JSON to ordinary frozen values. A number that a double cannot represent exactly stays a
+ * JsonNumber.
  */
 export function toPlain(value: JsonValue): unknown {
   if (value instanceof JsonNumber) {

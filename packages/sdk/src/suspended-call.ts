@@ -1,5 +1,5 @@
 /**
- * A submitted call as the plain data that a program keeps while it waits, and back.
+ * Converts a submitted call to plain data that a program stores while it waits, and back.
  */
 
 import type { ApprovalRequest, Submission } from "./answer.ts";
@@ -8,7 +8,7 @@ import { SdkError } from "./errors.ts";
 import { type Snapshot, snapshotOfText } from "./snapshot.ts";
 import { type Pending, readPending, wordsFor } from "./verdict.ts";
 
-/** A call that was submitted, as it will be judged. */
+/** A submitted call with the data to verify the provider's answer. */
 export interface Attempt<A extends object> {
   readonly key: string;
   readonly submission: Submission;
@@ -42,7 +42,7 @@ export function suspend<A extends object>(
   });
 }
 
-/** @throws SdkError `invalid_call` when it is damaged, or of another provider */
+/** @throws SdkError `invalid_call` if `stored` is damaged or belongs to another provider */
 export function revive(
   stored: Pending,
   client: Approvals,

@@ -22,7 +22,7 @@ function approved(startsAt = NOW) {
   return { timing, mayStart: validityOf(DECISION, clock, timing, MARGIN_MS) };
 }
 
-test("[ours.sdk.gate.validity] an approval starts something until its margin before its end", () => {
+test("[ours.sdk.gate.validity] an approval permits a start until the margin before its expiry", () => {
   const { timing, mayStart } = approved();
   timing.pass(300_000 - MARGIN_MS - 1);
   assert.equal(mayStart(), true);
@@ -30,7 +30,7 @@ test("[ours.sdk.gate.validity] an approval starts something until its margin bef
   assert.equal(mayStart(), false);
 });
 
-test("[ours.sdk.gate.validity] a clock that is turned back lengthens no approval", () => {
+test("[ours.sdk.gate.validity] a clock that is turned back does not extend an approval", () => {
   // Answered four minutes after it was decided: a minute is left.
   const { timing, mayStart } = approved(NOW + 240_000);
   timing.pass(30_000);
@@ -42,14 +42,14 @@ test("[ours.sdk.gate.validity] a clock that is turned back lengthens no approval
   assert.equal(mayStart(), false);
 });
 
-test("[ours.sdk.gate.validity] a clock that is slow by an hour lengthens no approval", () => {
+test("[ours.sdk.gate.validity] a clock that is one hour slow does not extend an approval", () => {
   const { timing, mayStart } = approved(NOW - 3_600_000);
   assert.equal(mayStart(), true);
   timing.pass(300_000);
   assert.equal(mayStart(), false);
 });
 
-test("[ours.sdk.gate.validity] a clock that is set forward ends an approval, and set back does not mend it", () => {
+test("[ours.sdk.gate.validity] a clock that is set forward expires an approval; setting it back has no effect", () => {
   const { timing, mayStart } = approved();
   timing.set(NOW + 300_000);
   assert.equal(mayStart(), false);
@@ -57,14 +57,14 @@ test("[ours.sdk.gate.validity] a clock that is set forward ends an approval, and
   assert.equal(mayStart(), false);
 });
 
-test("[ours.sdk.gate.validity] while a machine sleeps, the wall clock goes on", () => {
+test("[ours.sdk.gate.validity] the wall clock expires an approval while the machine is suspended", () => {
   const { timing, mayStart } = approved();
-  // The monotonic clock has stood still meanwhile.
+  // The monotonic clock stops in the meantime.
   timing.set(NOW + 301_000);
   assert.equal(mayStart(), false);
 });
 
-test("[ours.sdk.gate.validity] what has no end is not valid at all", () => {
+test("[ours.sdk.gate.validity] an approval without an expiry is never valid", () => {
   const timing = manualTiming(NOW);
   const decision = { ...DECISION, expiresAt: undefined };
   assert.equal(validityOf(decision, new ForwardClock(timing), timing, 0)(), false);

@@ -1,8 +1,8 @@
 /**
- * Whether an approval still permits a start. Three bounds hold at the same time, and the first
- * that is reached ends it: the wall clock, which cannot be turned back here; the length of the
- * approval, counted from its answer by a monotonic clock, so that a clock which is slow by
- * an hour does not lengthen five minutes to sixty-five; and before both a margin.
+ * Checks whether an approval still permits a start. Two limits apply, each less a safety margin,
+ * and the first one reached expires the approval. The first limit is `expiresAt` by a wall clock
+ * that never moves backward. The second is the duration of the approval, measured from its answer
+ * by a monotonic clock: a clock that is one hour slow must not extend five minutes to sixty-five.
  *
  * @see contract: What the service does, 4; Resources, Decision
  */
@@ -10,12 +10,13 @@
 import type { Decision } from "./answer.ts";
 import type { ForwardClock, Timing } from "./clock.ts";
 
-/** Between the last look at the clock and the start of the tool, and between two clocks. */
+/** Covers the time from the clock check to the tool's start, and small clock differences. */
 export const MARGIN_MS = 500;
 
 /**
- * @param decision that has just been answered, and is approved
- * @returns asks the clocks
+ * @param decision an approval that the provider has just returned
+ * @param marginMs safety margin, ms
+ * @returns a function that checks the clocks
  */
 export function validityOf(
   decision: Decision,
@@ -24,7 +25,7 @@ export function validityOf(
   marginMs: number,
 ): () => boolean {
   const { decidedAt, expiresAt } = decision;
-  // Without an end there is no approval; reading has refused it already.
+  // The reader rejects an approval without an expiry, so this is a second check.
   if (expiresAt === undefined) return () => false;
   const answeredAt = timing.monotonic();
   return () => {

@@ -1,34 +1,39 @@
 /**
- * What a gate says about a call, and in which words a model is told why not. The kinds are never
- * confused: only `denied` means that the provider said no.
+ * The verdicts of a gate, and their explanations for the model. Only `denied` means that the
+ * provider reported a denial.
  */
 
 import { SdkError } from "./errors.ts";
 
-/** The call may start, as long as {@link Approved.mayStart} says so. */
+/** The call may start while {@link Approved.mayStart} returns true. */
 export interface Approved<A extends object = object> {
   readonly kind: "approved";
   readonly permitted: true;
   readonly requestId: string;
   readonly tool: string;
-  /** Deeply frozen; what was approved and nothing else. */
+  /** Exactly the approved arguments, deeply frozen. */
   readonly arguments: A;
+  /** Note of the decision. */
   readonly note: string | undefined;
-  /** Epoch ms. */
+  /** Expiry of the approval, epoch ms. */
   readonly expiresAt: number;
-  /** True: a predefined outcome; no reviewer was asked. */
+  /** True for a predefined outcome: no reviewer was asked. */
   readonly isDevelopment: boolean;
-  /** Ask right before the call starts; once it has started, it may take as long as it takes. */
+  /**
+   * True while the approval is valid. Check it right before the start. A started call may finish.
+   */
   mayStart(): boolean;
 }
 
 /**
- * - `denied`, `expired`, `cancelled`: what the provider recorded
- * - `lapsed`: approved, and the approval ended before the call could start
- * - `already_used`: approved, and used before, by this key or this request
- * - `not_recorded`: approved, and the store could not record its use
- * - `abandoned`: the caller's signal was aborted
- * - `no_decision`: nothing that can be believed was obtained; `error` says why
+ * Why a call did not start:
+ *
+ * - `denied`, `expired`, `cancelled`: the outcome that the provider recorded
+ * - `lapsed`: approved, but the approval expired before the call could start
+ * - `already_used`: approved, but this key or this request was used before
+ * - `not_recorded`: approved, but the store could not record the use
+ * - `abandoned`: the caller aborted the signal
+ * - `no_decision`: the gate received no valid decision; `error` contains the reason
  */
 export type RefusalKind =
   | "denied"
@@ -44,38 +49,44 @@ export type RefusalKind =
 export interface NotPermitted {
   readonly kind: RefusalKind;
   readonly permitted: false;
-  /** Words for the model. */
+  /** Explanation for the model. */
   readonly reason: string;
-  /** Undefined when no request became known. */
+  /** Id of the approval request; undefined if unknown. */
   readonly requestId: string | undefined;
+  /** Note of the decision. */
   readonly note: string | undefined;
+  /** True for a predefined outcome: no reviewer was asked. */
   readonly isDevelopment: boolean;
-  /** For the operator of the agent, not for the model. */
+  /** The underlying error, for the agent's operator. Do not show it to the model. */
   readonly error: unknown;
 }
 
 /**
- * The call waits for a decision. Plain data: keep it as JSON, next to the request id that a
- * notification will name, and give it to `gate.resume`.
+ * The call waits for a decision. Plain data: store it as JSON by its `requestId`, which the
+ * notification contains, and pass it to `gate.resume`.
  */
 export interface Pending {
   readonly kind: "pending";
   readonly permitted: false;
-  /** Words for the model. */
+  /** Explanation for the model. */
   readonly reason: string;
+  /** True for a predefined outcome: no reviewer was asked. */
   readonly isDevelopment: boolean;
-  /** Of the provider that has it. */
+  /** Base URL of the provider that has the request. */
   readonly url: string;
+  /** Idempotency key of the call. */
   readonly key: string;
   readonly requestId: string;
   readonly tool: string;
-  /** Exact. */
+  /** The exact JSON text of the arguments. */
   readonly argumentsJson: string;
-  /** The arguments were submitted as a JsonObject. */
+  /** True if the arguments were submitted as a JsonObject. */
   readonly isExact: boolean;
+  /** Time that reviewers have to decide, such as `10m`. */
   readonly timeout: string;
+  /** The agent's own explanation. */
   readonly reasoning?: string;
-  /** Exact. */
+  /** The exact JSON text of the context. */
   readonly contextJson?: string;
   /** Epoch ms. */
   readonly createdAt: number;
@@ -83,15 +94,15 @@ export interface Pending {
   readonly deadlineAt: number;
 }
 
-/** `pending` comes from a gate of mode `async` alone. */
+/** The gate's decision about a call. Only a gate of mode `async` returns `pending`. */
 export type Verdict<A extends object = object> = Approved<A> | NotPermitted | Pending;
 
-/** What became of a guarded call. */
+/** The result of a guarded call: its value if it ran, the verdict otherwise. */
 export type Outcome<T, A extends object = object> =
   | { readonly ran: true; readonly value: T; readonly verdict: Approved<A> }
   | {
       readonly ran: false;
-      /** Words for the model. */
+      /** Explanation for the model. */
       readonly reason: string;
       readonly verdict: NotPermitted | Pending;
     };
@@ -111,12 +122,12 @@ const WORDS: Readonly<Record<RefusalKind | "pending", string>> = {
   pending: "This call waits for approval. It has not run.",
 };
 
-/** Canned outcomes say so wherever they are read. */
+/** Marks predefined outcomes in every explanation. */
 const DEVELOPMENT = "[development: no reviewer was asked] ";
 
 /**
- * @param note what the decider adds, in the provider's words
- * @param cause sentences that say what failed
+ * @param note note of the decision
+ * @param cause sentences about the failure
  */
 export function wordsFor(
   kind: RefusalKind | "pending",
@@ -130,7 +141,7 @@ export function wordsFor(
   return `${prefix}${WORDS[kind]}${suffix} Note: ${note}`;
 }
 
-/** @throws SdkError `invalid_call` when it is not what a gate has returned */
+/** @throws SdkError `invalid_call` for a value that is not a Pending of a gate */
 export function readPending(value: unknown): Pending {
   const pending = Object(value) as Partial<Record<keyof Pending, unknown>>;
   const texts = ["url", "key", "requestId", "tool", "argumentsJson", "timeout", "reason"] as const;

@@ -1,5 +1,5 @@
 /**
- * Webhooks as they arrive: read strictly, and believed only with a signature.
+ * Parses webhooks strictly and verifies their signatures.
  *
  * @see contract: Events; Authentication, 5
  */
@@ -21,12 +21,12 @@ export type WebhookMessage =
       readonly type: "webhook.verification";
       readonly registrationId: string;
       readonly instanceId: string;
-      /** As it was spelled: the answer repeats it. */
+      /** The original spelling, because the answer repeats it. */
       readonly challenge: string;
     }
   | { readonly type: "request.resolved"; readonly event: ResolvedEvent };
 
-/** What is signed, and by whom it says it is. */
+/** The signed data of a webhook and its signatures, not verified yet. */
 export interface Signed {
   readonly id: string;
   /** Unix seconds. */
@@ -37,7 +37,7 @@ export interface Signed {
 
 const IDS = ["id", "instance_id"];
 
-/** @returns undefined when it is malformed; nothing of it is believed yet */
+/** @returns the message, not verified yet; undefined if it is malformed */
 export function readMessage(body: Uint8Array, webhookId: string): WebhookMessage | undefined {
   try {
     const json = parseJsonBytes(body);
@@ -70,7 +70,7 @@ export function readMessage(body: Uint8Array, webhookId: string): WebhookMessage
   }
 }
 
-/** More than a rotation of keys has. */
+/** Above the number of signatures during a key rotation. */
 const SIGNATURES_MAX = 16;
 
 /** @returns undefined when a header is missing or malformed */
@@ -83,13 +83,13 @@ export function readSigned(headers: Headers, body: Uint8Array): Signed | undefin
   return { id, timestampS: Number(timestampS), signatures: each, body };
 }
 
-/** One of the signatures is that of the secret. @throws never: a malformed secret signs nothing */
+/** True if one signature is valid for the secret; false for a malformed secret. @throws never */
 export async function isSignedBy(signed: Signed, secret: string): Promise<boolean> {
   const key = parseSigningSecret(secret);
   if (key === undefined) return false;
   const expected = await signWebhook(key, signed.id, signed.timestampS, signed.body);
   let isOne = false;
-  // Compares all of them, so that the duration reveals nothing.
+  // Compares all signatures, so that the duration reveals nothing.
   for (const signature of signed.signatures)
     isOne = equalInConstantTime(signature, expected) || isOne;
   return isOne;
