@@ -69,9 +69,12 @@ test("[ours.sdk.gate.arguments] the snapshot rejects values that JSON would chan
     [{ a: Symbol("s") }, /arguments\.a is of type symbol/],
     [
       { a: new JsonNumber('1,"b":2') },
-      /arguments\.a is a JsonNumber whose text is not a valid number/,
+      /arguments\.a is a JsonNumber with text that is not a valid number/,
     ],
-    [{ a: new JsonNumber("[1]") }, /arguments\.a is a JsonNumber whose text is not a valid number/],
+    [
+      { a: new JsonNumber("[1]") },
+      /arguments\.a is a JsonNumber with text that is not a valid number/,
+    ],
     [{ "\udc00": 1 }, /surrogate/],
     [cycle, /nested more than \d+ levels deep or contains a cycle/],
     [new JsonObject(new Map(), '{"a":1,"a":2}'), /same key twice/],
