@@ -3,5 +3,5 @@ import { test } from "node:test";
 import { playGuide } from "./support/play-guide.ts";
 
 test("[ours.people.documented] the commands of the guide to people do what it says", async (t) => {
-  await playGuide(t, "people.md");
+  await playGuide(t, "guides/people.md");
 });

@@ -21,6 +21,7 @@ const PAGES = [
   "docs/guides/gate-one-tool.md",
   "docs/guides/suspend-and-resume.md",
   "docs/guides/write-your-own-adapter.md",
+  "docs/quickstart/typescript-agent.md",
   "docs/reference/sdk.md",
   "packages/sdk/README.md",
 ];
@@ -108,6 +109,18 @@ test("[ours.sdk.documented] the first sample asks for a new approval at each sta
     assert.equal(await played, "deployed to prod\n");
     assert.equal(await scene.countRequests(), count);
   }
+});
+
+test("[ours.sdk.documented] the quickstart runs its tool after an approval and prints the note of a denial", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const approved = play(t, "quickstart.ts", { folder, env });
+  await scene.decideNext("approve");
+  assert.equal(await approved, blocks().get("text quickstart.ts"));
+  const denied = play(t, "quickstart.ts", { folder, env });
+  await scene.decideNext("deny", { note: "Not that customer." });
+  assert.equal(await denied, "This call was denied: Not that customer.\n");
 });
 
 test("[ours.sdk.documented] the first sample prints why nothing was decided", async (t) => {

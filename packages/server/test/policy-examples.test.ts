@@ -25,6 +25,7 @@ const PAGES = [
   "docs/guides/people.md",
   "docs/guides/passkeys.md",
   "docs/reference/policy.md",
+  "docs/tutorials/refund-agent.md",
 ];
 
 interface Shown {

@@ -1,5 +1,5 @@
 /**
- * Guides, played: their files are written, their commands run one after another in a shell against
+ * Pages of the documentation, played: their files are written, their commands run one after another in a shell against
  * a real server, and what they say is printed is looked for.
  */
 
@@ -19,14 +19,14 @@ interface Block {
   readonly text: string;
 }
 
-function blocks(guide: string): Block[] {
-  const found = readFileSync(join(ROOT, "docs/guides", guide), "utf8").matchAll(
+function blocks(page: string): Block[] {
+  const found = readFileSync(join(ROOT, "docs", page), "utf8").matchAll(
     /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms,
   );
   return [...found].map(([, language = "", file = "", text = ""]) => ({ language, file, text }));
 }
 
-/** What the guide says is printed, by the number of the commands before it. */
+/** What the page says is printed, by the number of the commands before it. */
 function promised(all: readonly Block[]): Map<number, string[]> {
   const lines = new Map<number, string[]>();
   let commands = 0;
@@ -38,12 +38,12 @@ function promised(all: readonly Block[]): Map<number, string[]> {
 }
 
 /**
- * @param guide its file in docs/guides
- * @param prepare makes what the guide takes as given, and answers variables of the shell
+ * @param page its file in docs
+ * @param prepare makes what the page takes as given, and answers variables of the shell
  */
 export async function playGuide(
   t: TestContext,
-  guide: string,
+  page: string,
   prepare: (server: Server, folder: string) => Promise<NodeJS.ProcessEnv> = async () => ({}),
 ): Promise<void> {
   const folder = temporaryFolder(t);
@@ -53,7 +53,7 @@ export async function playGuide(
   const [, url = ""] = await server.prints("stderr", / is serving (http:\/\/localhost:\d+) /);
   const environment = await prepare(new Server(url, data, server), folder);
 
-  const all = blocks(guide);
+  const all = blocks(page);
   for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
   const scripts = all.filter(({ language }) => language === "sh").map(({ text }) => text);
   const marked = scripts.map((text, index) => `${text}\necho "-- end of ${index + 1}"`);
@@ -63,7 +63,7 @@ export async function playGuide(
     ...marked,
   ].join("\n");
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
-  const shell = ["bash", "-c", script.replace("http://localhost:8787", url)];
+  const shell = ["bash", "-c", script.replaceAll("http://localhost:8787", url)];
   const player = new Child(t, shell, { env: { ...environment, PATH: path }, cwd: folder });
   // Each block has its own time to be done.
   for (const index of scripts.keys()) {

@@ -1,0 +1,108 @@
+/**
+ * Takes the pictures of the documentation from a server with seeded calls: `npm run screenshots`
+ * writes docs/images. Names of the pictures say what they show; `-dark` and `-phone` are variants.
+ */
+
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
+import {
+  type ConsoleScene,
+  type MemberOptions,
+  withBrowser,
+} from "../../packages/console/test/support/console-scene.ts";
+import { untilLive } from "../../packages/console/test/support/inbox-scene.ts";
+import { NO_RATES } from "../../packages/server/test/support/scene.ts";
+import { startTestProvider } from "../../packages/server/test/support/test-provider.ts";
+import { CALLS, POLICY, POLICY_DRAFT, type SeededCall, SUSPICIOUS_EDIT } from "./seed.ts";
+
+const IMAGES = resolve(import.meta.dirname, "../../docs/images");
+
+const PHONE = { width: 360, height: 740, scale: 2 } as const;
+
+type Scene = Awaited<ReturnType<typeof startScene>>;
+type Member = Awaited<ReturnType<ConsoleScene["member"]>>;
+
+const endings: (() => Promise<void> | void)[] = [];
+const lifetime = { after: (end: () => Promise<void> | void) => void endings.push(end) };
+
+async function startScene() {
+  const server = await startTestProvider(lifetime, { settings: NO_RATES });
+  return withBrowser(lifetime, { server });
+}
+
+/** @returns the id of the suspicious call */
+async function seed({ server }: Scene): Promise<string> {
+  const provisioner = await server.token({ kind: "provisioner" });
+  const keys = new Map<string, string>();
+  for (const agent of new Set([...CALLS, SUSPICIOUS_EDIT].map((call) => call.agent))) {
+    const body = { instance_name: agent };
+    const created = await server.call<{ credential: { token: string } }>("POST", "/v1/instances", {
+      token: provisioner,
+      key: agent,
+      body,
+    });
+    keys.set(agent, created.json.credential.token);
+  }
+  const submit = async ({ agent, body }: SeededCall, key: string) => {
+    const token = keys.get(agent) ?? "";
+    const { json } = await server.call<{ id: string }>("POST", "/v1/requests", { token, key, body });
+    return json.id;
+  };
+  for (const [index, call] of CALLS.entries()) await submit(call, `call ${index}`);
+  return submit(SUSPICIOUS_EDIT, "suspicious call");
+}
+
+async function visit(scene: Scene, path: string, options: MemberOptions = {}): Promise<Page> {
+  const login = `ana-${endings.length}-${Object.values(options).join("-")}-${path.length}`;
+  const member: Member = await scene.member(login, options);
+  await member.page.goto(path);
+  await untilLive(member.page);
+  return member.page;
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  await page.evaluate(() => document.fonts.ready);
+  await page.screenshot({ path: join(IMAGES, `${name}.png`), animations: "disabled" });
+  await page.context().close();
+  console.log(`docs/images/${name}.png`);
+}
+
+async function takeInbox(scene: Scene): Promise<void> {
+  await picture(await visit(scene, "/inbox"), "inbox");
+  await picture(await visit(scene, "/inbox", { colorScheme: "dark" }), "inbox-dark");
+  await picture(await visit(scene, "/inbox", PHONE), "inbox-phone");
+  await picture(await visit(scene, "/inbox", { ...PHONE, colorScheme: "dark" }), "inbox-phone-dark");
+}
+
+async function takeRequest(scene: Scene, id: string): Promise<void> {
+  const path = `/requests/${id}`;
+  const size = { width: 1280, height: 900 };
+  await picture(await visit(scene, path, size), "request");
+  await picture(await visit(scene, path, { ...size, colorScheme: "dark" }), "request-dark");
+  await picture(await visit(scene, path, PHONE), "request-phone");
+}
+
+async function takePolicies(scene: Scene): Promise<void> {
+  const page = await visit(scene, "/policies", { role: "editor", width: 1280, height: 900 });
+  const source = page.getByRole("textbox", { name: "Policy", exact: true });
+  await source.fill(POLICY);
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByText("Version 1", { exact: true }).waitFor();
+  await source.fill(POLICY_DRAFT);
+  await page.getByRole("button", { name: "Simulate", exact: true }).click();
+  await page.getByText(/calls?, /).first().waitFor();
+  await page.getByText("Versions", { exact: true }).scrollIntoViewIfNeeded();
+  await picture(page, "policies");
+}
+
+mkdirSync(IMAGES, { recursive: true });
+try {
+  const scene = await startScene();
+  const id = await seed(scene);
+  await takeInbox(scene);
+  await takeRequest(scene, id);
+  await takePolicies(scene);
+} finally {
+  for (const end of endings.toReversed()) await end();
+}
