@@ -7,11 +7,9 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
 import {
-  type ConsoleScene,
   type MemberOptions,
   withBrowser,
 } from "../../packages/console/test/support/console-scene.ts";
-import { untilLive } from "../../packages/console/test/support/inbox-scene.ts";
 import { NO_RATES } from "../../packages/server/test/support/scene.ts";
 import { startTestProvider } from "../../packages/server/test/support/test-provider.ts";
 import { CALLS, POLICY, POLICY_DRAFT, type SeededCall, SUSPICIOUS_EDIT } from "./seed.ts";
@@ -21,7 +19,6 @@ const IMAGES = resolve(import.meta.dirname, "../../docs/images");
 const PHONE = { width: 360, height: 740, scale: 2 } as const;
 
 type Scene = Awaited<ReturnType<typeof startScene>>;
-type Member = Awaited<ReturnType<ConsoleScene["member"]>>;
 
 const endings: (() => Promise<void> | void)[] = [];
 const lifetime = { after: (end: () => Promise<void> | void) => void endings.push(end) };
@@ -36,33 +33,25 @@ async function seed({ server }: Scene): Promise<string> {
   const provisioner = await server.token({ kind: "provisioner" });
   const keys = new Map<string, string>();
   for (const agent of new Set([...CALLS, SUSPICIOUS_EDIT].map((call) => call.agent))) {
-    const body = { instance_name: agent };
-    const created = await server.call<{ credential: { token: string } }>("POST", "/v1/instances", {
-      token: provisioner,
-      key: agent,
-      body,
-    });
-    keys.set(agent, created.json.credential.token);
+    keys.set(agent, (await server.provision(provisioner, agent)).credential.token);
   }
-  const submit = async ({ agent, body }: SeededCall, key: string) => {
-    const token = keys.get(agent) ?? "";
-    const { json } = await server.call<{ id: string }>("POST", "/v1/requests", { token, key, body });
-    return json.id;
+  const submit = async ({ agent, body }: SeededCall) => {
+    return (await server.submit(keys.get(agent) ?? "", body)).id;
   };
-  for (const [index, call] of CALLS.entries()) await submit(call, `call ${index}`);
-  return submit(SUSPICIOUS_EDIT, "suspicious call");
+  for (const call of CALLS) await submit(call);
+  return submit(SUSPICIOUS_EDIT);
 }
 
+const LOGINS = ["ana", "bo", "cy", "dana", "eli", "fay", "gus", "hana", "ivo"];
+
 async function visit(scene: Scene, path: string, options: MemberOptions = {}): Promise<Page> {
-  const login = `ana-${endings.length}-${Object.values(options).join("-")}-${path.length}`;
-  const member: Member = await scene.member(login, options);
-  await member.page.goto(path);
-  await untilLive(member.page);
-  return member.page;
+  const { page } = await scene.member(LOGINS.shift() ?? "", options);
+  await page.goto(path);
+  await page.locator(".row, .decide, .policy-verdict").first().waitFor();
+  return page;
 }
 
 async function picture(page: Page, name: string): Promise<void> {
-  await page.evaluate(() => document.fonts.ready);
   await page.screenshot({ path: join(IMAGES, `${name}.png`), animations: "disabled" });
   await page.context().close();
   console.log(`docs/images/${name}.png`);
@@ -76,7 +65,7 @@ async function takeInbox(scene: Scene): Promise<void> {
 }
 
 async function takeRequest(scene: Scene, id: string): Promise<void> {
-  const path = `/requests/${id}`;
+  const path = `/inbox/${id}`;
   const size = { width: 1280, height: 900 };
   await picture(await visit(scene, path, size), "request");
   await picture(await visit(scene, path, { ...size, colorScheme: "dark" }), "request-dark");
@@ -85,14 +74,16 @@ async function takeRequest(scene: Scene, id: string): Promise<void> {
 
 async function takePolicies(scene: Scene): Promise<void> {
   const page = await visit(scene, "/policies", { role: "editor", width: 1280, height: 900 });
-  const source = page.getByRole("textbox", { name: "Policy", exact: true });
+  const source = page.getByRole("textbox", { name: "Policy" });
+  const publish = page.getByRole("button", { name: "Publish", exact: true });
   await source.fill(POLICY);
-  await page.getByRole("button", { name: "Publish", exact: true }).click();
-  await page.getByText("Version 1", { exact: true }).waitFor();
+  await publish.click();
+  await page.getByText("active", { exact: true }).waitFor();
   await source.fill(POLICY_DRAFT);
+  await page.locator(".diff .removed").waitFor();
   await page.getByRole("button", { name: "Simulate", exact: true }).click();
-  await page.getByText(/calls?, /).first().waitFor();
-  await page.getByText("Versions", { exact: true }).scrollIntoViewIfNeeded();
+  await page.getByText(/\d calls?, /).waitFor();
+  await page.locator(".diff").scrollIntoViewIfNeeded();
   await picture(page, "policies");
 }
 
