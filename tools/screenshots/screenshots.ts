@@ -81,8 +81,9 @@ async function takePolicies(scene: Scene): Promise<void> {
   await page.getByText("active", { exact: true }).waitFor();
   await source.fill(POLICY_DRAFT);
   await page.locator(".diff .removed").waitFor();
+  await page.locator(".policy-verdict[aria-busy=false]").waitFor();
   await page.getByRole("button", { name: "Simulate", exact: true }).click();
-  await page.getByText(/\d calls?, /).waitFor();
+  await page.locator(".changes").waitFor();
   await page.locator(".diff").scrollIntoViewIfNeeded();
   await picture(page, "policies");
 }

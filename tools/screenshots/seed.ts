@@ -83,4 +83,4 @@ tests:
     expect: { then: approve, because: small-refunds }
 `;
 
-export const POLICY_DRAFT = POLICY.replace("5000", "8000");
+export const POLICY_DRAFT = POLICY.replace("5000", "80000");

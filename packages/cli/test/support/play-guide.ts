@@ -56,7 +56,7 @@ export async function playGuide(
   const all = blocks(page);
   for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
   const scripts = all.filter(({ language }) => language === "sh").map(({ text }) => text);
-  const marked = scripts.map((text, index) => `${text}\necho "-- end of ${index + 1}"`);
+  const marked = scripts.map((text, index) => `${text}\nprintf "\\n-- end of ${index + 1}\\n"`);
   const script = [
     "exec 2>&1; set -euo pipefail",
     `countersign() { "${process.execPath}" "${COMMAND}" "$@"; }`,

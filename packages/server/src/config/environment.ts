@@ -13,7 +13,7 @@ const PREFIX = "COUNTERSIGN_";
 const OTHER_PREFIXES = ["COUNTERSIGN_ADAPTER_", "COUNTERSIGN_TEST_", "COUNTERSIGN_MODEL_"];
 
 /** Variables of `countersign mcp-gateway` and of deploy/compose. */
-const OTHER_NAMES = ["COUNTERSIGN_INSTANCE_TOKEN", "COUNTERSIGN_IMAGE"];
+const OTHER_NAMES = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_INSTANCE_TOKEN", "COUNTERSIGN_IMAGE"];
 
 /**
  * Variables that Kubernetes sets in every pod for a service named `countersign` or
