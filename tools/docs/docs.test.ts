@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
+import { anchorsOf } from "../site/markdown.ts";
 import { PAGES as WRITTEN } from "./pages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -29,6 +30,23 @@ test("every relative link in the documentation leads to a file that exists", asy
     for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
       if (!existsSync(join(dirname(file), target))) broken.push(`${name}: ${target}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+test("every anchor that a link in the documentation names exists in its page", async () => {
+  const broken: string[] = [];
+  for await (const name of glob(PAGES, { cwd: ROOT })) {
+    const file = join(ROOT, name);
+    const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#\s]*)#([^)\s]+)\)/g);
+    for (const [, path = "", anchor = ""] of links) {
+      if (/^[a-z]+:/.test(path) || (path !== "" && !path.endsWith(".md"))) continue;
+      const target = path === "" ? file : join(dirname(file), path);
+      if (!existsSync(target)) continue;
+      if (!anchorsOf(readFileSync(target, "utf8")).has(anchor)) {
+        broken.push(`${name}: ${path}#${anchor}`);
+      }
     }
   }
   assert.deepEqual(broken, []);

@@ -61,7 +61,10 @@ async function takeInbox(scene: Scene): Promise<void> {
   await picture(await visit(scene, "/inbox"), "inbox");
   await picture(await visit(scene, "/inbox", { colorScheme: "dark" }), "inbox-dark");
   await picture(await visit(scene, "/inbox", PHONE), "inbox-phone");
-  await picture(await visit(scene, "/inbox", { ...PHONE, colorScheme: "dark" }), "inbox-phone-dark");
+  await picture(
+    await visit(scene, "/inbox", { ...PHONE, colorScheme: "dark" }),
+    "inbox-phone-dark",
+  );
 }
 
 async function takeRequest(scene: Scene, id: string): Promise<void> {

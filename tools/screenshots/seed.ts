@@ -29,7 +29,10 @@ export const CALLS: readonly SeededCall[] = [
     agent: "data-agent",
     body: {
       tool: "db.execute",
-      arguments: { database: "production", sql: "DELETE FROM sessions WHERE last_seen < '2026-01-01'" },
+      arguments: {
+        database: "production",
+        sql: "DELETE FROM sessions WHERE last_seen < '2026-01-01'",
+      },
       timeout: "50m",
       agent_reasoning: "Old sessions slow down the sign-in.",
     },
@@ -61,7 +64,8 @@ export const SUSPICIOUS_EDIT: SeededCall = {
     arguments: {
       file_path: "src/p\u0430y\u200b.ts",
       old_string: "export function pay(amount) {\n  return send(amount);\n}\n",
-      new_string: "export function pay(amount, to) {\n  check(to);\n  return send(amount, to);\n}\n",
+      new_string:
+        "export function pay(amount, to) {\n  check(to);\n  return send(amount, to);\n}\n",
     },
     timeout: "1h",
     agent_reasoning: "Payments need a check of the receiver.",

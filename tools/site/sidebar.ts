@@ -7,7 +7,7 @@ export interface SidebarItem {
   readonly items?: readonly SidebarItem[];
 }
 
-/** What the navigation needs to know of a page. */
+/** The part of a page that the navigation uses. */
 export interface NavigationPage {
   readonly route: string;
   readonly title: string;

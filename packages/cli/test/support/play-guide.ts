@@ -1,6 +1,6 @@
 /**
- * Pages of the documentation, played: their files are written, their commands run one after another in a shell against
- * a real server, and what they say is printed is looked for.
+ * Follows pages of the documentation: writes their files, runs their commands in order in a shell
+ * against a real server, and compares the output with the text blocks.
  */
 
 import assert from "node:assert/strict";

@@ -38,6 +38,7 @@ This page lists every setting of the server and of the client commands.
 | Variables | Handling |
 | --- | --- |
 | \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Read by hooks and agents. |
+| \`COUNTERSIGN_API_KEY\` | Read by hooks and agents. |
 | \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Read by tests. |
 | \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT=tcp://...\` | Ignored; set by Kubernetes. |
 | \`COUNTERSIGN_PORT_8787_TCP\` and similar | Ignored; set by Kubernetes. |
