@@ -16,6 +16,7 @@ export default defineConfig({
   outDir: "dist",
   base: process.env.SITE_BASE ?? "/",
   metaChunk: true,
+  ignoreDeadLinks: "localhostLinks",
   // The anchors are those of GitHub, where the same files are read.
   markdown: { anchor: { slugify: (text: string) => slug(text) } },
   head: [["meta", { name: "referrer", content: "no-referrer" }]],
