@@ -19,7 +19,11 @@ export default defineConfig({
   ignoreDeadLinks: "localhostLinks",
   // The anchors are those of GitHub, where the same files are read.
   markdown: { anchor: { slugify: (text: string) => slug(text) } },
-  head: [["meta", { name: "referrer", content: "no-referrer" }]],
+  head: [
+    ["meta", { name: "referrer", content: "no-referrer" }],
+    // Without it, browsers request favicon.ico.
+    ["link", { rel: "icon", href: "data:," }],
+  ],
   themeConfig: {
     siteTitle: `Countersign ${version}`,
     search: {

@@ -49,12 +49,18 @@ export function sidebarOf(
     const inside = placed.get(section);
     if (inside === undefined) return [];
     const items = sorted(inside, order).map(({ route, title }) => ({
-      text: title,
+      text: shortTitle(title),
       link: `/${route}`,
     }));
     const only = items.length === 1 ? items[0] : undefined;
     return [only ?? { text: section.text, collapsed: section.collapsed, items }];
   });
+}
+
+/** Without the kind of the page, which is the name of its section. */
+function shortTitle(title: string): string {
+  const [, rest = title] = /^(?:Quickstart|Reviewer API): (.+)$/.exec(title) ?? [];
+  return rest.replace(/^./, (first) => first.toUpperCase());
 }
 
 const IN_TOP_BAR = ["Quickstarts", "How-to guides", "HTTP API", "Reference", "Troubleshooting"];
