@@ -15,7 +15,7 @@ Labels have few and fixed values. No metric contains a tool name, arguments or a
 
 const PROCESS = `## Process
 
-The metrics \`process_...\` and \`nodejs_...\` describe memory, CPU, the event loop and
+Metrics whose names start with \`process_\` or \`nodejs_\` describe memory, CPU, the event loop and
 the garbage collector. They are the [default metrics of
 prom-client](https://github.com/siimon/prom-client#default-metrics).
 

@@ -5,7 +5,7 @@ import { join, posix } from "node:path";
 
 const BASE = process.env.SITE_BASE ?? "/";
 
-/** @returns one sentence for each fault */
+/** @returns what is wrong, one sentence for each fault */
 export function checkBuiltSite(dist: string): string[] {
   const names = globSync("**/*.{html,css,js}", { cwd: dist });
   const texts = new Map(names.map((name) => [name, readFileSync(join(dist, name), "utf8")]));
@@ -22,7 +22,7 @@ const LOADED_BY_HTML =
 const LINKED_BY_HTML = /<link\b[^>]*\bhref="(https?:)?\/\/[^"]*"/g;
 const LOADED_BY_CSS = /url\(["']?(https?:)?\/\/[^)]*\)|@import\s+["'](https?:)?\/\//g;
 
-/** Resources that a browser would fetch from another host without a click. */
+/** What a browser would fetch from another host without a click. */
 export function loadedFromElsewhere(name: string, text: string): string[] {
   const patterns = name.endsWith(".html")
     ? [LOADED_BY_HTML, LINKED_BY_HTML]

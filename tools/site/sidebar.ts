@@ -7,7 +7,7 @@ export interface SidebarItem {
   readonly items?: readonly SidebarItem[];
 }
 
-/** The part of a page that the navigation uses. */
+/** What the navigation needs to know of a page. */
 export interface NavigationPage {
   readonly route: string;
   readonly title: string;
