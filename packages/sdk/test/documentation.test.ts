@@ -111,18 +111,6 @@ test("[ours.sdk.documented] the first sample asks for a new approval at each sta
   }
 });
 
-test("[ours.sdk.documented] the quickstart runs its tool after an approval and prints the note of a denial", async (t) => {
-  const scene = await startAgentScene(t);
-  const folder = project(t);
-  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
-  const approved = play(t, "quickstart.ts", { folder, env });
-  await scene.decideNext("approve");
-  assert.equal(await approved, blocks().get("text quickstart.ts"));
-  const denied = play(t, "quickstart.ts", { folder, env });
-  await scene.decideNext("deny", { note: "Not that customer." });
-  assert.equal(await denied, "This call was denied: Not that customer.\n");
-});
-
 test("[ours.sdk.documented] the first sample prints why nothing was decided", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
@@ -214,4 +202,16 @@ test("[ours.sdk.documented] the adapter of the guide runs what is approved and n
   assert.equal(await second, "This call was denied: Not today.\n");
   const none = await calls(["3", "toString", {}]);
   assert.equal(none, "There is no tool toString.\n");
+});
+
+test("[ours.sdk.documented] the quickstart runs its tool after an approval and prints the note of a denial", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const approved = play(t, "quickstart.ts", { folder, env });
+  await scene.decideNext("approve");
+  assert.equal(await approved, blocks().get("text quickstart.ts"));
+  const denied = play(t, "quickstart.ts", { folder, env });
+  await scene.decideNext("deny", { note: "Not that customer." });
+  assert.equal(await denied, "This call was denied: Not that customer.\n");
 });

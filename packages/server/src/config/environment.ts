@@ -10,7 +10,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const PREFIX = "COUNTERSIGN_";
 
 /** Variables of the agent hooks, of this repository's tests and of its model runs. */
-const OTHER_PREFIXES = ["COUNTERSIGN_ADAPTER_", "COUNTERSIGN_TEST_", "COUNTERSIGN_MODEL_"];
+const OTHER_PREFIXES = [
+  "COUNTERSIGN_ADAPTER_",
+  "COUNTERSIGN_HOOK_",
+  "COUNTERSIGN_TEST_",
+  "COUNTERSIGN_MODEL_",
+];
 
 /** Variables of `countersign mcp-gateway` and of deploy/compose. */
 const OTHER_NAMES = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_INSTANCE_TOKEN", "COUNTERSIGN_IMAGE"];

@@ -196,7 +196,6 @@ test("[ours.config.unknown] an unknown COUNTERSIGN_ variable is refused with the
 test("[ours.config.unknown] variables of other programs and the service links of Kubernetes are no settings", () => {
   const environment = {
     COUNTERSIGN_ADAPTER_URL: "http://localhost",
-    COUNTERSIGN_API_KEY: "key",
     COUNTERSIGN_INSTANCE_TOKEN: "token",
     COUNTERSIGN_TEST_ENGINE: "sqlite",
     COUNTERSIGN_SERVICE_HOST: "10.0.0.1",
