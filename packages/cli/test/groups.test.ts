@@ -78,9 +78,9 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
       /--role must be one of viewer, reviewer, editor, auditor, admin or operator/,
     ],
     ["reviewers set ana --groups A", 2, /--groups must be names/],
-    ["reviewers set nobody --groups a", 1, /No reviewer of the project has this name/],
-    ["reviewers set ana --groups a --project nowhere", 1, /No project has this name/],
-    ["reviewers list --project nowhere", 1, /No project has this name/],
+    ["reviewers set nobody --groups a", 1, /The project has no reviewer "nobody"/],
+    ["reviewers set ana --groups a --project nowhere", 1, /No project has the name "nowhere"/],
+    ["reviewers list --project nowhere", 1, /No project has the name "nowhere"/],
     ["tokens create reviewer --name ana --groups a", 1, /is in no group; change it with/],
     ["tokens create reviewer --name zoe --groups A", 2, /--groups must be names/],
     ["tokens create provisioner --name p --groups a", 2, /require the kind reviewer/],
@@ -93,7 +93,7 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
     ],
     ["tokens create reviewer --name ana --scopes read,write", 2, /--scopes must be .*"write"/],
     ["tokens create reviewer --name ana --scopes read,,", 2, /--scopes must be of .*not ""/],
-    ["reviewers remove nobody", 1, /No reviewer of the project has this name/],
+    ["reviewers remove nobody", 1, /The project has no reviewer "nobody"/],
   ];
   for (const [command, code, message] of cases) {
     const outcome = await countersign(t, [...command.split(" "), "--data", server.data]);

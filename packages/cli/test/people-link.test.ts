@@ -53,7 +53,7 @@ test("[ours.oidc.link] what is wrong is said and changes nothing", async (t) => 
     [["ana"], 2, /either --subject SUB or --remove/],
     [["ana", "--subject", "a", "--remove"], 2, /either --subject SUB or --remove/],
     [["--remove"], 2, /the login of the person is missing/],
-    [["nobody", "--subject", "a"], 1, /No account has this login/],
+    [["nobody", "--subject", "a"], 1, /No account has the login "nobody"/],
     [["ana", "--subject", ""], 1, /sent no valid subject/],
   ];
   for (const [args, code, message] of faults) {

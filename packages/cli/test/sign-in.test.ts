@@ -116,7 +116,7 @@ test("[ours.cli.people] people are listed, disabled and enabled, and only who ex
   assert.deepEqual(JSON.parse(enabled.stdout), { login: "ana", disabled: false });
   const unknownLogin = await people("disable", "eve");
   assert.deepEqual([unknownLogin.code, unknownLogin.stdout], [1, ""]);
-  assert.match(unknownLogin.stderr, /No account has this login/);
+  assert.match(unknownLogin.stderr, /No account has the login/);
 });
 
 test("[ours.cli.sign-in.invitations] an invitation is made, listed and revoked, and its link stands alone on stdout", async (t) => {

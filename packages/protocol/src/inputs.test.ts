@@ -73,6 +73,19 @@ test("[request.create.additional-properties] an unknown field is named, in whate
   assertRefused({ idempotency_key: '"k"' }, "idempotency_key");
 });
 
+test("an error states the known fields and the invalid value", () => {
+  const assertMessage = (changes: Record<string, string>, message: string) => {
+    const body = parseJson(submission(changes));
+    assert.throws(() => parseCreateApprovalRequest(body), { message });
+  };
+  const known = "Known: tool, arguments, timeout, agent_reasoning, context.";
+  assertMessage({ surprise: "1" }, `The body has an unknown field "surprise". ${known}`);
+  const rule = "timeout must be a whole number followed by s, m or h, like 90s";
+  assertMessage({ timeout: '"1 hour"' }, `${rule}, not "1 hour".`);
+  const long = "x".repeat(100);
+  assertMessage({ timeout: `"${long}"` }, `${rule}, not "${long.slice(0, 60)}...".`);
+});
+
 test("[request.create.additional-properties] the name of an unknown field is well-formed text of bounded length", () => {
   const { param = "" } = refusal(
     parseCreateApprovalRequest,

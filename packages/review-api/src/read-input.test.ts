@@ -63,5 +63,9 @@ test("an unknown query parameter is refused with the known ones", () => {
     faultOf(() => readQuery(schema, { limit: ["5", "6"] })),
     ["limit", "limit must be given once."],
   );
+  assert.deepEqual(
+    faultOf(() => readQuery(schema, { limit: "500" })),
+    ["limit", 'limit must be a whole number from 1 to 200, not "500".'],
+  );
   assert.deepEqual(readQuery(schema, {}), { limit: 50 });
 });

@@ -222,8 +222,8 @@ test("[ours.groups.reviewers] role and groups are changed at once, with all toke
       { role: "operator", groups: ["a", "b"] },
     ].map((detail) => ({ kind: "reviewer.updated", actor: "operator:cli", ...detail })),
   );
-  await assert.rejects(set({ name: "nobody" }), /No reviewer of the project has this name/);
-  await assert.rejects(set({ project: "nowhere" }), /No project has this name/);
+  await assert.rejects(set({ name: "nobody" }), /The project has no reviewer "nobody"/);
+  await assert.rejects(set({ project: "nowhere" }), /No project has the name "nowhere"/);
   await assert.rejects(set({ groups: ["A"] }), /groups must be/);
-  await assert.rejects(listReviewers(context, "nowhere"), /No project has this name/);
+  await assert.rejects(listReviewers(context, "nowhere"), /No project has the name "nowhere"/);
 });

@@ -1,7 +1,7 @@
-import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
+import { unknownLogin } from "../../core/not-found.ts";
 import { endSessionsOf } from "../../steps/access/endSessions.ts";
 import {
   lockPerson,
@@ -29,7 +29,7 @@ export async function disablePerson(
   await store.transact(async (tx) => {
     const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
     const person = found && (await lockPerson(tx, "update", found.id));
-    if (person === undefined) throw new Problem("not_found", "No account has this login.");
+    if (person === undefined) throw unknownLogin(login);
     if ((person.disabledAt !== null) === isDisabled) return;
     const now = await tx.now();
     const disabledAt = isDisabled ? now : null;

@@ -1,5 +1,5 @@
-import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
+import { unknownProject } from "../../core/not-found.ts";
 import {
   listReviewersOf,
   readProjects,
@@ -23,7 +23,7 @@ export async function listReviewers(
 ): Promise<ListedReviewer[]> {
   const projects = await readProjects(store, project);
   if (project !== undefined && projects.length === 0) {
-    throw new Problem("not_found", "No project has this name.");
+    throw unknownProject(project);
   }
   const listed: ListedReviewer[] = [];
   for (const { id, name } of projects) {

@@ -5,6 +5,7 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
 import { isAbove, roleAboveMessage } from "../../core/delegation.ts";
+import { unknownReviewer } from "../../core/not-found.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
@@ -68,7 +69,7 @@ export async function removeReviewerNamed(
     await lockProject(tx, projectId);
     const reviewer = await lockReviewerByName(tx, projectId, name);
     if (reviewer === undefined) {
-      throw new Problem("not_found", "No reviewer of the project has this name.");
+      throw unknownReviewer(name);
     }
     if (reviewer.removedAt === null) await remove(tx, random, projectId, reviewer, "operator:cli");
     else await endManagement(tx, { projectId, id: reviewer.id });

@@ -1,6 +1,6 @@
-import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
+import { unknownReviewer } from "../../core/not-found.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
 import { projectNamed, writeReviewerChange } from "../../steps/people/writeReviewerChange.ts";
 import {
@@ -34,7 +34,7 @@ export async function setReviewer(
     await lockProject(tx, projectId);
     const reviewer = await lockReviewerByName(tx, projectId, name);
     if (reviewer === undefined || reviewer.removedAt !== null) {
-      throw new Problem("not_found", "No reviewer of the project has this name.");
+      throw unknownReviewer(name);
     }
     const changed = {
       ...reviewer,

@@ -1,7 +1,8 @@
 /** Publishes a proposal, by another person or by the operator alone. */
 
-import { formatTimestamp, Problem } from "@countersign/protocol";
+import { formatTimestamp, Problem, quoted } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
+import { unknownProject } from "../../core/not-found.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
   assertMayPublish,
@@ -62,11 +63,15 @@ export async function releaseProposal(
   const { store } = context;
   const [found] = scope === "floor" ? [] : await readProjects(store, project);
   if (scope === "project" && found === undefined) {
-    throw new Problem("not_found", "No project has this name.");
+    throw unknownProject(project);
   }
   const projectId = found?.id ?? SERVER;
   const proposal = await readProposal(store, { projectId, id: proposalId });
-  if (proposal === undefined) throw new Problem("not_found", "No proposal has this id.");
+  if (proposal === undefined)
+    throw new Problem(
+      "not_found",
+      `No proposal has the id ${quoted(proposalId)}. List the open proposals.`,
+    );
   const by = { actor: "operator:cli", projectId } as const;
   return activatePolicy(context, by, toDraft(scope, proposal), async () => {});
 }

@@ -3,6 +3,7 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { writeSubject } from "../../core/claims.ts";
 import { normalizeLogin } from "../../core/login.ts";
+import { unknownLogin } from "../../core/not-found.ts";
 import { endSessionsOf } from "../../steps/access/endSessions.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
 import { readPersonIdBySubject, updateSubject } from "../../storage/sql/sign-in/oidc-people.ts";
@@ -32,7 +33,7 @@ export async function linkPerson(
   await store.transact(async (tx) => {
     const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
     const person = found && (await lockPerson(tx, "update", found.id));
-    if (person === undefined) throw new Problem("not_found", "No account has this login.");
+    if (person === undefined) throw unknownLogin(login);
     const other = stored === null ? undefined : await readPersonIdBySubject(tx, stored);
     if (other !== undefined && other !== person.id) {
       const message = "Another account is linked to this subject.";

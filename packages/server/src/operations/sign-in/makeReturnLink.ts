@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
+import { unknownLogin } from "../../core/not-found.ts";
 import { makeLink } from "../../steps/sign-in/makeLink.ts";
 import { recordPasskeyRemoved } from "../../steps/sign-in/recordPasskeyRemoved.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
@@ -23,7 +24,7 @@ export async function makeReturnLink(
 ): Promise<string> {
   return store.transact(async (tx) => {
     const person = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
-    if (person === undefined) throw new Problem("not_found", "No account has this login.");
+    if (person === undefined) throw unknownLogin(login);
     if (person.disabledAt !== null) throw new Problem("forbidden", "This account is disabled.");
     if (forgetsPasskeys) await forgetPasskeys(tx, { random }, person.id);
     const replaced = await deleteOpenInvitationsFor(tx, person.id);

@@ -1,6 +1,6 @@
-import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
+import { unknownToken } from "../../core/not-found.ts";
 import { lockCredential, revokeCredential } from "../../storage/sql/access/credentials.ts";
 
 /**
@@ -12,7 +12,7 @@ import { lockCredential, revokeCredential } from "../../storage/sql/access/crede
 export async function revokeToken(context: Context, id: string): Promise<void> {
   await context.store.transact(async (tx) => {
     const credential = await lockCredential(tx, "update", id);
-    if (credential === undefined) throw new Problem("not_found", "No token has this id.");
+    if (credential === undefined) throw unknownToken(id);
     if (credential.revokedAt !== null) return;
     const now = await tx.now();
     await revokeCredential(tx, id, now);

@@ -1,9 +1,9 @@
 /** Writes a change of role and groups of a reviewer. */
 
-import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Random } from "../../clock.ts";
 import type { Actor } from "../../core/actor.ts";
+import { unknownProject } from "../../core/not-found.ts";
 import {
   readProjects,
   type StoredReviewer,
@@ -18,7 +18,7 @@ import type { Transaction } from "../../storage/store.ts";
  */
 export async function projectNamed(tx: Transaction, name: string): Promise<string> {
   const [project] = await readProjects(tx, name);
-  if (project === undefined) throw new Problem("not_found", "No project has this name.");
+  if (project === undefined) throw unknownProject(name);
   return project.id;
 }
 
