@@ -15,8 +15,8 @@ Labels have few and fixed values. No metric contains a tool name, arguments or a
 
 const PROCESS = `## Process
 
-Metrics whose names start with \`process_\` or \`nodejs_\` describe memory, CPU, the event loop and
-the garbage collector. They are the [default metrics of
+Metrics with names that start with \`process_\` or \`nodejs_\` describe memory, CPU, the event loop
+and the garbage collector. They are the [default metrics of
 prom-client](https://github.com/siimon/prom-client#default-metrics).
 
 \`countersign_build_info\` is always 1. Its labels \`version\` and \`node\` are the versions of

@@ -71,7 +71,7 @@ export const deliveriesRetryNow: Command = {
   example: "deliveries retry-now 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {
-    instance: { type: "text", value: "ID", help: "Instance whose pending deliveries to retry." },
+    instance: { type: "text", value: "ID", help: "Retry the pending deliveries of this instance." },
   },
 
   async run(line, terminal) {

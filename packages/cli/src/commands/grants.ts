@@ -60,7 +60,7 @@ export const grantsCreate: Command = {
     instance: {
       type: "text",
       value: "ID",
-      help: "Instance whose calls are approved. [that of REQUEST]",
+      help: "Instance of the approved calls. [that of REQUEST]",
     },
     tool: {
       type: "text",
