@@ -64,6 +64,15 @@ test("TypeScript: sentences, JSX, titles and comments are prose; names and SQL a
   ]);
 });
 
+test("a number or a unit at the end of a sentence ends it", () => {
+  const half =
+    "The server waits as long as the longest poll of all agents in this project, but at most";
+  for (const end of ["400", "5 s"]) {
+    assert.deepEqual(findIn("README.md", `${half} ${end}. ${half} ${end}.`), []);
+    assert.equal(findIn("README.md", `${half} ${end} ${half} ${end}.`).length, 1);
+  }
+});
+
 const TOLD = "Reviewers are told.";
 const PLACES: readonly Place[] = findProse(new Map([["README.md", TOLD]]), GLOSSARY);
 

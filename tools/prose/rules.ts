@@ -98,11 +98,24 @@ const parser = new ParseEnglish();
 function sentencesOf(text: string): Token[][] {
   const sentences: Token[][] = [];
   const visit = (node: Nodes): void => {
-    if (node.type === "SentenceNode") sentences.push(tokensOf(node, text));
+    if (node.type === "SentenceNode")
+      sentences.push(...splitAfterNumbers(tokensOf(node, text), text));
     else if ("children" in node) node.children.forEach(visit);
   };
   visit(parser.parse(text));
   return sentences.filter((tokens) => tokens.some(({ isWord }) => isWord));
+}
+
+/** The parser takes "400." and "s." for an ordinal and an initial, and goes on in the sentence. */
+function splitAfterNumbers(tokens: readonly Token[], text: string): Token[][] {
+  const sentences: Token[][] = [[]];
+  for (const [index, token] of tokens.entries()) {
+    sentences.at(-1)?.push(token);
+    const next = tokens[index + 1];
+    const isEnd = /^(?:[\d.,]*\d|[a-z])\.$/.test(token.text);
+    if (isEnd && next && /^\p{Lu}/u.test(text.slice(next.start))) sentences.push([]);
+  }
+  return sentences;
 }
 
 function tokensOf(sentence: Sentence, text: string): Token[] {
