@@ -1,5 +1,5 @@
 /**
- * Measures the provider against floors that run beside it, on loopback, and prints ratios.
+ * Measures the provider against baselines that run beside it, on loopback, and prints ratios.
  * Not part of the tests: a busy machine must not fail a change.
  */
 

@@ -24,7 +24,7 @@ const END_MS_MAX = 30_000;
 export interface Child<T> {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** What it sent when it was ready. */
+  /** The message that the child sent when it was ready. */
   readonly ready: T;
   stop(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /**
- * The floor: the least that this framework does for a body. Parses JSON, sends it back as JSON.
+ * The baseline: the minimum that this framework does for a body. Parses JSON, returns it as JSON.
  * No authentication, no storage, no log. Runs as a child process of the benchmark.
  */
 

@@ -1,6 +1,6 @@
 /**
- * What stored requests cost those that come after them: creations and reads against a store
- * that began empty and against one that began full of decided requests, in turns.
+ * Measures how stored requests slow down later ones: creations and reads, in turns, against a store
+ * that was empty at the start and against one full of decided requests.
  */
 
 import { join } from "node:path";

@@ -34,7 +34,7 @@ export interface Wakes {
   readonly fromSendingMs: Spread;
 }
 
-/** Descriptors that are no polls: the program's own, the database, the other connections. */
+/** Descriptors other than polls: the program's own, the database, the other connections. */
 const OTHER_FILES = 500;
 const CONNECTIONS = 32;
 const REVIEWERS = 4;

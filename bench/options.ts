@@ -1,5 +1,5 @@
 /**
- * What the command line of the benchmark says.
+ * Parses the command line of the benchmark.
  */
 
 import { parseArgs } from "node:util";
@@ -19,7 +19,7 @@ export const SECTIONS = [
   "simulate",
 ] as const;
 
-/** What `postgres` stands for; not part of a run that names no section. */
+/** The sections that `postgres` selects. A run without sections leaves them out. */
 export const POSTGRES_SECTIONS = [
   "postgres-create",
   "postgres-round-trip",
@@ -31,7 +31,7 @@ export const POSTGRES_SECTIONS = [
 export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number];
 
 export interface Options {
-  /** Alternations of floor and subject; the median of them is printed. */
+  /** Alternations of baseline and subject. The benchmark prints their median. */
   readonly rounds: number;
   /** Length of one timed run. */
   readonly seconds: number;
@@ -59,7 +59,7 @@ export const USAGE = `npm run bench -- [sections] [options]
 Sections, all when none is named: ${SECTIONS.join(", ")}
 Only when named: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
 
-  --rounds N        alternations of floor and subject (5)
+  --rounds N        alternations of baseline and subject (5)
   --seconds S       length of one timed run (3)
   --connections N   connections, or webhooks under way, with one exchange on each (32)
   --only A,B        the same as naming sections

@@ -1,8 +1,8 @@
 /**
- * What one evaluation of a policy costs: `node bench/policy-cost.ts [RULES]`. No server, no store.
+ * Measures one evaluation of a policy: `node bench/policy-cost.ts [RULES]`. No server, no store.
  *
  * Half of the rules name another tool, as in a policy that has grown. Of the others every condition
- * looks at several fields and twice at each item of a list, and none fires: all of it is run.
+ * reads several fields and twice each item of a list, and none fires: the evaluator runs all of it.
  *
  * Then what policies and calls can do at worst: 400 rules that each take as long as they may, with
  * the largest arguments that are taken.

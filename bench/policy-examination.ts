@@ -1,9 +1,9 @@
 /**
- * What examining policies costs, and what the others feel of it:
+ * Measures how long examining policies takes, and how long it delays other work:
  * `node bench/policy-examination.ts`. No server, no store.
  *
  * For each policy: how long it takes to read where it is, which holds the process, and in the
- * examiner's thread; then the longest turn of the event loop meanwhile, and how long it takes to
+ * examiner's thread; then the longest event loop iteration meanwhile, and how long it takes to
  * make a policy of what the thread has read.
  */
 
@@ -33,7 +33,7 @@ const POLICIES: Readonly<Record<string, string>> = {
   "60,000 maps inside each other": `${open} ${"{a: ".repeat(60_000)}`,
 };
 
-/** @returns the longest turn of the event loop while the work lasts, ms */
+/** @returns the longest event loop iteration while the work lasts, ms */
 async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = performance.now();

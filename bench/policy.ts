@@ -1,6 +1,6 @@
 /**
- * A policy of 200 rules for the tool call of messages.ts: most are about other tools, sixty look
- * at its arguments and do not fire, the last one approves it.
+ * A policy of 200 rules for the tool call of messages.ts: most are about other tools, sixty read
+ * its arguments and do not fire, the last one approves it.
  */
 
 export const RULES = 200;

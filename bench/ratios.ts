@@ -1,5 +1,5 @@
 /**
- * Each scenario against the floor, in turns: floor, subject, floor, subject. Drift of the
+ * Each scenario against the baseline, in turns: first the baseline, then the subject. Drift of the
  * machine falls on both alike, and the ratio is the median of the ratios of the turns.
  */
 
@@ -25,7 +25,7 @@ export interface Comparison {
   readonly scenario: string;
   readonly floor: Rate;
   readonly subject: Rate;
-  /** Exchanges a second of the subject for each of the floor. */
+  /** Exchanges a second of the subject for each of the baseline. */
   readonly ratio: number;
 }
 

@@ -58,7 +58,7 @@ function comparisonTable(comparisons: readonly Comparison[]): string {
     cpuUs.toFixed(0),
   ];
   return table([
-    ["", "of the floor", "per second", ...columns, "floor per second", ...columns],
+    ["", "of baseline", "per second", ...columns, "baseline per second", ...columns],
     ...comparisons.map(({ scenario, floor, subject, ratio }) => [
       scenario,
       percent(ratio),

@@ -47,7 +47,7 @@ function toEntry(row: Row): StoredEntry {
   return { projectId, id, at, kind, actor, subject, detail } as StoredEntry;
 }
 
-/** What differs from notification to notification, as resolveRequest writes it. */
+/** The columns that differ between notifications, as resolveRequest writes them. */
 function notificationOf(notification: Row, requestId: string, at: number): Row {
   const id = uuidV7(at, randomBytes(10));
   const instanceId = String(notification.instance_id);

@@ -1,5 +1,5 @@
 /**
- * What it costs to seal an entry of the audit log, in processor time of the process that does it:
+ * Measures the processor time that a process needs to seal an entry of the audit log:
  * `node bench/sealing-cost.ts [ENTRIES]`, on a SQLite file of its own. Entries are as large as
  * those of a decided request.
  */

@@ -1,6 +1,6 @@
 /**
- * A draft of 200 rules over stored requests, and what it costs those who create requests in the
- * meantime: one creation after another, with a pause between, alone and beside a simulation.
+ * Simulates a draft of 200 rules over stored requests, and measures how it slows down creations
+ * meanwhile: one creation after another, with a pause between, alone and beside a simulation.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

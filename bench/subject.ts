@@ -1,5 +1,5 @@
 /**
- * A running provider with an instance to send requests as, and a running floor beside it.
+ * A running provider with an instance to send requests as, and a running baseline beside it.
  */
 
 import { writeFileSync } from "node:fs";

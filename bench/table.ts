@@ -1,5 +1,5 @@
 /**
- * What the benchmark writes: tables on standard output, progress on standard error.
+ * The output of the benchmark: tables on standard output, progress on standard error.
  */
 
 /** The first row is the head; the first column stands left, numbers stand right. */

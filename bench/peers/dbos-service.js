@@ -1,5 +1,5 @@
 /**
- * What waits for a person, written for DBOS: a workflow that waits in `recv` for the verdict that
+ * A wait for a reviewer, written for DBOS: a workflow that waits in `recv` for the verdict that
  * another exchange sends it. A child process of the benchmark.
  *
  * Called with the URL of its database and the number of connections that it may have.

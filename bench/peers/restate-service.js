@@ -1,5 +1,5 @@
 /**
- * What waits for a person, written for Restate in the two ways that its documentation shows. A
+ * A wait for a reviewer, written for Restate in the two ways that its documentation shows. A
  * child process of the benchmark; the Restate server calls it.
  *
  * - `call/approve` waits for an awakeable, whose id it returns to callers of the side port,

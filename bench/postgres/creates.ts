@@ -26,7 +26,7 @@ export interface Creates {
 export interface CreateRow {
   readonly name: string;
   readonly rate: DatabaseRate;
-  /** Of the subject, to this floor; undefined for a subject. */
+  /** Of the subject to this baseline; undefined for a subject. */
   readonly ratios?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export interface DatabaseRate {
   readonly databaseCpuUs: number;
 }
 
-/** What is created, each against the floor; one more line makes one more row. */
+/** The measured scenarios. Add a line here for another row in the results. */
 const SUBJECTS: readonly Scenario[] = [create, decide];
 
 const FLOOR_CONNECTIONS = 20;

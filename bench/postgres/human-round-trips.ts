@@ -64,7 +64,7 @@ async function startEngines(server: DatabaseServer): Promise<Engine[]> {
       await startShared(await server.createDatabase(), 1),
       server.cpuSeconds,
     ),
-    providerEngine("rows alone, SQLite", await startRows({ connections: 1 })),
+    providerEngine("storage-only baseline, SQLite", await startRows({ connections: 1 })),
     await startSharedRows(server),
     ...(installPeers() ? await startPeers(server) : []),
   ];
@@ -72,7 +72,7 @@ async function startEngines(server: DatabaseServer): Promise<Engine[]> {
 
 async function startSharedRows(server: DatabaseServer): Promise<Engine> {
   const rows = await startRows({ connections: 1, url: await server.createDatabase() });
-  return providerEngine("rows alone, PostgreSQL", rows, server.cpuSeconds);
+  return providerEngine("storage-only baseline, PostgreSQL", rows, server.cpuSeconds);
 }
 
 type Turn = Pick<TripRow, "perSecond" | "p50Ms" | "p99Ms" | "cpuUs">;

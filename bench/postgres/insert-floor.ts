@@ -1,5 +1,5 @@
 /**
- * The floor of writing on PostgreSQL: what a pending request consists of (its row and its audit
+ * The baseline for writes on PostgreSQL: the rows of a pending request (its row and its audit
  * entry, written by the functions that the provider writes them with) in a transaction each, and
  * nothing else: no HTTP, no authentication, no parsing, no lock, no clock of the database. A child
  * process of the benchmark.

@@ -1,6 +1,6 @@
 /**
- * What a second replica brings on the same machine, and how soon a poll at one learns of a verdict
- * at the other.
+ * Measures a second replica on the same machine, and how soon a poll at one replica returns a
+ * verdict from the other.
  */
 
 import { cpuSeconds, startChild } from "../children.ts";

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { type Subject, type SubjectOptions, startSubject } from "../subject.ts";
 
-/** What replicas of one database are started with. */
+/** The settings that all replicas of one database share. */
 export type SharedSettings = Readonly<Record<"database_url" | "secret_key", string>>;
 
 export function sharedSettings(url: string): SharedSettings {

@@ -1,5 +1,5 @@
 /**
- * How the results on PostgreSQL are printed: as they stand in docs/reference/performance.md.
+ * Prints the results on PostgreSQL in the format of docs/reference/performance.md.
  */
 
 import { growthTable } from "../growth.ts";

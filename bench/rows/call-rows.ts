@@ -1,5 +1,5 @@
 /**
- * What a provider stores of a tool call of the benchmark: its request and its audit entries.
+ * The rows that a provider stores for a tool call of the benchmark: a request and audit entries.
  */
 
 import { uuidV7 } from "@countersign/protocol";

@@ -9,7 +9,7 @@ import { Integrity } from "../../packages/server/src/storage/integrity.ts";
 import { SqliteStore } from "../../packages/server/src/storage/sqlite/sqlite-store.ts";
 import type { Reader, Transaction } from "../../packages/server/src/storage/store.ts";
 
-/** What is sent in one transaction; nothing of it waits for an answer to another part. */
+/** The statements of one transaction. None waits for the result of another. */
 export type Writes = (tx: Transaction) => readonly Promise<unknown>[];
 
 export interface Rows {

@@ -2,8 +2,8 @@
  * The rows of a provider and nothing else: a bare Fastify that writes for each request, and for
  * each verdict, the rows that the provider writes, by the functions that it writes them with, as
  * durably, and holds who waits in memory. No authentication, no idempotency, no policy, no lock, no
- * reads, no log, no sealing of the audit log. What it reaches is the most that a provider of these
- * rows could reach in one process on these cores. A child process of the benchmark.
+ * reads, no log, no sealing of the audit log. Its rate is the upper bound for a provider of
+ * these rows in one process on these cores. A child process of the benchmark.
  *
  * Called with where the rows go (a file of SQLite or the URL of a database, in which a provider has
  * made an instance) and whether requests are decided at once.
@@ -26,7 +26,7 @@ import { openRows } from "./open-rows.ts";
 
 const VALIDITY_MS = 300_000;
 
-/** What the provider records of the rule that approves. */
+/** The record that the provider writes about the rule that approves. */
 const JUDGEMENT = JSON.stringify({
   verb: "approve",
   because: "small-refunds",

@@ -1,5 +1,5 @@
 /**
- * Servers of rows alone, to be driven as a provider is.
+ * Servers of the storage-only baseline, with the interface of a provider.
  */
 
 import { join } from "node:path";
@@ -33,6 +33,6 @@ export async function startRows({ connections, decided, url }: RowsOptions): Pro
     token: "",
     reviewerToken: "",
     nextNumber: () => number++,
-    fill: () => Promise.reject(new Error("nothing is filled with rows alone")),
+    fill: () => Promise.reject(new Error("the storage-only baseline cannot be filled")),
   };
 }

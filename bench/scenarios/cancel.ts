@@ -1,7 +1,7 @@
 import { cancelMessage } from "../messages.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** A cancellation is cheaper than a creation; this keeps the run from ending early. */
+/** A cancellation is cheaper than a creation; this keeps the run from stopping early. */
 const SUPPLY = 2;
 
 /** Cancellations of pending requests, each once. */

@@ -1,4 +1,4 @@
-/** What a benchmark scenario consists of. */
+/** A benchmark scenario. */
 
 import type { Outcome } from "../load-generator.ts";
 import type { Subject, SubjectOptions } from "../subject.ts";

@@ -120,7 +120,7 @@ async function soak(tokens: readonly string[]): Promise<Record<Measure, Sample[]
   return samples;
 }
 
-/** What the server says of itself. */
+/** The gauges of the server. */
 async function gauges(): Promise<Record<"held" | "waiting" | "heapMb", number>> {
   const connection = await Connection.open(server.port);
   const { body } = await connection.exchange(getMessage("/metrics"));

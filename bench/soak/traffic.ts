@@ -1,6 +1,6 @@
 /**
- * What agents, reviewers and a provisioner do all day, at a steady pace: requests that are read,
- * approved and taken back, polls that wait for a verdict, instances that come and go.
+ * A steady load of agents, reviewers and a provisioner: they read, approve and cancel requests,
+ * poll for verdicts, create instances and delete them.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -29,7 +29,7 @@ export function deliveryTables({ drains, firstByte, isolation }: Deliveries): st
 
 function drainTable(drains: readonly Drain[]): string {
   return table([
-    ["notifications to", "of the floor", "per second", "CPU us", "floor per second", "CPU us"],
+    ["notifications to", "of baseline", "per second", "CPU us", "baseline per second", "CPU us"],
     ...drains.map(({ hosts, subject, floor, ratio }) => [
       hosts === 1 ? "1 host" : `${hosts} hosts`,
       percent(ratio),

@@ -24,7 +24,7 @@ export interface Drain {
   readonly notifications: number;
   readonly floor: DrainRate;
   readonly subject: DrainRate;
-  /** Notifications a second for each post of the floor. */
+  /** Notifications a second for each post of the baseline. */
   readonly ratio: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the benchmark and its receivers say to each other, and the webhooks that the floor sends.
+ * The messages between the benchmark and its receivers, and the webhooks that the baseline sends.
  */
 
-/** What a receiver does with notifications. Verifications are always answered. */
+/** How a receiver handles notifications. It answers verifications in every mode. */
 export type Behaviour =
   | "acknowledge"
   /** Acknowledges and ends the connection, so that every notification needs another. */

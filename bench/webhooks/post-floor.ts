@@ -1,5 +1,5 @@
 /**
- * The floor of delivery: signed posts, one after another on each of so many keep-alive
+ * The baseline for delivery: signed posts, one after another on each of so many keep-alive
  * connections' worth of places, and nothing else. A child process of the benchmark.
  *
  * Called with the port of the receivers, the number of hosts, how many posts to have under way

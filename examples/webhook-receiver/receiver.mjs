@@ -1,10 +1,10 @@
 /**
- * A receiver of webhooks on nothing but Node: keeps every message once, then acknowledges it.
+ * A receiver of webhooks that needs only Node: stores every message once, then acknowledges it.
  *
  *   node receiver.mjs [FOLDER] [PORT]
  *
  * FOLDER holds tls-key.pem, tls-cert.pem and registrations.json: {"registration id": "whsec_..."}.
- * What was received is appended to messages.jsonl there, and new events are printed.
+ * The receiver appends messages to messages.jsonl there, and prints new events.
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";

@@ -43,8 +43,9 @@ function maskFrame(frame: string): string {
 
 /** A blank line, a list item and a tag each begin a paragraph. */
 const PARAGRAPH_BREAK = /\n(?=[ \t]*(?:\n|(?:[-*+|@]|\d+\.)(?=[ \t\w])))/;
-/** The list marker, or the tag with the name of its parameter and its type. */
-const MARKER = /^\s*(?:[-*+]|\d+\.|@(?:param|property|template)\s+(?:\{[^}]*\}\s+)?\S+|@\w+)(?=\s)/;
+const LIST_MARKER = /^\s*(?:[-*+]|\d+\.)(?=\s)/;
+/** A tag with its type and the name of its parameter is the subject of its text. */
+const TAG = /(?<=^\s*)@(?:(?:param|property|template)\s+(?:\{[^}]*\}\s+)?\S+|\w+)(?=\s)/;
 /** Commands, tool directives and code are indented, or end like a statement. */
 const CODE_LINE = /^\t* {4,}.*$|^.*(?:[;{}]|=>)[ \t]*$|^[ \t]*(?:biome-ignore|@ts-|[\w]+\().*$/gm;
 
@@ -52,7 +53,10 @@ function readParagraphs(offset: number, text: string): Passage[] {
   const passages: Passage[] = [];
   let start = offset;
   for (const paragraph of text.split(PARAGRAPH_BREAK)) {
-    const masked = paragraph.replaceAll(CODE_LINE, maskCode).replace(MARKER, maskMarkup);
+    const masked = paragraph
+      .replaceAll(CODE_LINE, maskCode)
+      .replace(LIST_MARKER, maskMarkup)
+      .replace(TAG, maskCode);
     passages.push({ kind: "comment", offset: start, text: maskInlineCode(masked) });
     start += paragraph.length + 1;
   }

@@ -73,6 +73,18 @@ test("a number or a unit at the end of a sentence ends it", () => {
   }
 });
 
+test("the text of a JSDoc tag continues the tag", () => {
+  assert.deepEqual(findIn("it.ts", "/** @returns what the command printed */"), []);
+  assert.deepEqual(findIn("it.ts", "/** What the command printed */"), [
+    '1:5 subject-clause "What"',
+  ]);
+});
+
+test("an indented line of a template begins a sentence", () => {
+  const line = "The server waits as long as the longest poll of all agents in this project\n";
+  assert.deepEqual(findIn("it.ts", `const help = \`${`  ${line}`.repeat(4)}\`;`), []);
+});
+
 const TOLD = "Reviewers are told.";
 const PLACES: readonly Place[] = findProse(new Map([["README.md", TOLD]]), GLOSSARY);
 

@@ -39,6 +39,7 @@ interface Text {
   readonly inner: readonly Node[];
 }
 
+/** In a template, an indented line begins a paragraph. */
 function readStrings(source: Source): Passage[] {
   const passages: Passage[] = [];
   const visit = (node: Node): void => {
@@ -49,7 +50,8 @@ function readStrings(source: Source): Passage[] {
     }
     const { pieces, inner } = textOf(node, source);
     const start = node.getStart(source.file);
-    const text = maskInlineCode(mask(source.text, { start, end: node.end }, pieces));
+    const masked = maskInlineCode(mask(source.text, { start, end: node.end }, pieces));
+    const text = isMarkupWithText(node) ? masked : masked.replaceAll(/\n {2}/g, "\n\n ");
     const kind = kindOf(node);
     if (kind === "title") {
       passages.push({ kind, offset: start, text: text.replace(REQUIREMENT_ID, maskMarkup) });
