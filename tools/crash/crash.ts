@@ -25,7 +25,7 @@ const [cycles, seed] = [readCount("cycles", values.cycles), readCount("seed", va
 const actsMax = readCount("acts", values.acts);
 const killingMs = readCount("minutes", values.minutes) * 60_000;
 
-/** Failures and the leases of those who died are minutes, not more. */
+/** Failures and the leases of killed servers last minutes, not longer. */
 const SETTLE_MS = 240_000;
 
 const ends: (() => Promise<void>)[] = [];

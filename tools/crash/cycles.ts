@@ -46,9 +46,9 @@ export interface Found {
 
 const WORKERS = 10;
 
-/** What callers do while one server lives, at most. */
+/** The maximum number of actions by callers while one server runs. */
 export const ACTS_MAX = 150;
-/** And then it lives so long at most, so that it is not always right after an answer. */
+/** The server then runs at most this long, so that it does not always stop after a response. */
 const LIFE_MS_MAX = 30;
 /** On any machine; a server that answers no call for so long is stuck. */
 const STUCK_MS = 240_000;

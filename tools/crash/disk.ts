@@ -1,7 +1,7 @@
 /**
  * A disk that loses power: a file system of its own in a file, which its kernel stops at once, so
- * that whatever was written and not synced is gone when it is mounted again. What the drive itself
- * would lose, having said that it is written, is not lost here.
+ * that writes without a sync are gone when it is mounted again. Data that a drive loses after it
+ * reported the write is not lost here.
  *
  * Needs root, a free loop device, mkfs.ext4 and python3.
  */

@@ -54,7 +54,7 @@ function broken({ violations }: Journal): string[] {
   return violations.map((text) => text.split(":")[0] ?? "");
 }
 
-test("what callers may see in any order breaks no promise", () => {
+test("observations that are valid in any order break no promise", () => {
   const journal = new Journal();
   journal.provisioned(instance());
   journal.provisioned(instance());

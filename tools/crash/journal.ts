@@ -1,6 +1,6 @@
 /**
- * What callers were promised while servers were killed, and every word that contradicts it. It
- * knows nothing of the server but its answers, so what it finds is what a caller would have found.
+ * Records the promises to callers while servers were killed, and every contradiction. It reads only
+ * the responses of the server, so a caller would find the same contradictions.
  */
 
 import type { ApprovalRequest } from "@countersign/sdk";

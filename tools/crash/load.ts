@@ -49,7 +49,7 @@ export interface Callers {
   readonly shortTimeouts: readonly string[];
 }
 
-/** Whatever is asked for, it is asked about until this is called. */
+/** Polls for the result of each request until this is called. */
 export class Worker {
   readonly #callers: Callers;
   readonly #chance: Chance;

@@ -152,7 +152,7 @@ async function startPatiently(child: Child, data: string): Promise<Server> {
   return new Server(url, data, child);
 }
 
-/** What an operator does beside the servers. */
+/** The actions of an operator beside the servers. */
 function outside(
   t: Lifetime,
   data: string,

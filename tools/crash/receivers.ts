@@ -37,7 +37,7 @@ export async function startReceivers(
 ): Promise<Receivers> {
   const chance = seeded(seed);
   const secrets: Record<string, string> = {};
-  // What is kept is the journal's; here it would only be one more copy of every event.
+  // The journal stores the events. A store here would only be one more copy of each.
   const verifier = new Receiver({
     registrations: (id) => secrets[id],
     store: new MemoryReceiverStore(),

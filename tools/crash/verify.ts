@@ -38,7 +38,7 @@ export async function verifyAll(
   if (wrong !== undefined) journal.violate("I15", `the audit log: ${wrong}`);
 }
 
-/** What was committed late while looks for it were cut off is sealed by the next that is not. */
+/** The first complete scan seals entries that were committed late, during interrupted scans. */
 async function faultOfLog({ verifyLog }: Place, settleMs: number): Promise<string | undefined> {
   const endsAt = performance.now() + settleMs;
   let wrong = await verifyLog();
@@ -116,7 +116,7 @@ async function askAgain(callers: Callers, submission: Submission): Promise<void>
   }
 }
 
-/** What callers cannot see: rows that are too many, or too few. */
+/** Checks for extra and missing rows, which callers cannot see. */
 async function judgeRows(journal: Journal, store: Store): Promise<void> {
   const checks: readonly (readonly [promise: string, what: string, sql: string])[] = [
     [
@@ -172,7 +172,7 @@ function withoutEntry(kind: string, condition: string): string {
     from audit_entry where kind = '${kind}' and subject = 'request:' || request.id)`;
 }
 
-/** Each decision of an instance with a receiver was notified, and none of those without. */
+/** Each decision of an instance with a receiver has a notification; other decisions have none. */
 async function judgeEvents(journal: Journal, store: Store): Promise<void> {
   for (const { instance, known } of journal.submissions) {
     if (known?.decision === undefined) continue;

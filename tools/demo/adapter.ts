@@ -1,6 +1,6 @@
 /**
- * What an agent's adapter does: exchanges with its instance's credential, and no call without an
- * approval that is still good.
+ * The adapter of an agent: exchanges with the credential of its instance. A call runs only with a
+ * valid approval.
  */
 
 import type { ApprovalRequest, ErrorResponse } from "@countersign/protocol";

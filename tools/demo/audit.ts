@@ -1,5 +1,5 @@
 /**
- * The last act, about proof: the log of all that happened is verified with nothing but the
+ * The last act, about proof: the log of all that happened is verified with only the
  * database, and names an entry that is changed in it afterwards.
  */
 

@@ -12,7 +12,7 @@ const COMMAND = join(import.meta.dirname, "../../packages/cli/bin/countersign.js
 
 const execute = promisify(execFile);
 
-/** What the machine says of its own countersign does not belong into the story. */
+/** Removes the settings of this machine's own countersign from the environment. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env);
   return Object.fromEntries(entries.filter(([name]) => !name.startsWith("COUNTERSIGN_")));

@@ -29,7 +29,7 @@ const CALLS = [
     tool: "db.execute",
     arguments: { database: "production", sql: "DELETE FROM orders" },
     timeout: "10m",
-    agent_reasoning: "The table looks unused.",
+    agent_reasoning: "The table seems unused.",
   },
   {
     tool: "payments.transfer",
@@ -44,12 +44,12 @@ const LONG_CALL = {
   timeout: "24h",
 };
 
-/** Who takes part, and where. */
+/** The server, and the tokens of the participants. */
 interface Stage {
   readonly url: string;
   readonly provisioner: string;
   readonly reviewer: string;
-  /** Tokens of those who look after money, by name. */
+  /** Tokens of the finance reviewers, by name. */
   readonly finance: Readonly<Record<(typeof FINANCE)[number], string>>;
 }
 
@@ -151,7 +151,7 @@ async function showPolling(stage: Stage): Promise<void> {
   const note = "Never without WHERE. Archive instead.";
   await review(stage, "requests", "deny", erase?.id ?? "", "--note", note);
   say();
-  say("The third gets no decision within its two seconds. What the adapter saw:");
+  say("The third gets no decision within its two seconds. The adapter received:");
   say();
   for (const poll of polls) showOutcome(await poll);
   const outcomes = (await Promise.all(polls)).map(({ status }) => status).join(" ");

@@ -17,7 +17,7 @@ const ODD = {
   timeout: "10m",
 };
 
-/** Those who are asked, by their names. */
+/** The names of the reviewers in the group. */
 export const FINANCE = ["li", "mo"] as const;
 
 type Colleague = (typeof FINANCE)[number];
@@ -25,7 +25,7 @@ type Colleague = (typeof FINANCE)[number];
 export interface FinanceCast extends Pick<Cast, "say" | "ask"> {
   /** Runs a command as one of them, and prints it with its answer. */
   reviewAs(colleague: Colleague, ...command: readonly string[]): Promise<void>;
-  /** What the agent's adapter finds. */
+  /** Reads the request as the agent's adapter. */
   read(id: string): Promise<ApprovalRequest>;
 }
 
@@ -38,7 +38,7 @@ export async function showPeople({ say, ask, reviewAs, read }: FinanceCast): Pro
   await reviewAs("mo", "requests", "approve", invoice.id, "--yes");
   expect(await read(invoice.id), "approved");
   say();
-  say("Two different people have approved: the call runs. The next one looks odd to one of them.");
+  say("Two different people have approved: the call runs. One of them doubts the next call.");
   say();
   const odd = await ask("odd", ODD);
   await reviewAs("li", "requests", "approve", odd.id, "--yes");

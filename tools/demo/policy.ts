@@ -15,7 +15,7 @@ const EDIT = { tool: "Edit", arguments: { path: "src/cart.ts" }, timeout: "10m" 
 const NEXT_EDIT = { tool: "Edit", arguments: { path: "src/price.ts" }, timeout: "10m" };
 const OTHER_EDIT = { tool: "Edit", arguments: { path: "src/../deploy.sh" }, timeout: "10m" };
 
-/** What the demonstration lends to this act. */
+/** The parts of the demonstration that this act uses. */
 export interface Cast {
   say(text?: string): void;
   /** Submits a call as the agent, and says so. */

@@ -16,7 +16,7 @@ const RECEIVER = join(import.meta.dirname, "../../examples/webhook-receiver/rece
 /** Far above what anything here takes: a demonstration that hangs says so. */
 const WAIT_MS_MAX = 15_000;
 
-/** What a provisioner has agreed upon with the receiver. */
+/** The agreement between a provisioner and the receiver. */
 export interface Registration {
   readonly id: string;
   readonly secret: string;

@@ -75,7 +75,7 @@ export async function startCluster(
     async failOver() {
       killAll(primary, first);
       way.turn(ports[1]);
-      // What lies in its socket never arrived, as when the network was lost first.
+      // The data in its socket never arrived, as if the network had failed first.
       if (receiver !== 0) process.kill(receiver, "SIGKILL");
       await until(async () => (await query(ports[1], "select pg_promote()")).length === 1);
     },

@@ -1,7 +1,7 @@
 /**
- * What deploy/ says of the server is what the server says of itself: settings, ports, paths, bounds
- * and times cannot drift apart. Whether the files work is tried with the programs they are for;
- * deploy/README.md says how and with what result.
+ * The files in deploy/ match the server: their settings, ports, paths, bounds and times are equal.
+ * deploy/README.md says how the files were tried with the programs that they are for, and with what
+ * result.
  */
 
 import assert from "node:assert/strict";
@@ -49,7 +49,7 @@ function parse(name: string): Yaml[] {
   });
 }
 
-/** What stands at a path of names and places in it. */
+/** The value at a path of names and indexes. */
 function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((inner, key) => (inner as Yaml)?.[key], value);
 }

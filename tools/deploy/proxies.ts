@@ -25,7 +25,7 @@ export interface RunningProxy {
   stop(): Promise<void>;
 }
 
-/** What replaces a text of the configuration file, for example a shorter time. */
+/** Replacements in the configuration file, for example a shorter timeout. */
 type Changes = readonly (readonly [string, string])[];
 
 /**

@@ -40,7 +40,7 @@ export async function runShell(script: string, cwd: string): Promise<void> {
   const env = {
     ...ownEnvironment(),
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
-    // What `npm ci` of this checkout has downloaded is not downloaded again.
+    // npm uses the packages that `npm ci` of this checkout has downloaded.
     npm_config_prefer_offline: "true",
   };
   await execute("sh", ["-ec", script], { cwd, env, maxBuffer: 2 ** 26 });

@@ -1,5 +1,5 @@
 /**
- * What is left of answered decisions when the primary is lost and its standby takes over, while
+ * Checks that answered decisions remain when the primary is lost and its standby takes over, while
  * agents submit and a reviewer approves:
  *
  *   node tools/deploy/try-failover.ts /usr/lib/postgresql/15/bin

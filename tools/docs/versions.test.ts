@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-test("everything that has a version has the newest of the changelog", () => {
+test("every version is the latest version of the changelog", () => {
   const version = /^## (\d+\.\d+\.\d+)/m.exec(read("CHANGELOG.md"))?.[1];
   assert.ok(version !== undefined);
   const folders = readdirSync(join(ROOT, "packages"));

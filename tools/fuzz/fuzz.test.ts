@@ -32,7 +32,7 @@ for (const target of ALL_TARGETS) {
   });
 }
 
-test("[ours.fuzz] what breaks is found, with the input and what it was", async () => {
+test("[ours.fuzz] a failure is found, with its input and its error", async () => {
   const [json] = ALL_TARGETS;
   assert.ok(json);
   const check = (input: string) => assert.doesNotMatch(input, /proto/);

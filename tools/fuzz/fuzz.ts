@@ -61,7 +61,7 @@ async function computedFor(target: Target, input: string): Promise<number> {
 }
 
 export interface FuzzOptions {
-  /** What was found, when it is. */
+  /** Receives each failure when it is found. */
   readonly onFound?: (found: Found) => void;
   /** Whether it is measured how long an input computes: true when it is not said. */
   readonly isTimed?: boolean;

@@ -17,7 +17,7 @@ import {
 import { edited, inputsOf, jsonTexts, readCorpus } from "./inputs.ts";
 import type { Target } from "./targets.ts";
 
-/** What fits somewhere: names of fields and values that the routes know. */
+/** Names of fields and values that the routes accept. */
 const FIELDS: readonly string[] = [
   "tool",
   "arguments",

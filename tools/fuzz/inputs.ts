@@ -13,7 +13,7 @@ export function readCorpus(target: string): readonly string[] {
   return JSON.parse(readFileSync(file, "utf8")) as string[];
 }
 
-/** What parsers stumble over, in any language. */
+/** Difficult tokens for parsers in any language. */
 const TOKENS: readonly string[] = [
   "",
   " ",

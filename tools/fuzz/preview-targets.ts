@@ -97,7 +97,7 @@ async function checkShell(command: string): Promise<void> {
   for (const status of [0, 1] as const) {
     for (const ran of await runBash(command, status)) {
       const isShown = shown.has(ran) || (command.includes("|&") && shown.has(ran.slice(0, -5)));
-      assert.ok(isShown, `bash runs ${ran}, which is no piece`);
+      assert.ok(isShown, `bash runs ${ran}, which is not a piece`);
     }
   }
 }
@@ -109,7 +109,7 @@ interface Effect {
   readonly hasNoWhere: boolean;
 }
 
-/** What SQLite did with a table of five rows, as the verbs of which one must be claimed. */
+/** Runs a text on a table of five rows. The preview must claim one of the returned verbs. */
 function runSqlite(text: string): Effect[] {
   const database = new DatabaseSync(":memory:");
   database.exec("create table t (id integer primary key, n)");

@@ -1,6 +1,6 @@
 /**
- * What is fuzzed, and what must hold of every input, whatever it is. Those that need a server are
- * in http-targets.ts.
+ * The fuzzing targets and their invariants for every input. http-targets.ts has the targets that
+ * need a server.
  */
 
 import assert from "node:assert/strict";
@@ -44,7 +44,7 @@ export interface Target {
   readonly inputs: fc.Arbitrary<string>;
   /** @throws when what must hold does not */
   check(input: string): void | Promise<void>;
-  /** What one input may compute for, ms; 100 when it is not said. */
+  /** Time limit for one input, ms (100 when absent). */
   readonly slowMs?: number;
   /** Ends what it began. */
   end?(): Promise<void>;
@@ -78,12 +78,12 @@ function checkJson(text: string): void {
   } catch (error) {
     assert.ok(error instanceof Problem, String(error));
     assert.ok(error.message.length < 1_000);
-    // What the other accepts is refused only for what two parsers could read differently.
+    // A text that the other parser accepts is refused only if parsers could disagree about it.
     const isReason = error.code !== "invalid_json" || SURROGATE.test(text) || !text.isWellFormed();
     assert.ok(!isNative || isReason, `refused: ${error.message}`);
     return;
   }
-  assert.ok(isNative, "accepted what is no JSON");
+  assert.ok(isNative, "accepted invalid JSON");
   assert.equal(Array.isArray(native), value instanceof JsonArray);
   if (value instanceof JsonObject || value instanceof JsonArray) {
     assert.equal(value.source, text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, ""));
@@ -138,7 +138,7 @@ function checkHeaders(text: string): void {
 
 function checkAddress(text: string): void {
   const bytes = parseAddress(text);
-  // The platform reads zones as well, which are no address to us.
+  // The platform also accepts zones. This parser does not.
   if (isIP(text) === 0 || text.includes("%")) assert.equal(bytes, undefined);
   else assert.equal(bytes?.length, isIP(text) === 4 ? 4 : 16);
   if (isPublicAddress(text)) assert.ok(bytes);

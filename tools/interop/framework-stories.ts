@@ -8,7 +8,7 @@ import type { PythonScene } from "./python-stories.ts";
 import type { Story } from "./story.ts";
 
 interface Played {
-  /** What the tool was run with, each time. */
+  /** The amount of each run of the tool. */
   readonly ran: readonly number[];
   /** The tool results of the model, in the order of its calls. */
   readonly answers: readonly string[];

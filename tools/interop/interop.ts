@@ -3,8 +3,8 @@
  * Go command into a scratch folder, starts Countersign on loopback, and plays the stories.
  *
  * `npm run interop` ends with 1 when a story fails. A client that cannot be had (no Python, no Go,
- * no network) is no failure: its stories are named as skipped, with the reason, and the last lines
- * say that nothing is known of it. `--require python,go` makes its absence one.
+ * no network) is not a failure: its stories are listed as skipped, with the reason, and the last
+ * lines say that nothing is known of it. `--require python,go` makes its absence one.
  *
  * Each client is played with twice: with a server as it is, and with one that admits what the
  * client sends beyond the contract.

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 
 const PROGRAM = join(import.meta.dirname, "client.py");
 
-/** What the package raised. */
+/** An error that the package raised. */
 export class ClientFault extends Error {
   /** Name of its class, like `ConflictError`. */
   readonly type: string;
@@ -37,7 +37,7 @@ interface Answer {
 
 export interface PythonClient {
   /**
-   * @param act one of those in client.py
+   * @param act an act of client.py
    * @throws ClientFault
    */
   act<T>(act: string, parameters?: Readonly<Record<string, unknown>>): Promise<T>;

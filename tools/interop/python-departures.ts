@@ -1,6 +1,6 @@
 /**
- * What the Python package does that the contract does not know: refused by a server as it is, and
- * admitted by one with the setting.
+ * Calls of the Python package outside the contract: a server refuses them by default, and accepts
+ * them with the setting.
  */
 
 import assert from "node:assert/strict";

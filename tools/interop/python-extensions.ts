@@ -58,7 +58,7 @@ const GATED: readonly Story<PythonScene>[] = Object.entries(GATES).flatMap(([nam
 
 const CLIENT: readonly Story<PythonScene>[] = [
   {
-    title: "a client whose answer was lost consumes again with its key, and another key is refused",
+    title: "after a lost response a client consumes again with its key, and another key is refused",
     async play({ client, token }) {
       const { id } = await client.act<Shown>("create", { token, key: "lost", tool: "Read" });
       const consume = (key: string) => client.act<Shown>("consume", { token, request_id: id, key });
@@ -70,7 +70,7 @@ const CLIENT: readonly Story<PythonScene>[] = [
     },
   },
   {
-    title: "what is pending or denied, and an approval that has expired, is not consumed",
+    title: "pending and denied requests and expired approvals are not consumed",
     async play({ stage, client, token }) {
       const create = (key: string, tool: string) =>
         client.act<Shown>("create", { token, key, tool });

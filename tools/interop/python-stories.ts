@@ -32,7 +32,7 @@ export interface Shown {
   readonly outcome: readonly [string, string | null] | null;
 }
 
-/** What the gate says of a call. */
+/** The result of the gate for a call. */
 export interface Guarded {
   readonly verdict: "allow" | "deny" | "pending";
   readonly status?: string;
@@ -69,7 +69,7 @@ const POLLING: readonly Story<PythonScene>[] = [
     title: "a denial ends the wait of the gate, and the note reaches the model",
     async play({ stage, client, token }) {
       const call = { token, key: "denied", tool: "interop.deny", arguments: EXACT };
-      const guarded = client.act<Guarded>("guard", { ...call, reasoning: "It looks unused." });
+      const guarded = client.act<Guarded>("guard", { ...call, reasoning: "It seems unused." });
       const { id } = await Promise.race([stage.pending(call.tool), early(guarded)]);
       await stage.decide(id, "deny", "Not on a Friday.");
       const { verdict, status, reason, ran } = await guarded;

@@ -23,7 +23,7 @@ rules:
 
 const PENDING = "/requests?state=pending&limit=200";
 
-/** Between two looks at what is under way. */
+/** Interval between two polls for open requests. */
 const POLL_INTERVAL_MS = 50;
 
 /** Long enough for others to cancel first, sometimes. */

@@ -1,5 +1,5 @@
 /**
- * What a story is, and what comes of a run: pure, so that its tests need no client.
+ * Stories and the results of a run: pure, so that the tests need no client.
  */
 
 /** Clients that others wrote. */

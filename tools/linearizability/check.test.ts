@@ -36,11 +36,11 @@ test("operations that overlap may have happened in either order", () => {
   assert.ok(isRegister([0, 10, { write: 1 }, 0], [0, 10, { write: 2 }, 0], [11, 12, "read", 1]));
 });
 
-test("what was over before is not forgotten", () => {
+test("a completed operation stays visible to later operations", () => {
   assert.ok(!isRegister([0, 1, { write: 1 }, 0], [2, 3, "read", 0]));
 });
 
-test("what was read once is not unread, even while the write still lasts", () => {
+test("a value that was read once stays readable while its write is open", () => {
   assert.ok(!isRegister([0, 10, { write: 1 }, 0], [1, 2, "read", 1], [3, 4, "read", 0]));
 });
 
@@ -57,13 +57,13 @@ test("two readers must agree on the order of two writes", () => {
   assert.ok(!isRegister(...writes, ...one, [5, 6, "read", 1]));
 });
 
-test("what was not answered may have happened late, or never", () => {
+test("an operation without a response may take effect late, or never", () => {
   assert.ok(isRegister([0, 0, { write: 1 }, undefined], [5, 6, "read", 0]));
   assert.ok(isRegister([0, 0, { write: 1 }, undefined], [5, 6, "read", 0], [7, 8, "read", 1]));
   assert.ok(!isRegister([4, 0, { write: 1 }, undefined], [1, 2, "read", 1]));
 });
 
-test("what happened one after another is accepted, however its ends are stretched", () => {
+test("a sequential history is accepted with any longer operation intervals", () => {
   const access = fc.oneof(fc.constant("read" as const), fc.record({ write: fc.nat(3) }));
   const steps = fc.array(fc.tuple(access, fc.nat(30), fc.nat(30)), { maxLength: 9 });
   fc.assert(

@@ -21,7 +21,7 @@ export interface Operation<Input, Output> {
   readonly answeredAt: number;
 }
 
-/** What one object does when it is asked by one after another. */
+/** The sequential behaviour of one object. */
 export interface Model<State, Input, Output> {
   readonly initial: State;
   /**

@@ -21,7 +21,7 @@ export interface Collected {
 
 let collected: Collected = { tests: [], before: [], after: [] };
 
-/** What was collected since the last time. */
+/** The tests and hooks collected since the last call. */
 export function takeCollected(): Collected {
   const taken = collected;
   collected = { tests: [], before: [], after: [] };

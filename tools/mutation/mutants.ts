@@ -31,7 +31,7 @@ export interface Mutant {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
-  /** What kind of fault it is. */
+  /** The kind of the fault. */
   readonly operator: string;
   readonly start: number;
   readonly end: number;
@@ -102,7 +102,7 @@ function isWithoutValue(node: Node): boolean {
       return true;
     default:
       if (isNewExpression(node) && isIdentifier(node.expression)) {
-        // What is thrown where the house is broken says what it likes.
+        // The text of an internal error is free.
         return ["Error", "TypeError", "RangeError"].includes(node.expression.text);
       }
       return node.kind >= SyntaxKind.FirstTypeNode && node.kind <= SyntaxKind.LastTypeNode;

@@ -22,7 +22,7 @@ test("each operator, condition, literal, call, refusal and answer is a place for
   assert.deepEqual(mutantsOf(answer), ["function f() { return (undefined as never); }"]);
 });
 
-test("types, imports and the words of defects are no place for one", () => {
+test("types, imports and the messages of defects get no mutants", () => {
   for (const text of [
     'import { a } from "b";',
     'type A = "b" | 1;',

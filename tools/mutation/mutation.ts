@@ -106,7 +106,7 @@ export async function measureFile(
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const mutant = { ...order, text: apply(text, next) };
         let { killedBy } = await worker.judge(mutant, timeoutMs);
-        // A machine that was busy is no rule that was stated.
+        // A time-out on a busy machine is not proof of a test.
         if (killedBy?.startsWith(NO_ANSWER)) ({ killedBy } = await worker.judge(mutant, timeoutMs));
         const result = { ...next, killedBy };
         results.push(result);

@@ -24,7 +24,7 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What the measure is about when nothing else is asked for: core, quorum, authentication, JSON. */
+/** The default files: core, quorum, authentication, JSON. */
 export const MEASURED: readonly string[] = [
   `${SERVER}/src/core/*.ts`,
   `${SERVER}/src/policy/{decider,requirement}.ts`,

@@ -23,7 +23,7 @@ export interface Order {
 export interface Outcome {
   /** The name of the test that failed, or what else did; undefined when all passed. */
   readonly killedBy: string | undefined;
-  /** Names of tests that took long, of those that may come in another order. */
+  /** Names of slow tests. Only tests that may run in another order are listed. */
   readonly slow: readonly string[];
 }
 
@@ -99,7 +99,7 @@ async function judgeBy(path: string, slow: string[], late: Test[]): Promise<stri
     const { tests, before, after } = takeCollected();
     end = after;
     for (const begin of before) await begin();
-    // What tests share goes with the last of their file.
+    // Shared state ends with the last test of the file.
     if (before.length > 0 || after.length > 0) return await runAll(tests, []);
     const { now = [], later = [] } = Object.groupBy(tests, ({ name }) =>
       order?.late.includes(name) ? "later" : "now",

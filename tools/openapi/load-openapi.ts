@@ -25,17 +25,17 @@ export interface OpenApi {
   readonly root: Place;
   /** One step down, through the reference that may stand at `place`; undefined if nothing is. */
   child(place: Place, key: string): Place | undefined;
-  /** What is wrong with `value` under the schema at `schema`, each line starting with `label`. */
+  /** The violations of `value` against the schema at `schema`. Each line starts with `label`. */
   violations(schema: Place, value: unknown, label: string): string[];
 }
 
-/** @throws when the file is no valid YAML, a key stands twice included */
+/** @throws when the file is not valid YAML or has a duplicate key */
 export function loadOpenApi(): OpenApi {
   return openApiOf(parse(readFileSync(OPENAPI_PATH, "utf8")));
 }
 
 /**
- * What stands beside the contract, with the components of the contract that it refers to.
+ * The extensions of the contract, with the components of the contract that they refer to.
  *
  * @throws as {@link loadOpenApi}
  */
@@ -83,7 +83,7 @@ function openApiOf(description: unknown): OpenApi {
 }
 
 /**
- * What is wrong with one response of a provider; empty when it conforms.
+ * The violations of one response of a provider; empty when it conforms.
  *
  * @param body the parsed JSON, or undefined when the response has no body
  * @throws RangeError when the description has no such provider operation: the caller's mistake,
@@ -137,7 +137,7 @@ export interface Example {
 /** Every example of a body, parameter, header or schema at or below `place`. */
 export function* examplesUnder(openApi: OpenApi, place: Place): Generator<Example> {
   const keys = keysOf(place.value);
-  // What a reference stands for is met where it is defined.
+  // The target of a reference is visited where it is defined.
   if (keys.includes("$ref")) return;
   yield* examplesAt(openApi, place);
   for (const key of keys) {
@@ -229,7 +229,7 @@ function schemaCompiler(document: unknown): (pointer: string) => ValidateFunctio
   if (!isContainer(document)) throw new Error("the description is not an object");
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   formats.default(ajv);
-  // The one of ajv-formats also takes the prefix "urn:uuid:", which is no UUID.
+  // The one of ajv-formats also takes the prefix "urn:uuid:", which is not a UUID.
   ajv.addFormat("uuid", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
   // Ajv compiles the document around a schema too; in strict mode it has to know its keys.
   ajv.addVocabulary(Object.keys(document));

@@ -105,8 +105,8 @@ const CONVERSION: ConversionConfig = {
   definitions: mapValues(DEFINITIONS, simplified),
   overrideSchema: ({ valibotSchema }) =>
     valibotSchema.type === "custom" ? { type: "object" } : undefined,
-  // What a handler receives is not what is sent; JSON Schema has no word for a check in code,
-  // or for a length in bytes.
+  // A handler receives another value than the client sends. JSON Schema cannot express a check in
+  // code, or a length in bytes.
   ignoreActions: ["transform", "raw_transform", "check", "raw_check", "partial_check", "max_bytes"],
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 };

@@ -17,7 +17,7 @@ import { ROOT } from "./build.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Tarball } from "./stage.ts";
 
-/** By npm itself: for packages that depend on nothing but one another. */
+/** Installs by npm: for packages that depend only on one another. */
 export function installByNpm(folder: string, tarballs: readonly Tarball[]): void {
   const dependencies = Object.fromEntries(tarballs.map(({ name, file }) => [name, `file:${file}`]));
   mkdirSync(folder, { recursive: true });
@@ -91,7 +91,7 @@ export function readManifest(home: string): Manifest {
   return JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
 }
 
-/** What an agent has that is written with the frameworks which the package can go with. */
+/** Links the frameworks that the package supports, as an agent would install them. */
 export function linkPeers(folder: string, name: string): void {
   const { peerDependencies = {} } = readManifest(join(folder, "node_modules", name));
   for (const peer of Object.keys(peerDependencies)) link(folder, peer);

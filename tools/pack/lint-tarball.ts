@@ -1,5 +1,5 @@
 /**
- * What publint and arethetypeswrong find in a tarball.
+ * Runs publint and arethetypeswrong on a tarball.
  */
 
 import { readFileSync } from "node:fs";

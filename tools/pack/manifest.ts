@@ -33,7 +33,7 @@ function builtTarget(target: string): Target | string {
 }
 
 function builtTargets(targets: Readonly<Record<string, string>>): Record<string, Target | string> {
-  // What tests share is not published.
+  // Shared test code is not published.
   const published = Object.entries(targets).filter(([, to]) => !to.startsWith("./test/"));
   return Object.fromEntries(published.map(([name, to]) => [name, builtTarget(to)]));
 }

@@ -1,9 +1,9 @@
 // Tier: slow
 // Needs: tar, frameworks
 /**
- * What people install is what the tests prove: every package is packed, installed into an empty
- * project without a network, and used there. `npm run pack -- --on COMMAND` runs this page with the
- * agent on another runtime as well.
+ * Tests the packages in the form that users install: every package is packed, installed into an
+ * empty project without a network, and used there. `npm run pack -- --on COMMAND` runs this page
+ * with the agent on another runtime as well.
  */
 
 import assert from "node:assert/strict";
@@ -111,7 +111,7 @@ test("[ours.packages.content] a package has modules, types, its page and license
   }
 });
 
-test("[ours.packages.content] what a package.json names is there, and nothing in it is for the repository", () => {
+test("[ours.packages.content] every file named by a package.json exists, and no entry is for the repository", () => {
   for (const { name, paths } of tarballs) {
     const manifest = readManifest(join(operator, "node_modules", name));
     const named = JSON.stringify([manifest.exports, manifest.imports, manifest.bin]);
@@ -314,7 +314,7 @@ test("[ours.packages.agent][ours.packages.operator] an installed agent is held a
     assert.match(again, /^already_used: /);
     assert.equal(received, "function 400");
   }
-  // What is no module, and is found by a path: the description, pages, the console.
+  // Files other than modules, found by a path: the description, pages, the console.
   for (const [path, content] of [
     ["openapi.yaml", /^openapi: 3\.1/],
     ["sign-in", /<html/],

@@ -5,9 +5,9 @@
 export interface PublishedPackage {
   /** Its folder under packages/. */
   readonly folder: string;
-  /** What it is promised to run on; what it is built for, too. */
+  /** The supported Node versions, which are also the build target. */
   readonly node: ">=22" | ">=24";
-  /** Files that are no modules: from folders of the repository to where modules look for them. */
+  /** Files other than modules: from folders of the repository to where modules look for them. */
   readonly assets: readonly Asset[];
   /** Dependencies that the published package contains in part, instead of depending on them. */
   readonly bundled?: readonly string[];

@@ -118,7 +118,7 @@ interface NpmPacked {
 /** All at once: npm takes longer to start than to pack. */
 function packStaged(stages: readonly string[], out: string): Tarball[] {
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", out, ...stages];
-  // What it says besides is about the settings of a machine.
+  // The other output is about the settings of this machine.
   const stdio = ["ignore", "pipe", "ignore"] as const;
   const printed = execFileSync("npm", args, { encoding: "utf8", stdio: [...stdio] });
   const packed = Object.values(JSON.parse(printed) as Record<string, NpmPacked>);

@@ -210,7 +210,7 @@ function kindOf(node: Node): Kind {
 
 const WORDS_MIN = 3;
 const WORD = /(?<![\w./:@#$%&=?-])[A-Za-z][A-Za-z]*(?:['’-][A-Za-z]+)*(?![\w/@#$%&=(-])/g;
-const CODE_LOOK = /[{}]|=>|[;\\]\s*$|\w\(\)|^\s*[/<$#]/;
+const CODE_LOOK = /[{}]|=>|[!=]==|[;\\]\s*$|\w\(\)|^\s*[/<$#]/;
 const SQL_QUERY = /\b(?:insert into|select .+ from|update \w+ set|delete from|values \()/i;
 const SQL_SCHEMA = /\b(?:create|alter|drop) (?:table|index|unique|trigger|role|schema|database)\b/i;
 

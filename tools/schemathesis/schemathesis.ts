@@ -108,7 +108,7 @@ async function runReview(python: string, stage: Stage, env: Credentials): Promis
 
 type Credentials = Awaited<ReturnType<typeof credentials>>;
 
-/** What the configurations read from the environment. */
+/** The variables that the configurations read from the environment. */
 async function credentials(stage: Stage, data: string) {
   const operator = ["--name", "operator", "--role", "operator"];
   const reviewer = await countersign(["tokens", "create", "reviewer", ...operator, "--data", data]);

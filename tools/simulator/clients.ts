@@ -170,7 +170,7 @@ export class Clients {
     await this.#concern(action, client, urgent ?? draw.among(others));
   }
 
-  /** Whose deadline comes next: it may pass on the way. */
+  /** The request with the earliest deadline: it may pass on the way. */
   #mostUrgent(): KnownRequest | undefined {
     const pending = this.#parts.facts.snapshot.all("request").filter(({ id, status }) => {
       return status === "pending" && this.#requests.some((known) => known.id === id);

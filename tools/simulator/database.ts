@@ -3,7 +3,7 @@
  * world decides who commits next. One transaction is under way at a time, as behind one lock; who
  * waits too long for it, or keeps others waiting, is cut off, as PostgreSQL does it.
  *
- * What this leaves out: two transactions of PostgreSQL that are under way together. The races
+ * Not simulated: two transactions of PostgreSQL that are under way together. The races
  * tests run those on the real engine.
  */
 
@@ -105,7 +105,7 @@ export class Database {
     return this.#session === undefined;
   }
 
-  /** What is committed; reading it this way takes no turn. */
+  /** Reads committed rows without a turn. */
   look(sql: string, values: readonly SqlValue[] = []): Row[] {
     return this.#reading.all(sql, values);
   }
@@ -237,7 +237,7 @@ export class Template {
   readonly #writing: Statements;
   readonly #reading: Statements;
   readonly #emptying: readonly string[];
-  /** What is there before anything happens: those of the schema's tables that have rows. */
+  /** The initial rows of the schema's tables. */
   readonly #first: readonly (readonly [sql: string, values: readonly SqlValue[]])[];
   #isLent = false;
 

@@ -43,7 +43,7 @@ interface Authorized {
   readonly token: string;
 }
 
-/** What can be asked of a replica. */
+/** A call to a replica. */
 export type Call = Authorized &
   (
     | { readonly kind: "provision"; readonly key: string; readonly body: string }

@@ -1,6 +1,6 @@
 /**
- * What really happened, seen from outside of all parts: what was asked and answered, what
- * receivers did, what is committed. The promises are judged by it.
+ * The observed events: calls and responses, actions of receivers, and commits. The promises are
+ * checked against them.
  */
 
 import type { Database } from "./database.ts";
@@ -24,7 +24,7 @@ export interface Attempt {
 /** One of the promises, and how it is seen to hold. */
 export interface Promised {
   readonly id: string;
-  /** What is promised. */
+  /** The promise in one sentence. */
   readonly says: string;
   onCommit?(facts: Facts, commit: Commit): void;
   onAnswer?(facts: Facts, played: Played): void;
@@ -43,12 +43,12 @@ export class Facts {
   readonly sent = new Map<string, Set<string>>();
   /** Bodies of provisionings and updates, by the name that they give. */
   readonly named = new Map<string, string>();
-  /** Tokens of those who asked to approve, by request; and to deny. */
+  /** Tokens of the reviewers who approved, by request; below, of the reviewers who denied. */
   readonly approvals = new Map<string, Set<string>>();
   readonly denials = new Map<string, Set<string>>();
   /** Ids of reviewers, by token. */
   readonly reviewers = new Map<string, string>();
-  /** Whose token it is: the instance. */
+  /** The instance of each token. */
   readonly holders = new Map<string, string>();
   /** Instances whose deletion was asked for; and {@link World.turns} when one was answered. */
   readonly deletionsRequested = new Set<string>();
@@ -60,7 +60,7 @@ export class Facts {
   readonly secrets: ReadonlyMap<string, string>;
   /** By notification, the latest last. */
   readonly attempts = new Map<string, Attempt[]>();
-  /** {@link Database.commits} when a claim was last looked at, by notification. */
+  /** {@link Database.commits} when a claim was last checked, by notification. */
   readonly claimsSeen = new Map<string, number>();
   /** {@link Database.commits} of the last claim, by notification. */
   readonly claimedIn = new Map<string, number>();
@@ -101,7 +101,7 @@ export class Facts {
     return this.world.elapsedMs - this.world.clockSetAt < 60_000;
   }
 
-  /** Whose key it is, and the key. */
+  /** The owner of the key, and the key. */
   scopeOf(call: Call): string | undefined {
     if (call.kind === "create") return `${this.holders.get(call.token)} ${call.key}`;
     if (call.kind === "provision") return `provision ${call.key}`;

@@ -1,6 +1,6 @@
 /**
- * What goes wrong, and how often. Every seed has a selection of its own: with all of it at once
- * nothing would ever get far.
+ * The injected faults and their frequency. Every seed draws its own selection: with all faults at
+ * once no request would make progress.
  */
 
 import type { Draw } from "./draw.ts";

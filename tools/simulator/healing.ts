@@ -37,7 +37,7 @@ export function healed(facts: Facts): { readonly isOver: boolean; readonly leapM
   const times = dueTimes(facts);
   if (times.length === 0) return { isOver: isFree(facts), leapMs: 0 };
   const ms = Math.min(...times) - world.now - MARGIN_MS;
-  // What is due has its turn first, and what is under way comes to its end.
+  // Due timers run first, and open work finishes.
   const mayLeap = ms >= LEAP_MS_MIN && database.isIdle;
   return { isOver: false, leapMs: mayLeap ? ms : 0 };
 }

@@ -11,7 +11,7 @@ export interface Mutation {
   readonly breaks: string;
   /** Under packages/server/src. */
   readonly file: string;
-  /** What stands there, once each, and what takes its place. */
+  /** Each text, which occurs once, and its replacement. */
   readonly edits: Edits;
   /** Where the promise has other guards that would hold it. */
   readonly more?: readonly { readonly file: string; readonly edits: Edits }[];

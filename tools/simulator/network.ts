@@ -43,7 +43,7 @@ export class Network {
     this.#parts = parts;
   }
 
-  /** Asks once. The answer may be lost, and the call have been played all the same. */
+  /** Sends the call once. The replica may execute it even when the response is lost. */
   async ask(client: Actor, call: Call): Promise<Answer> {
     const { world, faults } = this.#parts;
     const { draw } = world;

@@ -1,13 +1,13 @@
 /**
- * The policies that come into force during a simulation.
+ * The policies that become active during a simulation.
  */
 
-/** What every policy here approves at once, unless its condition says no. */
+/** Every policy here approves this tool at once, unless its condition is false. */
 export const APPROVED_TOOL = "read";
-/** What no policy here lets through without two people. */
+/** Every policy here asks two reviewers about this tool. */
 export const QUORUM_TOOL = "deploy";
 export const DENIED_TOOL = "drop";
-/** What is counted: a few of them are approved. */
+/** The policies approve a limited number of calls of this tool. */
 export const PENDING_TOOL = "write";
 
 export const TOOLS = [APPROVED_TOOL, QUORUM_TOOL, DENIED_TOOL, PENDING_TOOL, PENDING_TOOL] as const;

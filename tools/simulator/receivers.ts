@@ -22,7 +22,7 @@ export interface Arrival {
   readonly signature: string;
 }
 
-/** What was done with it. */
+/** How the receiver handled the message. */
 export type Handling = "saved" | "refused" | "dropped";
 
 /** Receives everything that receivers see. */
@@ -80,7 +80,7 @@ export class Receivers {
     const { world, faults } = this.#parts;
     return {
       resolve: async (_, signal) => {
-        await world.turn(replica, "looks a name up");
+        await world.turn(replica, "resolves a name");
         signal.throwIfAborted();
         if (!world.draw.happens(faults().names)) return PUBLIC_ADDRESSES;
         if (world.draw.happens(0.5)) throw new Error("no answer");
@@ -89,7 +89,7 @@ export class Receivers {
     };
   }
 
-  /** What a replica opens connections with. */
+  /** The function with which a replica opens connections. */
   dial(replica: Actor): Dial {
     const { world, faults } = this.#parts;
     return async (url, address, timeoutMs, signal) => {
@@ -134,7 +134,7 @@ class Line extends Duplex {
     this.on("error", () => undefined);
   }
 
-  // What TLS sockets have besides, and the egress client uses.
+  // Further methods of TLS sockets that the egress client uses.
   ref(): this {
     return this;
   }
@@ -195,7 +195,7 @@ class Line extends Duplex {
       const body = JSON.stringify(members);
       return `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     };
-    // Most are honest once, or there would be no receiver to notify.
+    // Most receivers pass one verification. Otherwise no instance would have a receiver.
     if (!world.draw.happens(faults().receiver / 5)) {
       watch.proved(registrationId);
       this.#answer(proof({ challenge }));

@@ -69,7 +69,7 @@ const SECRET_KEY = Buffer.alloc(32, 7);
 const FINGERPRINT_KEY = Buffer.alloc(32, 9);
 const ROW_KEY = Buffer.alloc(32, 11);
 
-/** What the replicas share. */
+/** The parts that the replicas share. */
 export interface ReplicaParts {
   readonly world: World;
   readonly database: Database;
@@ -145,7 +145,7 @@ export class Replica implements Actor {
     this.onEnd.clear();
   }
 
-  /** What another replica, or this one, has sent arrives. */
+  /** Receives a message of another replica, or of this one. */
   receive(message: string): void {
     this.#listener?.onMessage(message);
   }
@@ -242,7 +242,7 @@ export class Replica implements Actor {
         world.after(this, 50, "listens", () => listener.onListening());
       },
       send: async (message: string) => {
-        await world.turn(this, "tells the others");
+        await world.turn(this, "notifies the others");
         for (const replica of replicas) {
           const copies = world.draw.happens(faults().wakeTwice) ? 2 : 1;
           for (let copy = 0; copy < copies; copy++) {

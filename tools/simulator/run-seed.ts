@@ -65,7 +65,7 @@ const OVERTAKEN = 20;
 
 const UNDER_WAY_MS_MAX = 9_000;
 
-/** Turns between two looks whether everything has ended. */
+/** Turns between two checks whether all work has finished. */
 const CHECK_EVERY = 8;
 
 const LEAPS_TO_ERASURE_MAX = 40;
@@ -265,7 +265,7 @@ class Run {
     return tokens;
   }
 
-  /** What may go wrong at any turn. */
+  /** Faults that can occur at any turn. */
   #injectFaults(): void {
     const { draw } = this.#world;
     const faults = this.#faults;
@@ -358,7 +358,7 @@ class Run {
     this.#count("leaps");
     const due = nextEvent(this.#facts, draw.below(4));
     const ms = due === undefined ? draw.below(60_000) : due - this.#world.now;
-    // What is under way would be cut off by a longer one.
+    // A longer leap would interrupt open work.
     const bounded = this.#database.isIdle ? ms : Math.min(ms, UNDER_WAY_MS_MAX);
     this.#world.leap(Math.max(0, bounded - draw.among([0, 1, 20, 200])));
   }

@@ -175,7 +175,7 @@ class SimulatedConnection implements Connection {
     return { rows: [], count: database.change(session, text, values), command: "WRITE" };
   }
 
-  /** What may go wrong at a statement. */
+  /** Faults that can occur at a statement. */
   #fail(text: string): void {
     const { world, faults, actor } = this.#parts;
     const { draw } = world;

@@ -14,7 +14,7 @@ import type { Work } from "../../packages/server/src/storage/postgres/run-works.
 import type { Transaction } from "../../packages/server/src/storage/store.ts";
 import { type ConnectionParts, SimulatedConnections } from "./simulated-connection.ts";
 
-/** That one of those who decide something makes. */
+/** The number of writes in a deciding transaction. */
 const WRITES = 3;
 
 export interface StoreParts

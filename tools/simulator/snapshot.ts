@@ -1,11 +1,11 @@
 /**
- * What is committed, row by row, and what each commit has changed.
+ * The committed rows, and the changes of each commit.
  */
 
 import type { Row } from "../../packages/server/src/storage/store.ts";
 import type { Committed, Database } from "./database.ts";
 
-/** What a row is known by. */
+/** The key columns of each table. */
 const KEYS = {
   request: "id",
   notification: "id",

@@ -1,7 +1,7 @@
 /**
- * Time, and whose turn it is. Whatever a simulated process waits for is a turn: one at a time is
- * given, to whom chance says, and everything that follows from it happens before the next. So a
- * seed is a schedule, and the same one every time.
+ * Simulated time and scheduling. A simulated process waits for turns. The scheduler gives one turn
+ * at a time, to a random process, and all its effects happen before the next turn. So a seed always
+ * produces the same schedule.
  */
 
 import type { Draw } from "./draw.ts";
@@ -74,7 +74,7 @@ export class World {
   readonly counts: Record<string, number> = {};
   /** The first promise that did not hold. */
   broken: Broken | undefined;
-  /** Who has just done what cannot be undone, as a commit: the worst moment to end or freeze. */
+  /** Processes right after an irreversible step such as a commit: the worst moment for a fault. */
   readonly exposed = new Set<Actor>();
   /** Called after every turn, with time as it is then. */
   onTurn = () => {};
@@ -112,7 +112,7 @@ export class World {
     return new Promise((go) => this.begin(actor, what, go));
   }
 
-  /** As {@link turn}, for what is no promise. */
+  /** As {@link turn}, for work without a promise. */
   begin(actor: Actor, what: string, go: () => void): void {
     if (actor.isAlive) this.#ready.push({ actor, what, go });
   }

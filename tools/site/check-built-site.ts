@@ -22,7 +22,7 @@ const LOADED_BY_HTML =
 const LINKED_BY_HTML = /<link\b[^>]*\bhref="(https?:)?\/\/[^"]*"/g;
 const LOADED_BY_CSS = /url\(["']?(https?:)?\/\/[^)]*\)|@import\s+["'](https?:)?\/\//g;
 
-/** What a browser would fetch from another host without a click. */
+/** URLs on other hosts that a browser would fetch without a click. */
 export function loadedFromElsewhere(name: string, text: string): string[] {
   const patterns = name.endsWith(".html")
     ? [LOADED_BY_HTML, LINKED_BY_HTML]

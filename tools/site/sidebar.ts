@@ -7,7 +7,7 @@ export interface SidebarItem {
   readonly items?: readonly SidebarItem[];
 }
 
-/** What the navigation needs to know of a page. */
+/** A page in the navigation. */
 export interface NavigationPage {
   readonly route: string;
   readonly title: string;

@@ -51,7 +51,7 @@ function isCopy(route: string, own: readonly SitePage[]): boolean {
   return own.some((page) => page.route === route && !page.source.endsWith(".md"));
 }
 
-/** What VitePress needs to know of a page. GitHub would show it, so it is not in the files. */
+/** The settings of a page for VitePress. GitHub would show them, so they are not in the files. */
 function frontmatterOf(route: string): string {
   if (route === "index") return FIRST_PAGE;
   return route.startsWith(`${COPIES}/`) ? "---\nsearch: false\n---\n\n" : "";
@@ -73,7 +73,7 @@ function writeSdkPages(): WrittenPage[] {
   });
 }
 
-/** What follows the name of the package in an import. */
+/** The subpath after the name of the package in an import. */
 function moduleOf(name: string): string {
   return name === "index" ? "" : `/${name}`;
 }

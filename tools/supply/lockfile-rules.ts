@@ -1,6 +1,6 @@
 /**
- * What the lockfile may hold: packages whose bytes are named, from one place, that run nothing when
- * they are installed but where it is allowed, under licences that allow redistribution.
+ * The allowed contents of the lockfile: packages with a digest, from one registry, without install
+ * scripts except where allowed, under licences that allow redistribution.
  */
 
 import { satisfies } from "semver";
@@ -61,7 +61,8 @@ export function lockfileFaults(
     if (!/^sha512-/.test(locked.integrity ?? "")) faults.push(`${what} has no sha512 of its bytes`);
     // Without an address it is what the registry has under this name.
     if (locked.resolved !== undefined) {
-      if (!/^https:\/\//.test(locked.resolved)) faults.push(`${what} is no package of a registry`);
+      if (!/^https:\/\//.test(locked.resolved))
+        faults.push(`${what} is not a package of a registry`);
       else hosts.add(new URL(locked.resolved).origin);
     }
     faults.push(...warningsOf(locked).map((warning) => `${what} ${warning}`));
@@ -80,7 +81,7 @@ export function lockfileFaults(
   return faults;
 }
 
-/** What `npm ci` prints a warning about. */
+/** The warnings that `npm ci` prints. */
 function warningsOf({ deprecated, engines = {}, optional }: LockedPackage): string[] {
   const warnings = deprecated === undefined ? [] : [`is deprecated: ${deprecated}`];
   const range = "node" in engines ? engines.node : "*";

@@ -20,7 +20,7 @@ test("the lockfile names all bytes, and what is shipped runs nothing when it is 
   assert.deepEqual(faultsHere(), []);
 });
 
-test("what the rules are against is named", () => {
+test("every violation of the lockfile rules is listed", () => {
   assert.deepEqual(faultsOf({}), []);
   assert.deepEqual(faultsOf({ dev: true, license: "GPL-3.0", hasInstallScript: true }), []);
   assert.match(faultsOf({ integrity: "sha1-x" }).join(), /yaml@1.0.0 has no sha512/);

@@ -1,6 +1,6 @@
 /**
- * What this project takes from others: the rules of lockfile-rules.ts, and known vulnerabilities in
- * what is shipped.
+ * Checks the dependencies: the rules of lockfile-rules.ts, and known vulnerabilities in the shipped
+ * packages.
  *
  *   npm run supply-chain
  *

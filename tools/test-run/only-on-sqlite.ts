@@ -5,7 +5,7 @@
  */
 export const ONLY_ON_SQLITE: Readonly<Record<string, number>> = {
   "a file of SQLite is damaged": 22,
-  "it looks into the files of the data folder": 1,
+  "it reads the files of the data folder": 1,
   "leases of a dead replica end by time": 8,
   "replicas have their key from a setting": 13,
   "replicas share a PostgreSQL": 5,
@@ -17,5 +17,5 @@ export const ONLY_ON_SQLITE: Readonly<Record<string, number>> = {
   "the server process is on a folder; see postgres-crash.test.ts": 3,
   "the server process is on a folder; see postgres-extensions.test.ts": 1,
   "the transaction is made to fail with its own triggers": 1,
-  "those who wait together begin in one commit": 1,
+  "requests that wait together begin in one commit": 1,
 };

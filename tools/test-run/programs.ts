@@ -26,7 +26,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   tar: "tar",
 };
 
-/** What npm installs, with the command. */
+/** The programs that npm installs, with the command. */
 const BY_NPM: Readonly<Record<string, string>> = {
   frameworks: "npm run frameworks",
 };

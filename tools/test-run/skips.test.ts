@@ -5,14 +5,14 @@ import { COUNTS_FILE, judgeSkips, type Skip } from "./skips.ts";
 const ONE: Skip = { name: "one", reason: "only on sqlite: it has files" };
 const COUNTS = { "it has files": 1 };
 
-test("what is about another engine, and counted, is named and no fault", () => {
+test("a counted skip about another engine is listed and passes", () => {
   const skips = [ONE, { ...ONE, name: "two" }];
   const { lines, faults } = judgeSkips(skips, { "it has files": 2 }, true);
   const head = "2 skipped, only on sqlite: it has files";
   assert.deepEqual([lines, faults], [[head, "  - one", "  - two"], []]);
 });
 
-test("what is skipped for any other reason fails the run", () => {
+test("a skip for any other reason fails the run", () => {
   for (const reason of [
     "true",
     "flaky",

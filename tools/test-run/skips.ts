@@ -12,11 +12,11 @@ export interface Skip {
 export interface Judgement {
   /** All of them by name, to be printed. */
   readonly lines: readonly string[];
-  /** What the run fails for. */
+  /** The reasons why the run fails. */
   readonly faults: readonly string[];
 }
 
-/** Where the numbers are, for those who have to change one. */
+/** The file with the numbers, named in the output. */
 export const COUNTS_FILE = "tools/test-run/only-on-sqlite.ts";
 
 const ABOUT_AN_ENGINE = /^only on (?:sqlite|postgres): (.+)$/;

@@ -5,7 +5,7 @@ import { print } from "./tidy.ts";
 
 const ERRORS = [
   "# Errors",
-  "A `word` in a sentence is no entry.",
+  "A `word` in a sentence is not an entry.",
   "| Code | Status |",
   "| --- | --- |",
   "| `not_found` | 404, see `elsewhere` |",

@@ -6,7 +6,7 @@ import { parseSource, type Source, type Violation } from "./source.ts";
 
 type Rule = (source: Source) => readonly Violation[];
 
-/** What a rule says about a file that does not exist, as `line: message`. */
+/** The violations of a rule in a text, as `line: message`. */
 export function judge(rule: Rule, path: string, text: string): string[] {
   return rule(parseSource(path, text)).map(({ line, message }) => `${line}: ${message}`);
 }

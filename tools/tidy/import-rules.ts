@@ -6,7 +6,7 @@ import { posix } from "node:path";
 import { DIVIDED, FEATURES, FENCES, PACKAGES, ROOMS } from "./import-table.ts";
 import { type Import, isTest, type Source, type Violation } from "./source.ts";
 
-/** Where a file lives: package folder, and below src the room (folder or file without ending). */
+/** The place of a file: its package, and below src its room (folder or file without extension). */
 interface Place {
   readonly package: string | undefined;
   readonly room: string | undefined;
@@ -165,7 +165,7 @@ export function featureFolders(paths: Iterable<string>): Violation[] {
 function judgeOutside(path: string, from: Place, module: string): string | undefined {
   const outside = PACKAGES[from.package ?? ""]?.outside;
   if (outside === false) {
-    return `package ${from.package} imports nothing but itself, not "${module}"`;
+    return `package ${from.package} imports only itself, not "${module}"`;
   }
   if (Array.isArray(outside) && !outside.some((file) => path.endsWith(`/src/${file}`))) {
     const files = outside.join(", ");

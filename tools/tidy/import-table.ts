@@ -1,5 +1,5 @@
 /**
- * Who may import whom: the one page to change when a room is added. Imports point one way,
+ * The allowed imports. Change this table when you add a room. Imports point one way,
  *
  *   http, review, workers -> operations -> steps -> core, policy, storage, audit -> protocol
  *
@@ -12,8 +12,8 @@ export interface PackageEntry {
   /** Folders of the packages it may import. */
   readonly imports: readonly string[];
   /**
-   * What may import from outside of the repository, Node's own modules included: everything, or
-   * nothing, or these files of its src alone.
+   * Files that may import from outside of the repository, including Node's own modules: all, none,
+   * or only these files of its src.
    */
   readonly outside: boolean | readonly string[];
 }
@@ -83,10 +83,10 @@ export interface RoomEntry {
   readonly types: readonly string[];
 }
 
-/** What has no opinion of its own: an error class, the injected time, a map of bounded size. */
+/** Basic types: an error class, the injected time, a map of bounded size. */
 const BASICS = ["failure", "clock", "recently-used"];
 
-/** What limits concurrency and rates: a slot counter, the queue for slots, token buckets. */
+/** Limiters of concurrency and rates: a slot counter, the queue for slots, token buckets. */
 const LIMITERS = ["rate-limiter", "keyed-semaphore", "keyed-queue"];
 
 /** The rooms whose types any room in the middle of the house may speak about. */
@@ -108,7 +108,7 @@ const MIDDLE = [
   "report",
 ];
 
-/** The doors of the house: they call operations and never touch the store. */
+/** The entry points: they call operations and never access the store. */
 const DOOR: RoomEntry = {
   values: [
     ...BASICS,
@@ -142,7 +142,7 @@ const EVERYTHING = [
   "metrics",
 ];
 
-/** What an operation is made of, besides steps. */
+/** The rooms that an operation may import, besides steps. */
 const BELOW_OPERATIONS = [
   ...BASICS,
   "core",
@@ -211,7 +211,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   },
   workers: { values: [...DOOR.values, "timer-loop", "outbox"], types: ["wake"] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
-  // What is done to a database while it is not served.
+  // Maintenance of a database while no server uses it.
   maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },
   "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },

@@ -50,7 +50,7 @@ export interface Source {
   /** Every node of the tree, parents before children. */
   readonly nodes: readonly Node[];
   readonly imports: readonly Import[];
-  /** What the parser could not read. */
+  /** Syntax errors. */
   readonly faults: readonly Violation[];
 }
 

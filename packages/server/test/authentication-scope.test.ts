@@ -155,7 +155,7 @@ test("[ours.provisioner.shared-keys] [ours.provisioner.project] a rotated token 
   assert.equal(read.json.name, "first");
 });
 
-const FILES = onlyOn("sqlite", "it looks into the files of the data folder");
+const FILES = onlyOn("sqlite", "it reads the files of the data folder");
 
 test(
   "[ours.auth.stored-hashed] a stored token cannot be read back from the store",

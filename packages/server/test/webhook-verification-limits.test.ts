@@ -107,7 +107,7 @@ test("[verification.rate-limited] attempts that are joined are charged once, fai
   assert.equal((await attempt()).status, 200);
 });
 
-const ONE_COMMIT = onlyOn("sqlite", "those who wait together begin in one commit");
+const ONE_COMMIT = onlyOn("sqlite", "requests that wait together begin in one commit");
 
 test(
   "[verification.rate-limited] [ours.verification.joined] a rate refuses all who joined alike",

@@ -1,5 +1,5 @@
 /**
- * What runs where there is no Node: the core of the SDK, with the types of the web and no others.
+ * Runs without Node: the core of the SDK, with only the types of the web.
  */
 
 import {

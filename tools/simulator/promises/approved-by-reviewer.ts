@@ -7,8 +7,8 @@ import { APPROVED_TOOL } from "../policies.ts";
 export const APPROVED_BY_REVIEWER: Promised = {
   id: "I12",
   says:
-    "Nothing is approved but by those who asked to approve it, as many as it takes, or by a rule " +
-    "that approves it; nothing while it is frozen. Whatever fails approves nothing.",
+    "A request is approved only by its required number of reviewers, or by a rule that approves " +
+    "it, and never while it is frozen. A failure approves nothing.",
 
   onCommit(facts, { changes }) {
     const { world } = facts;

@@ -4,14 +4,14 @@ import type { Promised } from "../facts.ts";
 
 export const BOUNDED: Promised = {
   id: "I14",
-  says: "What is under way is bounded, and when nothing is, nothing is held.",
+  says: "Open work is bounded, and an idle replica holds no resources.",
 
   onArrival({ world, attempts, replicas }, { replica }) {
     const all = [...attempts.values()].flat();
     const open = all.filter(({ arrival, isOver }) => arrival.replica === replica && !isOver);
     const [{ context } = { context: undefined }] = replicas;
     const { inFlightMax = 0 } = context?.settings.webhooks.bounds ?? {};
-    // This one comes on top of those.
+    // This attempt is not counted yet.
     const isBounded = open.length < inFlightMax;
     world.assert(isBounded, "I14", () => `${replica.name} has ${open.length + 1} in flight`);
   },

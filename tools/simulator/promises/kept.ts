@@ -10,7 +10,7 @@ const KEPT_AFTER_DELIVERY_MS = 24 * HOUR_MS;
 
 export const KEPT: Promised = {
   id: "I11",
-  says: "What was answered is committed, and kept for as long as the contract says.",
+  says: "Every answered result is committed, and stored for as long as the contract requires.",
 
   onAnswer({ world, snapshot }, { call, answer: { status, text } }) {
     const request = requestIn(status, text);

@@ -5,14 +5,14 @@ import type { Facts, Promised } from "../facts.ts";
 
 const WINDOW_MS = 168 * 3_600_000;
 
-/** From the look at the time to the first byte. */
+/** From reading the clock to the first byte. */
 const ATTEMPT_MS_MAX = 10_000;
 
 export const RETRIES: Promised = {
   id: "I5",
   says:
-    "An event is tried until a 2xx, the end of its receiver or its instance, or 168 hours; " +
-    "never before its time, and never after that.",
+    "An event is tried until a 2xx, the deletion of its receiver or its instance, or 168 hours. " +
+    "It is never tried before its time, and never after that.",
 
   onCommit(facts, { changes, lastAt }) {
     for (const { table, key, before, after } of changes) {

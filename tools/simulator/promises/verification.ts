@@ -4,7 +4,7 @@ import type { Facts, Promised } from "../facts.ts";
 
 export const VERIFICATION: Promised = {
   id: "I8",
-  says: "What a receiver has not proved changes nothing: no instance, no name, no receiver.",
+  says: "An unverified receiver changes nothing: no instance, no name, no receiver.",
 
   onCommit(facts, { changes }) {
     for (const { table, key, before, after } of changes) {
