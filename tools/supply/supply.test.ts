@@ -24,7 +24,7 @@ test("every violation of the lockfile rules is listed", () => {
   assert.deepEqual(faultsOf({}), []);
   assert.deepEqual(faultsOf({ dev: true, license: "GPL-3.0", hasInstallScript: true }), []);
   assert.match(faultsOf({ integrity: "sha1-x" }).join(), /yaml@1.0.0 has no sha512/);
-  assert.match(faultsOf({ resolved: "git+ssh://a/b.git" }).join(), /no package of a registry/);
+  assert.match(faultsOf({ resolved: "git+ssh://a/b.git" }).join(), /not a package of a registry/);
   assert.match(faultsOf({ license: "SSPL-1.0" }).join(), /under SSPL-1.0/);
   assert.match(faultsOf({ hasInstallScript: true }).join(), /runs a script/);
   assert.match(faultsOf({}, { yaml: true }).join(), /allowed a script it has not/);
