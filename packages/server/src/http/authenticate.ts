@@ -1,6 +1,6 @@
 /**
- * The gate in front of every operation: who calls, may this kind of credential call this, and
- * not too often. It runs before the body is read, so strangers cannot make us read one.
+ * Authenticates the caller of every operation, checks the kind of credential and limits the rate.
+ * It runs before the body is read, so unauthenticated clients cannot send one.
  *
  * @see contract: Authentication, 4
  */
@@ -22,40 +22,39 @@ type Hook = (request: FastifyRequest) => Promise<void>;
 
 export interface Gate {
   /**
-   * Lets through callers of this kind; runs before the body is read. Reviewers may come with the
-   * cookie of a session instead of a token; for other callers cookies are ignored. Every GET of a
-   * reviewer requires the power to read, so that no route can forget it; the operations check other
-   * powers.
+   * Admits callers of one kind, before the body is read. Reviewers may use a session cookie instead
+   * of a token; other callers' cookies are ignored. Every GET of a reviewer requires the power to
+   * read, so no route can omit this check. The operations check other powers.
    */
   admit(kind: CredentialKind): Hook;
 
-  /** Lets through who has signed in, a reviewer or not; with a cookie only. */
+  /** Admits signed-in users, reviewers or not. Requires a session cookie. */
   readonly admitPerson: Hook;
 
-  /** For what comes before signing in: from a page of ours, and not too often. */
+  /** For operations before a sign-in: requires the same origin and limits the rate. */
   readonly admitAnonymous: Hook;
 
   /**
-   * Charges the caller for a large body; runs when it was read. If the body was incomplete at the
-   * authentication, it authenticates again: an open exchange cannot be kept for use after its token
-   * is revoked or its session has ended.
+   * Charges the caller for a large body, after it was read. If the body was incomplete at the
+   * authentication, authenticates again: an open exchange must not remain usable after its token
+   * was revoked or its session expired.
    */
   charge(request: FastifyRequest): Promise<void>;
 
   /**
-   * Authenticates an admitted reviewer again, in an exchange that lasts.
+   * Authenticates an admitted reviewer again, in a long exchange.
    *
-   * @throws Problem as at the door, when they would not be let in any more
+   * @throws Problem as the first authentication does
    */
   reauthenticate(request: FastifyRequest): Promise<ReviewerCaller>;
 }
 
 const BACKGROUND = "countersign-background";
 
-/** Every further so many bytes of a body count as one more exchange. */
+/** This many further bytes of a body count as one more exchange. */
 const BYTES_PER_EXCHANGE = 4_096;
 
-/** @param publicUrl where people reach this server; asked for when it listens */
+/** @param publicUrl base URL of this server; called once it listens */
 export function createGate(context: Context, publicUrl: () => string): Gate {
   const { rates } = context.settings;
   const limiters: Readonly<Record<CredentialKind | "unauthenticated" | "signIn", RateLimiter>> = {
@@ -63,7 +62,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     provisioner: new RateLimiter(rates.provisioner, context.clock),
     reviewer: new RateLimiter(rates.reviewer, context.clock),
     unauthenticated: new RateLimiter(rates.unauthenticated, context.clock),
-    // Apart, so that invalid tokens sent from an address do not stop sign-ins from there.
+    // A separate limit: invalid tokens from an address do not block sign-ins from it.
     signIn: new RateLimiter(rates.unauthenticated, context.clock),
   };
 
@@ -74,7 +73,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     try {
       await identify();
     } catch (error) {
-      // Only those who fail pay, so one broken client cannot lock out its neighbours.
+      // Charges failures only, so one broken client cannot block its neighbours.
       const isRefusal = error instanceof Problem && error.code === "invalid_credential";
       if (isRefusal) limiters.unauthenticated.takeOrRefuse(peerOf(request));
       throw error;
@@ -87,7 +86,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
         refusable(request, () => identify(context, request, kind, publicUrl()));
       await authenticate();
       const caller = request.caller as Caller;
-      // An instance's credential ends with the instance, which is locked and read.
+      // Deleting an instance revokes its credential. Operations lock and read the instance.
       if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, authenticate);
       limiters[caller.kind].takeOrRefuse(caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
@@ -152,24 +151,24 @@ async function identifyPerson(
 ): Promise<void> {
   const cookie = sessionCookie(request);
   if (cookie === undefined) throw new Problem("invalid_credential");
-  // Before the lookup: another site learns nothing from how long it takes.
+  // Before the lookup, so that another site cannot measure its duration.
   assertSameOrigin(request, originOf(publicUrl));
   request.signedIn = await authenticateSession(context, cookie, !isBackground(request));
 }
 
-/** What a page asks for by itself: it says so, or the route is one for that. */
+/** True when the page sends the request without user action: by its header or its route. */
 function isBackground({ method, headers, routeOptions }: FastifyRequest): boolean {
   if (method !== "GET") return false;
   return routeOptions.config.isBackground === true || headers[BACKGROUND] === "1";
 }
 
-/** Who the gate of this route let through by their session. */
+/** The signed-in user whom the gate of this route admitted. */
 export function signedInBy({ signedIn }: FastifyRequest): SignedIn {
   if (signedIn === null) throw new Error("a route was reached past its gate");
   return signedIn;
 }
 
-/** The caller that the gate of this route let through. */
+/** The caller whom the gate of this route admitted. */
 export function callerOf<K extends CredentialKind>(
   request: FastifyRequest,
   kind: K,

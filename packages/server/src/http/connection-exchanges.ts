@@ -1,6 +1,6 @@
 /**
- * The exchanges of each connection that are not answered yet: a connection can carry several, and
- * what happens to the connection must not cut off or replace an answer.
+ * The unanswered exchanges of each connection. A connection can carry several, and a fault of the
+ * connection must not cut off or replace an answer.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -17,7 +17,7 @@ interface Exchange {
 export class ConnectionExchanges {
   /** In the order in which they are answered. */
   readonly #open = new WeakMap<Duplex, Set<Exchange>>();
-  /** The parser reports an error again for everything that arrives behind the first one. */
+  /** The parser reports an error again for all data after the first one. */
   readonly #closing = new WeakSet<Duplex>();
 
   constructor(server: Server) {
@@ -27,10 +27,9 @@ export class ConnectionExchanges {
   }
 
   /**
-   * After a parser error: lets the exchanges that arrived whole have their answers, then closes the
-   * connection.
+   * After a parser error: lets completely received exchanges finish, then closes the connection.
    *
-   * @returns whether there are any; else the error may be answered
+   * @returns false when there are none; the caller may then answer the error
    */
   closeAfterAnswers(socket: Duplex): boolean {
     if (this.#closing.has(socket)) return true;
@@ -43,7 +42,7 @@ export class ConnectionExchanges {
       ({ response }) => response.headersSent && !response.writableEnded,
     );
     if (isStreaming) {
-      // It may never end, and nothing may be written into it.
+      // The exchange may never end, and nothing may be written into it.
       socket.destroy();
       return true;
     }

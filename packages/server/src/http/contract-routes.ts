@@ -115,7 +115,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
   },
 };
 
-/** A request as its instance reads it: as the contract has it, and what else is admitted. */
+/** A request for its instance: the contract's fields and those of accepted extensions. */
 async function written(context: Context, request: StoredRequest): Promise<string> {
   const { server } = context.settings.extensions;
   const consumption = await showConsumption(context, request);
@@ -123,10 +123,10 @@ async function written(context: Context, request: StoredRequest): Promise<string
 }
 
 /**
- * Reads a body that may propose a receiver. What only the settings of today are against is still
- * read: it may have been accepted under those of yesterday, and then its replay is answered.
+ * Parses a body that may propose a receiver. Accepts a receiver that only the current settings
+ * reject, because it may have been accepted earlier; its replay must be answered.
  *
- * @throws Problem for what no settings would accept
+ * @throws Problem for a receiver that no settings accept
  */
 function readProposal<T>(
   { settings: { webhooks } }: Context,

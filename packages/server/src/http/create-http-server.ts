@@ -1,6 +1,6 @@
 /**
- * The Fastify instance and the plain server under it. Whatever answers, also the HTTP parser
- * itself, carries an `X-Request-ID` and, for errors, the envelope.
+ * Creates the Fastify instance and the HTTP server under it. Every answer, including those to
+ * parser errors, has an `X-Request-ID`; every error has the envelope.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,18 +18,18 @@ import { ConnectionExchanges } from "./connection-exchanges.ts";
 import { ANSWER_HEADERS, sendError, toProblem } from "./exchange.ts";
 import { findMessageFault } from "./message-fault.ts";
 
-// Importing these two as modules reads every export, lazy ones included, and with them loads an
-// HTTP client that costs a server 4 MB and is not used here.
+// An import as a module would evaluate every lazy export, including an HTTP client that uses 4 MB
+// and is not needed.
 const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 const { createServer: createTlsServer, Server: TlsServer } = process.getBuiltinModule("node:https");
 
-/** Longer than common load balancers keep theirs, so that they and not we close first. */
+/** Longer than the keep-alive of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
-/** The answer to a client that exceeded these times. */
+/** `Retry-After` for clients that exceeded these times. */
 const LATE_RETRY_S = 1;
-/** Without a byte in either direction a connection is cut: longer than any poll waits. */
+/** Closes connections without any traffic for this time. Longer than any poll waits. */
 const SILENCE_MS_MAX = 60_000;
 /** How often Node checks for connections that exceeded these times. */
 const CHECK_MS = 2_000;
@@ -45,17 +45,17 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     return503OnClosing: false,
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 16_384 },
-    // Fastify's default `false` takes the address of the connection.
+    // With `false`, Fastify uses the address of the connection.
     trustProxy: settings.trustedProxies.length > 0 && [...settings.trustedProxies],
     frameworkErrors: (_, request, reply) => {
-      // A path that cannot be decoded names nothing.
+      // A path that cannot be decoded does not exist.
       sendError(new Problem("not_found"), request, reply, report);
     },
     clientErrorHandler: (error, socket) => {
       if (!exchanges.closeAfterAnswers(socket)) answerRaw(socket, fromParserError(error));
     },
   });
-  // The contract gives these no body; one that is sent is not read.
+  // The contract defines no body here. The server does not read one.
   app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
   app.decorate("unread", { chars: 0 });
   app.decorate("toProblem", (error: unknown, id: string) => toProblem(error, id, report));
@@ -64,7 +64,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);
   app.decorateRequest("isLongPoll", false);
-  // Bodies stay bytes: our own parser reads them, also to see what another would repair.
+  // Bodies stay bytes: the lossless parser reads them and rejects what other parsers repair.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
   app.addHook("onRequest", (request, reply, done) => {
@@ -72,7 +72,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     const fault = findMessageFault(request.raw);
     if (fault?.isUnframed) {
       reply.header("connection", "close");
-      // The parser may find a fault behind the headers, and answer that: once is enough.
+      // The parser may report another fault after the headers. Only one answer is sent.
       setImmediate(done, fault.problem);
     } else if (fault !== undefined) done(fault.problem);
     else if (request.is404) done(unrouted(app, request, reply));
@@ -103,8 +103,8 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
 }
 
 /**
- * Bodies are read by our own parser and answers are written from stored text: without this,
- * Fastify would load a schema compiler that nothing here uses.
+ * The server parses bodies and writes answers itself. Without these, Fastify would load an unused
+ * schema compiler.
  */
 const NO_SCHEMAS = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
 
@@ -114,7 +114,7 @@ function refuseSchema(): never {
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Why no route takes this exchange; said before the body is read, whatever the body is. */
+/** The problem for an exchange without a route. Sent before the body is read. */
 function unrouted(app: FastifyInstance, { url }: FastifyRequest, reply: FastifyReply): Problem {
   const path = url.split("?", 1)[0] ?? url;
   const allowed = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
@@ -123,14 +123,14 @@ function unrouted(app: FastifyInstance, { url }: FastifyRequest, reply: FastifyR
   return new Problem("method_not_allowed");
 }
 
-/** The server under Fastify, with an answer of ours wherever Node would give its own. */
+/** The server under Fastify. Replaces Node's own answers. */
 function createPlainServer(listener: RequestListener, settings: Settings): Server {
   const options = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS_MAX,
     requestTimeout: REQUEST_MS_MAX,
     connectionsCheckingInterval: CHECK_MS,
-    // Checked by a hook instead, because Node would answer without an id.
+    // A hook checks it instead, because Node would answer without an id.
     requireHostHeader: false,
   };
   const server =
@@ -144,7 +144,7 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
           },
           listener,
         );
-  // A client that closes its side after the request still gets the answer.
+  // A client that closes its side after the request still receives the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.maxConnections = settings.connectionsMax;
   server.timeout = SILENCE_MS_MAX;
@@ -172,7 +172,7 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
   return server;
 }
 
-/** @throws Misconfigured naming the setting whose file cannot be used */
+/** @throws Misconfigured with the setting of the unusable file */
 function readCertificate({ certFile, keyFile }: NonNullable<Settings["tls"]>): {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -198,14 +198,14 @@ function readPem(setting: string, file: string): Buffer {
 }
 
 /**
- * Connections that never sent a request: Node does not count them as idle, and closing would wait
- * for them until the grace is over. Browsers and load balancers open such connections ahead.
+ * Tracks connections that never sent a request. Node does not count them as idle, so a close would
+ * wait for them. Browsers and load balancers open such connections in advance.
  *
- * @returns closes those that are open
+ * @returns closes the open ones
  */
 function trackUnusedConnections(server: Server): () => void {
   const unused = new Set<Socket>();
-  // Of TLS, the socket that a request names is the encrypted one.
+  // With TLS, the socket of a request is the encrypted one.
   const opened = server instanceof TlsServer ? "secureConnection" : "connection";
   server.on(opened, (socket: Socket) => {
     unused.add(socket);
@@ -226,8 +226,8 @@ function fromParserError({ code }: NodeJS.ErrnoException): Problem {
         { param: "headers" },
       );
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      // It may have waited for us: after a pause of this process (a suspended machine, one that
-      // has no time for us) what had arrived long ago is late as well. A 400 is not tried again.
+      // The request may be late because this process paused (suspended or overloaded machine).
+      // Clients do not retry a 400, so this is a 503.
       return new Problem("unavailable", "The request took too long to arrive. Send it again.", {
         retryAfterS: LATE_RETRY_S,
       });
@@ -240,7 +240,7 @@ const RAW_ANSWER_HEADERS = Object.entries(ANSWER_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join("");
 
-/** For exchanges that never became one: the parser gave up before there was a response. */
+/** Answers a parser error for which there is no response object. */
 function answerRaw(socket: Duplex, problem: Problem): void {
   if (!socket.writable) {
     socket.destroy();
@@ -259,6 +259,6 @@ function answerRaw(socket: Duplex, problem: Problem): void {
     RAW_ANSWER_HEADERS +
     "Connection: close\r\n\r\n" +
     body;
-  // Nothing reads this socket any more, so nothing would notice that the client keeps it open.
+  // Nothing reads this socket any more, so a client could keep it open.
   socket.end(answer, () => socket.destroy());
 }

@@ -1,7 +1,7 @@
 /**
- * What every exchange has, on every surface: an id on the response before anything else can
- * happen, a caller derived from the credential alone, a strictly read body, and errors in the
- * contract's envelope.
+ * The parts of every exchange on every API: an id on the response before anything else, a caller
+ * that only the credential determines, a strictly parsed body, and errors in the contract's
+ * envelope.
  *
  * @see contract: Endpoints (X-Request-ID); Authentication; Errors
  */
@@ -29,28 +29,28 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Null until authenticated. */
     caller: Caller | null;
-    /** Set when it came with the cookie of a session. */
+    /** Set for a session cookie. */
     signedIn: SignedIn | null;
-    /** What the exchange is about, for the log. */
+    /** Id of the request or instance, for the log. */
     subjectId: string | undefined;
     errorCode: string | undefined;
-    /** Whether this is a read that waits for a decision; measured apart from other reads. */
+    /** True for a read that waits for a decision. Measured separately from other reads. */
     isLongPoll: boolean;
   }
 
   interface FastifyInstance {
-    /** What was sent in large answers and has not been read, over all connections. */
+    /** Characters of large answers that clients have not read yet, over all connections. */
     readonly unread: { chars: number };
-    /** The problem for an error; an unexpected one goes to the log. */
+    /** Converts an error to a problem and logs unexpected errors. */
     readonly toProblem: (error: unknown, exchangeId: string) => Problem;
   }
 
   interface FastifyContextConfig {
     /** Name of the operation in logs and metrics. */
     operation?: string;
-    /** What a GET of the reviewer surface takes of its caller; `read` when it is not said. */
+    /** Power that a GET of the reviewer API requires; `read` by default. */
     requiredPower?: Power;
-    /** Whether a GET of it does not extend the session: pages send it without user action. */
+    /** True when a GET does not extend the session, because pages send it without user action. */
     isBackground?: boolean;
   }
 }
@@ -58,8 +58,8 @@ declare module "fastify" {
 export const JSON_TYPE = "application/json";
 
 /**
- * On every answer that says nothing else: it may hold a credential or a call, so caches do not
- * store it, and it is data, so no browser runs it, shows it in a frame or takes it for a script.
+ * Default headers of every answer. It may contain a credential or a call, so caches must not store
+ * it. It is data, so browsers must not run it, frame it or sniff its type.
  */
 export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
@@ -69,16 +69,16 @@ export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
 
 const LINES_TYPE = "application/x-ndjson";
 
-/** Answers below this size are not worth counting. */
+/** Smaller answers are not counted. */
 const COUNTED_CHARS_MIN = 16_384;
 
-/** What may wait in memory for clients that read slowly or not at all, over all connections. */
+/** Maximum of large answers in memory for slow clients, over all connections. */
 const UNREAD_CHARS_MAX = 128 * 1024 * 1024;
 
 /**
- * Sends JSON that is already written, under the type as the contract spells it.
+ * Sends JSON text with the contract's content type.
  *
- * @throws Problem `unavailable` while too much that was sent has not been read
+ * @throws Problem `unavailable` while clients have not read too much of earlier answers
  */
 export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
   if (json.length >= COUNTED_CHARS_MIN) countUntilRead(reply, json.length);
@@ -96,28 +96,28 @@ function countUntilRead(reply: FastifyReply, chars: number): void {
   });
 }
 
-/** With a serializer of its own, Fastify adds no charset to the type. */
+/** With a custom serializer, Fastify adds no charset to the content type. */
 function asWritten(json: string): string {
   return json;
 }
 
-/** An answer that is written piece by piece. */
+/** Writes an answer in parts. */
 export interface StreamWriter {
-  /** Resolves when the client has room for the next piece. */
+  /** Resolves when the client can receive the next part. */
   write(text: string): Promise<void>;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** How an answer in pieces is sent. */
+/** Options of an answer in parts. */
 export interface StreamOptions {
-  /** Of an answer that has begun. */
+  /** Headers of the answer, after a successful first part. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What to end with when it fails halfway; nothing when undefined. */
+  /** Text to append after a failure; undefined: none. */
   readonly failed?: ((problem: Problem) => string) | undefined;
 }
 
-/** Answers 200 and a line of JSON at a time, as {@link sendStream}. */
+/** Answers 200 with lines of JSON, as {@link sendStream}. */
 export function sendJsonLines(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -128,7 +128,7 @@ export function sendJsonLines(
   );
 }
 
-/** Lines of JSON, of which the last one is the envelope when something fails. */
+/** Lines of JSON. After a failure, the last line is the error envelope. */
 export function jsonLines({ id }: FastifyRequest): StreamOptions {
   return {
     headers: { "content-type": LINES_TYPE },
@@ -137,9 +137,9 @@ export function jsonLines({ id }: FastifyRequest): StreamOptions {
 }
 
 /**
- * Calls back when the client has gone, has closed its side of the connection, or has its answer. A
- * client that has gone cannot be told from one that only closed its side and still reads: so a held
- * poll ends early then, with an answer.
+ * Calls back when the client disconnects, closes its side of the connection, or has its answer. A
+ * server cannot distinguish a disconnected client from one that only closed its side and still
+ * reads. So a long poll then ends early, with an answer.
  */
 export function onDisconnect({ raw }: FastifyReply, callback: () => void): void {
   if (raw.destroyed || raw.req.socket.readableEnded) callback();
@@ -149,13 +149,13 @@ export function onDisconnect({ raw }: FastifyReply, callback: () => void): void 
   }
 }
 
-/** Calls back when the client has gone or has its answer; at once when that is already so. */
+/** Calls back when the client disconnects or has its answer; immediately if it already has. */
 export function onClosed({ raw }: FastifyReply, callback: () => void): void {
   if (raw.destroyed) callback();
   else raw.once("close", callback);
 }
 
-/** Aborted when the client has gone, or has its answer. */
+/** Aborted when the client disconnects or has its answer. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   onClosed(reply, () => gone.abort());
@@ -163,8 +163,8 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
 }
 
 /**
- * Answers 200 and a piece at a time. What fails before the first piece is answered as any other
- * error; after it, as the form says.
+ * Answers 200 with an answer in parts. A failure before the first part is answered like any other
+ * error; after it, with `failed`.
  */
 export async function sendStream(
   request: FastifyRequest,
@@ -179,7 +179,7 @@ export async function sendStream(
     gone.throwIfAborted();
     if (!hasBegun) {
       hasBegun = true;
-      // The second keeps a proxy from holding pieces back.
+      // The second header prevents proxies from buffering parts.
       reply.code(200).headers({ ...headers, "x-accel-buffering": "no" });
       reply.send(stream);
     }
@@ -201,7 +201,7 @@ export async function sendStream(
 /**
  * The identifier in the path.
  *
- * @throws Problem `not_found`: what is no identifier names nothing
+ * @throws Problem `not_found` for an invalid identifier
  */
 export function pathIdentifier(request: FastifyRequest): string {
   const { id = "" } = request.params as { id?: string };
@@ -212,7 +212,7 @@ export function pathIdentifier(request: FastifyRequest): string {
 }
 
 /**
- * Where the key is the caller's choice.
+ * The key of operations for which it is optional.
  *
  * @throws Problem `invalid_request` with param `Idempotency-Key`
  */
@@ -246,9 +246,7 @@ const WRONG_CONTENT_TYPE = new Problem(
   { param: "Content-Type" },
 );
 
-/**
- * @throws Problem `invalid_request` for another content type, and what the JSON parser throws
- */
+/** @throws Problem `invalid_request` for another content type, and the JSON parser's problems */
 export function jsonBody(request: FastifyRequest): JsonValue {
   assertNotRepeated(request.raw, "Content-Type", "Content-Encoding");
   const { "content-type": type, "content-encoding": encoding } = request.headers;
@@ -265,7 +263,7 @@ export function jsonBody(request: FastifyRequest): JsonValue {
   return parseJsonBytes(body);
 }
 
-/** Answers any error in the envelope; an error that is not a Problem is logged only. */
+/** Answers any error in the envelope. Only the log has an error that is not a Problem. */
 export function sendError(
   error: unknown,
   request: FastifyRequest,
@@ -281,7 +279,7 @@ export function sendError(
   return sendJson(reply, problem.status, envelope);
 }
 
-/** Names an error only to a caller that sent a token (RFC 6750 3.1). */
+/** Adds an error code only for a caller that sent a token (RFC 6750 3.1). */
 function challengeOf({ headers: { authorization = "" } }: FastifyRequest): string {
   const realm = 'Bearer realm="countersign"';
   return /^bearer +\S/i.test(authorization) ? `${realm}, error="invalid_token"` : realm;
@@ -300,7 +298,7 @@ export function toProblem(error: unknown, exchangeId: string, report: Report): P
     return new Problem("body_too_large", undefined, { param: "body" });
   }
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") return WRONG_CONTENT_TYPE;
-  // The second is of a client that disconnected in its body; nothing reads the answer.
+  // ECONNRESET: the client disconnected in its body, so it does not receive the answer.
   if (code.startsWith("FST_ERR_CTP_") || code === "ECONNRESET") {
     return new Problem("invalid_request", "The body could not be read. Send it again.", {
       param: "body",

@@ -1,6 +1,5 @@
 /**
- * The operations beside the contract, those that the operator admits; of the others there is no
- * route, so that they are answered as anything that is not there.
+ * The operations of accepted protocol extensions. The others have no route, so they return 404.
  *
  * @see docs/reference/extensions.md
  */
@@ -69,7 +68,7 @@ function answer(
   return sendJson(reply, 200, writeApprovalRequest(request, { server, consumption }));
 }
 
-/** What stands there may have been meant: better a clear word than to leave it unread. */
+/** A body may have a meaning for the caller, so it is rejected instead of ignored. */
 function assertNoBody({ body }: FastifyRequest): void {
   if (!(body instanceof Uint8Array) || body.length === 0) return;
   throw new Problem("invalid_request", "This operation does not accept a body. Send none.", {

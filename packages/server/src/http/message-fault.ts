@@ -1,7 +1,6 @@
 /**
- * What the HTTP parser lets through and two readers of one exchange could read differently: a proxy
- * in front that takes the other of two hosts, or finds another end of a body, speaks of another
- * exchange than we do.
+ * Finds messages that the HTTP parser accepts, but that a proxy could interpret differently:
+ * another of two hosts, or another end of the body.
  *
  * @see RFC 9112, 3.2 (Host), 6.1 (Transfer-Encoding); RFC 9110, 5.3 (fields that are given once)
  */
@@ -11,14 +10,14 @@ import { Problem } from "@countersign/protocol";
 
 export interface MessageFault {
   readonly problem: Problem;
-  /** Whether the end of this message is unknown: nothing after it can be read. */
+  /** True when the end of this message is unknown. Nothing after it can be parsed. */
   readonly isUnframed: boolean;
 }
 
-/** Headers that decide which exchange this is and who calls, on every route. */
+/** Headers that select the exchange and its caller on every route. */
 const OF_EVERY_ROUTE = ["Host", "Authorization"];
 
-/** @returns undefined for a message that everybody reads alike */
+/** @returns undefined for an unambiguous message */
 export function findMessageFault(message: IncomingMessage): MessageFault | undefined {
   const { headers, httpVersion } = message;
   const coding = headers["transfer-encoding"];
@@ -31,7 +30,7 @@ export function findMessageFault(message: IncomingMessage): MessageFault | undef
   }
   const twice = findRepeated(message.rawHeaders, OF_EVERY_ROUTE);
   if (twice === undefined) return undefined;
-  // Who calls is not known, which some operations have no other answer for than this.
+  // The caller is unknown. Some operations have no other answer for this.
   const problem =
     twice === "Authorization" ? new Problem("invalid_credential") : refusedTwice(twice);
   return { problem, isUnframed: false };
@@ -42,8 +41,8 @@ function refused(message: string, param: string): Problem {
 }
 
 /**
- * Checks headers that only some routes read: the key and the body. Their routes call this after
- * the caller is known, because other routes have no status for it.
+ * Checks headers that only some routes read: the key and the body. Routes call this after the
+ * authentication, because other routes have no status for it.
  *
  * @throws Problem `invalid_request` with the name of a header that was sent more than once
  */
@@ -56,12 +55,12 @@ function refusedTwice(name: string): Problem {
   return refused(`The header ${name} must be given once.`, name);
 }
 
-/** @param rawHeaders names and values in turn, as they came */
+/** @param rawHeaders names and values alternating, as received */
 function findRepeated(rawHeaders: readonly string[], names: readonly string[]): string | undefined {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const rawName = rawHeaders[at] as string;
-    // The length first: the loop runs over the headers of every exchange.
+    // Compares lengths first, because the loop runs over the headers of every exchange.
     const name = names.find((each) => {
       return each.length === rawName.length && each.toLowerCase() === rawName.toLowerCase();
     });

@@ -1,6 +1,6 @@
 /**
- * The cookie that ties an answer of the identity provider to the browser that was sent there. It
- * comes back with the provider's redirect, which is a navigation from another site: hence `Lax`.
+ * The cookie that ties an answer of the identity provider to the browser that started the sign-in.
+ * The provider's redirect is a navigation from another site: hence `Lax`.
  */
 
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -16,7 +16,7 @@ export function oidcCookie(request: Pick<FastifyRequest, "headers">): string | u
   return cookieNamed(NAME, request);
 }
 
-/** @param value as beginOidcSignIn answered it */
+/** @param value from beginOidcSignIn */
 export function setOidcCookie(reply: FastifyReply, value: string): void {
   reply.header("set-cookie", `${NAME}=${value}; Max-Age=${OIDC_CEREMONY_MS / 1000}; ${ATTRIBUTES}`);
 }

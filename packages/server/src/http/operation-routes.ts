@@ -1,6 +1,6 @@
 /**
- * Registers the operations of the reviewer API: one loop over the table gives every route its
- * authentication, its checked input and its answer. A handler only maps and calls an operation.
+ * Registers the operations of the reviewer API. One loop over the table gives every route its
+ * authentication, its validated input and its answer. A handler only maps and calls an operation.
  *
  * @see ../../../review-api/src/operations.ts
  */
@@ -25,14 +25,14 @@ import type { ReviewerCaller, SignedIn } from "../identity/caller.ts";
 import { callerOf, type Gate, signedInBy } from "./authenticate.ts";
 import { jsonBody, optionalIdempotencyKey, sendJson } from "./exchange.ts";
 
-/** Who called: what the row says may call. */
+/** The caller type that the row permits. */
 type CallerOf<Row extends Operation> = Row["caller"] extends "reviewer"
   ? ReviewerCaller
   : Row["caller"] extends "person"
     ? SignedIn
     : undefined;
 
-/** What a handler receives: everything is checked against the row. */
+/** Input of a handler, validated against the row. */
 export interface Exchange<Row extends Operation> {
   readonly caller: CallerOf<Row>;
   readonly path: PathOf<Row>;
@@ -43,22 +43,22 @@ export interface Exchange<Row extends Operation> {
   readonly reply: FastifyReply;
 }
 
-/** Answers by value, or sends the reply itself where the answer is a stream or a redirect. */
+/** Returns the answer, or sends the reply itself for a stream or redirect. */
 export type Handler<Row extends Operation> = (
   exchange: Exchange<Row>,
 ) => Promise<Answered<Row> | FastifyReply>;
 
 export type OperationTable = Readonly<Record<string, Operation>>;
 
-/** A handler for each operation of a table; the compiler names the missing ones. */
+/** One handler for each operation of a table. The compiler reports missing ones. */
 export type Handlers<Rows extends OperationTable> = {
   readonly [Name in keyof Rows]: Handler<Rows[Name]>;
 };
 
-/** What the loop knows of a handler: the table has checked the rest. */
+/** The handler without its row's types, which the table has checked. */
 type AnyHandler = (exchange: object) => Promise<unknown>;
 
-/** @param bodyBytesMax the operator's limit of a body */
+/** @param bodyBytesMax the operator's limit of a body, in bytes */
 export function addOperationRoutes<Rows extends OperationTable>(
   app: FastifyInstance,
   gate: Gate,
@@ -121,7 +121,7 @@ function callerFor({ caller }: Operation, request: FastifyRequest): unknown {
   return caller === "person" ? signedInBy(request) : undefined;
 }
 
-/** @throws Problem `not_found`: what is not an identifier names nothing */
+/** @throws Problem `not_found` for an invalid identifier */
 function pathFor(request: FastifyRequest): Readonly<Record<string, string>> {
   const params = request.params as Readonly<Record<string, string>>;
   if (params.id === undefined) return params;

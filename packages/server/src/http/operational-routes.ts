@@ -1,6 +1,6 @@
 /**
- * What operators and their machines ask for: liveness, readiness, metrics and the description
- * of the contract. Without credentials; no answer is about requests or people.
+ * Routes for operators and monitoring: liveness, readiness, metrics and the API descriptions. They
+ * need no credential and return nothing about requests or users.
  */
 
 import { existsSync } from "node:fs";
@@ -26,14 +26,14 @@ const REVIEW_OPENAPI_FILE = descriptionFile("review.openapi.yaml");
 const SERVERS = "\nservers:\n  - url: ";
 
 export interface OperationalState {
-  /** False from the moment at which the server begins to stop. */
+  /** False once the server starts to stop. */
   readonly accepting: () => boolean;
 }
 
 /** Readiness needs no credential, and a check costs a write to disk. */
 const CHECK_MS = 1_000;
 
-/** Answers the same for a while, the failure too. */
+/** Caches the result for a short time, including a failure. */
 function cachedCheck({ store, clock }: Context): () => Promise<void> {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let result = Promise.resolve();
@@ -89,7 +89,7 @@ export function addOperationalRoutes(
   });
 }
 
-/** The description of the reviewer API, with the address that its paths are relative to. */
+/** The description of the reviewer API, with its base path. */
 async function reviewOpenApi(pathPrefix: string): Promise<string> {
   // Loaded with the first answer, because its modules would slow down every start.
   const { parse } = await import("yaml");

@@ -1,15 +1,13 @@
-/**
- * What a request says about its client: the address that limits count by, and the user agent.
- */
+/** Facts about the client of a request: the address for rate limits, and the user agent. */
 
 import type { FastifyRequest } from "fastify";
 import { countedNetwork } from "../core/address.ts";
 
 /**
- * The address of the connection or, behind `trusted_proxies`, the rightmost address of
+ * The address of the connection. Behind `trusted_proxies`, the rightmost address of
  * `X-Forwarded-For` that is not a trusted proxy.
  *
- * @returns the same for all addresses that one machine may give itself
+ * @returns the same text for all addresses that one machine can choose
  */
 export function peerOf({ ip }: { readonly ip: FastifyRequest["ip"] | undefined }): string {
   // Undefined once the connection is closed.

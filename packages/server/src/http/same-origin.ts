@@ -1,6 +1,6 @@
 /**
- * Whether a browser's exchange comes from a page of ours. What a browser sends along by itself,
- * like a cookie, proves only whose browser it is.
+ * Checks that a browser's exchange comes from a page of this server. Browsers send cookies
+ * automatically, so a cookie does not prove that the user acted.
  *
  * @see Fetch Metadata (Sec-Fetch-Site); RFC 6454 section 7 (Origin)
  */
@@ -8,14 +8,14 @@
 import { Problem } from "@countersign/protocol";
 import type { FastifyRequest } from "fastify";
 
-/** They change nothing here. */
+/** Methods without side effects. */
 const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * Lets through what changes nothing, and what a browser says to come from our own origin. Who says
- * nothing at all is refused: every browser that we serve says the one or the other.
+ * Admits safe methods, and requests that the browser marks as same-origin. Rejects requests without
+ * both headers: every supported browser sends at least one.
  *
- * @param origin ours, as browsers write it
+ * @param origin of this server, as browsers write it
  * @throws Problem `cross_origin`
  */
 export function assertSameOrigin(
@@ -32,8 +32,8 @@ export function assertSameOrigin(
 const ELSEWHERE: readonly unknown[] = ["cross-site", "same-site"];
 
 /**
- * For a GET with an audit entry: no link on another site may start it. A typed address and a
- * program without the header pass.
+ * For a GET that writes an audit entry: a link on another site must not start it. Admits typed
+ * addresses and programs that send no header.
  *
  * @throws Problem `cross_origin`
  */

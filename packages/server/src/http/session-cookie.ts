@@ -1,6 +1,6 @@
 /**
- * The cookie that holds a session. Its prefix lets browsers take it from this host alone, over
- * what they trust, for all paths: no neighbour under the same domain can toss one in.
+ * The session cookie. Browsers accept the `__Host-` prefix only from this host, over a secure
+ * connection and for all paths. A sibling domain cannot set it.
  *
  * @see RFC 6265bis, 4.1.3.2 (`__Host-`)
  */
@@ -12,12 +12,12 @@ const NAME = "__Host-countersign";
 
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 
-/** @returns undefined when there is none; empty, which matches none, when there are several */
+/** @returns undefined without the cookie; empty, which matches no session, for several */
 export function sessionCookie(request: Pick<FastifyRequest, "headers">): string | undefined {
   return cookieNamed(NAME, request);
 }
 
-/** As {@link sessionCookie}, of any name. */
+/** As {@link sessionCookie}, for any name. */
 export function cookieNamed(
   name: string,
   { headers }: Pick<FastifyRequest, "headers">,
@@ -30,7 +30,7 @@ export function cookieNamed(
   return values.length > 1 ? "" : values[0]?.trim();
 }
 
-/** @param value as beginSession answered it */
+/** @param value from beginSession */
 export function setSessionCookie(reply: FastifyReply, value: string): void {
   const lastsS = SESSION_LIFETIME_MS / 1000;
   reply.header("set-cookie", `${NAME}=${value}; Max-Age=${lastsS}; ${ATTRIBUTES}`);

@@ -1,6 +1,6 @@
 /**
- * Writes resources as JSON from stored text. Arguments and context are copied letter for letter:
- * a parse and a write in between would round numbers and lose spellings (promise I10).
+ * Writes resources as JSON from stored text. Arguments and context are copied verbatim: parsing and
+ * serializing them would round numbers and change spellings (promise I10).
  *
  * @see contract: Resources and their fields
  */
@@ -11,22 +11,22 @@ import type { StoredConsumption, StoredOutcome } from "../core/consumption.ts";
 import type { AnsweredInstance } from "../core/instance.ts";
 import type { StoredDecision, StoredRequest } from "../core/request.ts";
 
-/** The members that an admitted extension adds to a request. */
+/** The fields that accepted extensions add to a request. */
 export interface ExtensionFields {
-  /** Whether the server is named that the call names. */
+  /** True: include the MCP server of the call. */
   readonly server: boolean;
-  /** Undefined: the approval was not used, or that is not said. */
+  /** Undefined: the approval was not used, or the extension is off. */
   readonly consumption: StoredConsumption | undefined;
 }
 
 const NOTHING: ExtensionFields = { server: false, consumption: undefined };
 
-/** @param extensionFields members of admitted extensions; by default none */
+/** @param extensionFields fields of accepted extensions; none by default */
 export function writeApprovalRequest(request: StoredRequest, extensionFields = NOTHING): string {
   return writeJson(toWireRequest(request, extensionFields));
 }
 
-/** A request as both APIs have it. */
+/** A request in the form of both APIs. */
 export function toWireRequest(request: StoredRequest, { server, consumption }: ExtensionFields) {
   const { decision } = request;
   return {
@@ -65,12 +65,12 @@ function toWireDecision({ status, note, decidedAt, expiresAt }: StoredDecision) 
   };
 }
 
-/** The stored text of a member; undefined where there is none. */
+/** The stored text of a field; undefined for null. */
 export function textOf(stored: string | null): JsonText | undefined {
   return stored === null ? undefined : new JsonText(stored);
 }
 
-/** Never with the signing secret. */
+/** Never includes the signing secret. */
 export function writeInstance({ id, name, receiver }: AnsweredInstance): string {
   const delivery = receiver === null ? "" : `,"delivery":${writeDelivery(receiver)}`;
   return `{"id":"${id}","name":${name}${delivery}}`;

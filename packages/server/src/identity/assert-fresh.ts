@@ -3,7 +3,8 @@ import { isFresh } from "../core/session.ts";
 import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
 
 /**
- * For what outlives a session: who finds an open browser must not be able to stay.
+ * Protects operations with effects beyond the session: a user at an unlocked browser must not gain
+ * lasting access.
  *
  * @param what the operation that a fresh sign-in permits, as the rest of a sentence
  * @throws Problem `forbidden`

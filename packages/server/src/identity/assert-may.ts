@@ -1,4 +1,4 @@
-/** Checks what a reviewer may do by their role and the scopes of their token. */
+/** Checks the permissions of a reviewer: the role and the scopes of the token. */
 
 import { Problem } from "@countersign/protocol";
 import { allows, type Power } from "../core/roles.ts";
@@ -15,7 +15,7 @@ const REFUSALS: Readonly<Record<Power, string>> = {
   server: "Only the role operator may change settings of the whole server.",
 };
 
-/** Said when the role allows it and the token does not. */
+/** Messages for a role that has the power and a token that does not. */
 const NARROWED: Readonly<Record<Power, string>> = {
   read: "This token lacks the scope `read`. Use a token that has it.",
   decide: "This token lacks the scope `decide`. Use a token that has it.",
@@ -26,13 +26,13 @@ const NARROWED: Readonly<Record<Power, string>> = {
   server: "A token with scopes cannot change settings of the whole server.",
 };
 
-/** @throws Problem `forbidden` when the caller's role or the scopes of the token do not allow it */
+/** @throws Problem `forbidden` when the caller's role or the scopes of the token lack the power */
 export function assertMay(authority: Authority, power: Power): void {
   if (!isPermitted(authority, power)) throw new Problem("forbidden", refusalOf(authority, power));
 }
 
 /**
- * As {@link assertMay} for `decide`, when it is enough to decide for some groups.
+ * As {@link assertMay} for `decide`. Permission for some groups is sufficient.
  *
  * @throws Problem `forbidden`
  */
@@ -40,12 +40,12 @@ export function assertMayVote(authority: Authority): void {
   if (!mayVote(authority)) throw new Problem("forbidden", refusalOf(authority, "decide"));
 }
 
-/** Why the caller may not use a power, as a sentence for the caller. */
+/** The message for a role that lacks a power. */
 export function refusalOf({ role }: Pick<Authority, "role">, power: Power): string {
   return (allows(role, power) ? NARROWED : REFUSALS)[power];
 }
 
-/** The caller as rules of policy name them, through the token at hand. */
+/** The caller with the names that policy rules use, limited by the token. */
 export function deciderOf({ reviewerId, name, groups, isBot, scopes }: ReviewerCaller) {
   return { id: reviewerId, name, groups, isBot, forGroups: votingGroups(scopes) };
 }

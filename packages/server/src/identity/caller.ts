@@ -1,5 +1,5 @@
 /**
- * Who is calling, as established from the credential alone.
+ * The caller of an exchange. Only the credential determines it.
  *
  * @see contract: Authentication
  */
@@ -11,20 +11,20 @@ import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
 
 interface AnyCaller {
   readonly credentialId: string;
-  /** What the caller may touch; everything outside it does not exist for the caller. */
+  /** The caller's project. Everything outside it is `not_found`. */
   readonly projectId: string;
 }
 
 export interface ProvisionerCaller extends AnyCaller {
   readonly kind: "provisioner";
-  /** Owns the idempotency keys, whichever of its tokens sent them. */
+  /** Owner of the idempotency keys of all its tokens. */
   readonly provisionerId: string;
 }
 
 export interface InstanceCaller extends AnyCaller {
   readonly kind: "instance";
   readonly instanceId: string;
-  /** Of the token that was sent, by which its row is found. */
+  /** Hash of the token, which finds its row. */
   readonly tokenHash: string;
 }
 
@@ -34,15 +34,15 @@ export interface ReviewerCaller extends AnyCaller {
   readonly name: string;
   readonly role: ReviewerRole;
   readonly groups: readonly string[];
-  /** Of the token that was sent, by which its row is found; undefined where none was. */
+  /** Hash of the token, which finds its row; undefined without a token. */
   readonly tokenHash?: string | undefined;
-  /** Whether it is no person: its approvals count only where a rule says so. */
+  /** True for a bot. Its approvals count only where a rule allows it. */
   readonly isBot: boolean;
-  /** What the token may do of all that the role allows; null: all of it. */
+  /** Scopes of the token; null: all powers of the role. */
   readonly scopes: Scopes;
-  /** Who it is when a person signed in; null for those who only have tokens. */
+  /** The signed-in user; null for reviewers that only have tokens. */
   readonly personId: string | null;
-  /** Through which they are signed in; null for a token. Its id is then `credentialId`. */
+  /** The session; null for a token. Its id is also `credentialId`. */
   readonly session: StoredSession | null;
 }
 
@@ -50,7 +50,7 @@ export interface ReviewerCaller extends AnyCaller {
 export interface SignedIn {
   readonly session: StoredSession;
   readonly person: StoredPerson;
-  /** In the selected project of the session; undefined when they are not a reviewer there. */
+  /** In the selected project of the session; undefined when the user is not a reviewer there. */
   readonly membership: Membership | undefined;
 }
 

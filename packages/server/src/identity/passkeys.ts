@@ -1,10 +1,10 @@
 /**
- * What a browser is asked for to make or use a passkey, and whether what it answers is right. A
- * thin layer over a library, which is loaded when the first passkey is asked for.
+ * Creates the options for making or using a passkey, and verifies the browser's response. A thin
+ * layer over a library, which is loaded at the first use.
  *
- * Promises: the user was verified (never only present); the answer was given on our origin, for our
- * host; the key is one whose signatures the audit log can prove later. Whether a signature counter
- * went backwards is asked where the row is locked: see {@link isCounterRegressed}.
+ * Guarantees: the authenticator verified the user (presence is not enough), the response is for the
+ * origin and host of this server, and the audit log can verify the key's signatures later. The
+ * caller compares signature counters after it has locked the row: see {@link isCounterRegressed}.
  *
  * @see W3C Web Authentication Level 3, sections 7.1 and 7.2
  */
@@ -12,20 +12,20 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
 import { CoseKeyError, EDDSA, ES256, RS256, readCoseKey } from "../audit/cose-key.ts";
 
-/** Whom passkeys are for: they work on this origin, and nowhere else. */
+/** The WebAuthn relying party: passkeys work only on this origin. */
 export interface RelyingParty {
   /** The host of the public URL. */
   readonly id: string;
   readonly origin: string;
 }
 
-/** @param publicUrl under which browsers reach this server */
+/** @param publicUrl base URL of this server */
 export function relyingPartyOf(publicUrl: string): RelyingParty {
   const { hostname: id, origin } = new URL(publicUrl);
   return { id, origin };
 }
 
-/** The half of a passkey that the server keeps. */
+/** The public part of a passkey. */
 export interface PublicCredential {
   /** base64url. */
   readonly id: string;
@@ -34,18 +34,18 @@ export interface PublicCredential {
   readonly transports: readonly string[];
 }
 
-/** What a browser answered, as its `toJSON` has it; nothing of it is trusted. */
+/** The response of a browser, from its `toJSON`. Untrusted. */
 export type BrowserCredential = Readonly<Record<string, unknown>>;
 
-/** The answer of a browser is not what was asked for: why, as a sentence for people. */
+/** The response of a browser is invalid. The message is for the user. */
 export class PasskeyRefused extends Error {}
 
-/** How long a person may take with their authenticator. */
+/** Time limit for a user with an authenticator. */
 export const CEREMONY_MS_MAX = 5 * 60_000;
 
 const ALGORITHMS = [ES256, EDDSA, RS256];
 
-/** Who the passkey will be of. */
+/** The user who creates the passkey. */
 export interface PasskeyOwner {
   /** At most 64 bytes. */
   readonly id: string;
@@ -78,7 +78,7 @@ export async function creationOptions(
 }
 
 /**
- * @param allowed the passkeys that may answer; none leaves it to the browser to find one
+ * @param allowed passkeys to choose from; empty: the browser offers any
  * @returns options for `navigator.credentials.get`, as JSON text
  */
 export async function requestOptions(
@@ -102,7 +102,7 @@ export interface NewCredential extends PublicCredential {
 }
 
 /**
- * @param challenge base64url, as it was in the options
+ * @param challenge base64url, from the options
  * @throws PasskeyRefused
  */
 export async function verifyCreation(
@@ -134,8 +134,8 @@ export async function verifyCreation(
 }
 
 /**
- * None was asked for, and the library would fetch the revocation lists that a certificate names,
- * wherever these are.
+ * Rejects certificates, because the options requested none. The library would fetch the revocation
+ * lists that a certificate links to, from any host.
  */
 function assertNoCertificates(format: string, certificates: unknown): void {
   if (format === "none" || (format === "packed" && certificates === undefined)) return;
@@ -146,16 +146,16 @@ function assertNoCertificates(format: string, certificates: unknown): void {
 
 export interface Assertion {
   readonly credentialId: string;
-  /** Zero of those that do not count. */
+  /** 0 for authenticators without a counter. */
   readonly counter: number;
-  /** As {@link BrowserCredential}'s, base64url. */
+  /** Client data of the {@link BrowserCredential}, base64url. */
   readonly clientData: string;
   readonly authenticatorData: string;
   readonly signature: string;
 }
 
 /**
- * @param challenge base64url, as it was in the options
+ * @param challenge base64url, from the options
  * @param publicKey COSE key, base64url
  * @throws PasskeyRefused
  */
@@ -177,7 +177,7 @@ export async function verifyAssertion(
       credential: {
         id: response.id,
         publicKey: Uint8Array.from(Buffer.from(publicKey, "base64url")),
-        // Compared where the row is locked.
+        // The caller compares it after it has locked the row.
         counter: 0,
       },
     });
@@ -193,8 +193,8 @@ export async function verifyAssertion(
 }
 
 /**
- * Whether an authenticator that counts its signatures has been copied: it signed with a number
- * that was seen already. Those that do not count say 0 for ever.
+ * True when the authenticator may have been copied: its signature counter did not increase.
+ * Authenticators without a counter always send 0.
  */
 export function isCounterRegressed(seen: number, counter: number): boolean {
   return (seen > 0 || counter > 0) && counter <= seen;
@@ -204,7 +204,7 @@ function toDescriptor({ id, transports }: PublicCredential) {
   return { id, transports: [...transports] };
 }
 
-/** Faults of the library are what was wrong with the answer: it is the only thing it looks at. */
+/** Converts errors of the library: its only input is the browser's response. */
 async function refusing<T>(verify: () => Promise<T>): Promise<T> {
   try {
     return await verify();
@@ -217,7 +217,7 @@ async function refusing<T>(verify: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Longer is no credential id: section 4 of the specification. */
+/** The longest credential id: section 4 of the specification. */
 const ID_CHARS_MAX = 1_366;
 
 const TRANSPORTS_MAX = 16;
@@ -268,15 +268,15 @@ function readAnswer({ id, rawId, type, response }: BrowserCredential) {
 }
 
 /**
- * Of which passkey a browser says that its answer is.
+ * The id of the passkey in a response.
  *
- * @throws PasskeyRefused for what can be no id, which a database could refuse to look for
+ * @throws PasskeyRefused for an invalid id, which a database could reject as a parameter
  */
 export function credentialIdOf(answer: BrowserCredential): string {
   return readAnswer(answer).id;
 }
 
-/** What is signed is kept for good, and a client may have put anything into it. */
+/** Signed data is stored permanently, and clients can choose its length. */
 const CHARS_MAX = 8_192;
 
 function text(response: BrowserCredential, name: string): string {
@@ -287,7 +287,7 @@ function text(response: BrowserCredential, name: string): string {
 }
 
 /**
- * The challenge that a browser says it answered, base64url: to look up whether it is one of ours.
+ * The challenge in a response, base64url, to look up in the database.
  *
  * @throws PasskeyRefused
  */

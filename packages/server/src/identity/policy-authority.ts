@@ -1,4 +1,4 @@
-/** Checks what a reviewer may do with the policy of a project or of the whole server. */
+/** Checks the permissions of a reviewer for the policy of a project or of the whole server. */
 
 import type { Actor } from "../core/actor.ts";
 import type { Power } from "../core/roles.ts";
@@ -7,13 +7,13 @@ import { SERVER } from "../storage/sql/keys.ts";
 import { assertMay } from "./assert-may.ts";
 import type { ReviewerCaller } from "./caller.ts";
 
-/** A project's own policy, or the floor of the whole server. */
+/** A project's own policy, or the baseline policy of the server. */
 export type PolicyScope = "project" | "floor";
 
-/** Who activates a policy, or proposes one. */
+/** The user who activates or proposes a policy. */
 export interface PolicyActor {
   readonly actor: Actor;
-  /** Of which they are a reviewer, and whose people's names they may see. */
+  /** Project of the reviewer, whose names the reviewer may read. */
   readonly projectId: string;
 }
 
@@ -23,8 +23,9 @@ export function assertMayPublish(caller: ReviewerCaller, scope: PolicyScope): vo
 }
 
 /**
- * A check of a project's policy changes nothing, so every reviewer who may read may check. A check
- * of the floor reveals names of all projects, so it needs the power to publish.
+ * A check of a project's policy changes nothing, so every reviewer with the power to read may
+ * check. A check of the baseline policy reveals names of all projects, so it requires the power to
+ * publish.
  *
  * @throws Problem `forbidden`
  */
@@ -37,12 +38,12 @@ export function publishPowerFor(scope: PolicyScope): Power {
   return scope === "floor" ? "server" : "publish";
 }
 
-/** Who acts on a policy, for its rows and the audit log. */
+/** The actor of a policy change, for rows and the audit log. */
 export function policyActorOf({ reviewerId, projectId }: ReviewerCaller): PolicyActor {
   return { actor: `reviewer:${reviewerId}`, projectId };
 }
 
-/** Under which project the versions of the caller's policy, or of the floor, are kept. */
+/** The project id that policy versions are stored with. */
 export function projectOf({ projectId }: ReviewerCaller, scope: PolicyScope): string {
   return scope === "floor" ? SERVER : projectId;
 }

@@ -1,18 +1,18 @@
 /**
- * An announcement before it is written for one kind of channel. Tool, instance and arguments
- * are as the agent sent them: the notifier that writes them escapes them.
+ * A message before it is formatted for one kind of channel. Tool, instance and arguments are as the
+ * agent sent them. The notifier escapes them.
  */
 
 export type ChannelMessage = CallMessage | DigestMessage | TestMessage;
 
 interface AnyMessage {
-  /** The same when it is sent again after a failure; a digest of other calls has another. */
+  /** Unchanged in a retry after a failure. A digest of other calls has another id. */
   readonly id: string;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** One call waits. */
+/** One pending call. */
 export interface CallMessage extends AnyMessage {
   readonly kind: "call";
   readonly requestId: string;
@@ -20,15 +20,15 @@ export interface CallMessage extends AnyMessage {
   readonly instance: { readonly id: string; readonly name: string };
   readonly createdAt: number;
   readonly deadlineAt: number;
-  /** It was announced before. */
+  /** True after an earlier announcement. */
   readonly isReminder: boolean;
-  /** Why people are asked, in the words of policy. */
+  /** Why the policy requires a review. */
   readonly note: string | undefined;
-  /** The rule, or `no-policy` and its like. */
+  /** Id of the rule, or `no-policy` and similar values. */
   readonly because: string;
   readonly approvals: {
     readonly needed: number;
-    /** Votes that were cast. */
+    /** Number of votes. */
     readonly given: number;
     /** Sets of `group:x` and `reviewer:y`; empty: any reviewer. */
     readonly from: readonly (readonly string[])[];
@@ -37,11 +37,11 @@ export interface CallMessage extends AnyMessage {
   readonly argumentsText: string | undefined;
 }
 
-/** Several calls wait. */
+/** Several pending calls. */
 export interface DigestMessage extends AnyMessage {
   readonly kind: "digest";
   readonly requestIds: readonly string[];
-  /** There are more than these. */
+  /** True when more calls are pending. */
   readonly isMore: boolean;
   readonly earliestDeadlineAt: number;
 }

@@ -1,6 +1,4 @@
-/**
- * Sends messages through channels and to browsers: through the egress client, or by mail.
- */
+/** Sends messages through channels and to browsers: with the egress client, or by mail. */
 
 import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
@@ -28,17 +26,17 @@ export interface NotifierParts {
   readonly egress: EgressClient | undefined;
   readonly readUrl: ParseUrl;
   readonly mail: { readonly server: MailServer; readonly from: string } | undefined;
-  /** Where people reach this server, without a slash at the end. */
+  /** Base URL of this server, without a trailing slash. */
   readonly publicUrl: string;
   readonly clock: Clock;
 }
 
 const MAIL_ARGUMENTS_BYTES_MAX = 10_000;
 
-/** Below it, trying once more over a fresh connection makes no sense. */
+/** With less time left, a retry over a fresh connection cannot succeed. */
 const RESEND_MS_MIN = 1_000;
 
-/** What a later message replaces that was not fetched: at most 32 characters. */
+/** A later message replaces an undelivered one with the same topic. At most 32 characters. */
 function topicOf(tag: string): string {
   return sha256Hex(tag).slice(0, 32);
 }
@@ -119,7 +117,7 @@ export class ChannelNotifier implements Notifier {
     const reply = await this.#through(egress, url, message, request, false);
     const leftMs = request.timeoutMs - (clock.monotonic() - startedAt);
     const isStale = reply.kind === "unreachable" && reply.reason === "stale";
-    // The other side had closed the idle connection, most likely before the message came.
+    // The receiver had closed the idle connection, most likely before the message arrived.
     if (!isStale || leftMs < RESEND_MS_MIN) return toOutcome(reply, clock.now());
     const again = { ...request, timeoutMs: leftMs };
     return toOutcome(await this.#through(egress, url, message, again, true), clock.now());
@@ -165,7 +163,7 @@ export class ChannelNotifier implements Notifier {
   }
 }
 
-/** @param now epoch ms at which the answer came */
+/** @param now epoch ms of the answer */
 function toOutcome(reply: Reply, now: number): SendOutcome {
   switch (reply.kind) {
     case "refused":

@@ -5,7 +5,7 @@ import { createEgress, createUrls, type EgressParts } from "../egress/create-egr
 import { ChannelNotifier } from "./channel-notifier.ts";
 import type { Notifier } from "./notifier.ts";
 
-/** Sends by the settings of the operator; a server whose webhooks are off sends mail only. */
+/** Creates a notifier from the settings. With webhooks_off, it sends mail only. */
 export function createNotifier(
   settings: Settings,
   { smtpUrl }: Pick<SecretSettings, "smtpUrl">,

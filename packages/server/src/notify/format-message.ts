@@ -1,6 +1,6 @@
 /**
- * A message in words, for kinds of channels that people read. Whatever an agent could choose is
- * written by the channel's `quote`; the rest is ours.
+ * Formats a message as text, for channels that people read. The channel's `quote` escapes all text
+ * that an agent could choose.
  */
 
 import {
@@ -15,14 +15,14 @@ import type { CallMessage, ChannelMessage } from "./channel-message.ts";
 export interface MessageText {
   /** One line, for subjects. */
   readonly title: string;
-  /** Without the link. */
+  /** Body lines, without the link. */
   readonly lines: readonly string[];
 }
 
 export interface TextStyle {
-  /** Writes what strangers chose, of bounded length and visible, so that nothing obeys it. */
+  /** Escapes untrusted text, which is bounded and visible, so that it cannot act as markup. */
   readonly quote: (visible: string) => string;
-  /** Of arguments, as they are shown, in UTF-8. */
+  /** Maximum displayed bytes of arguments, in UTF-8. */
   readonly argumentsBytesMax: number;
 }
 
@@ -30,17 +30,17 @@ const NAME_CHARS_MAX = 80;
 const NOTE_CHARS_MAX = 300;
 const DECIDERS_CHARS_MAX = 200;
 
-/** Of the arguments; the search takes 2 s for a text of 1 MB. */
+/** Maximum searched characters of arguments. The search takes 2 s for 1 MB. */
 const CONFUSABLE_CHARS_MAX = 20_000;
 const CONFUSABLES =
   "Contains confusable characters. They are written as code points such as \\u{0430}.";
 
-/** Plain text: a quote inside cannot end what is quoted, and nothing becomes a link. */
+/** Plain text: escapes quotes and breaks links. */
 export function quotePlain(visible: string): string {
   return `"${breakLinks(visible).replace(/"/g, escapeCodePoint)}"`;
 }
 
-/** Mail programs and phones turn a text that resembles a URL into a link. */
+/** Mail programs and phones turn text that resembles a URL into a link. */
 export function breakLinks(visible: string): string {
   return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, escapeCodePoint);
 }
@@ -100,16 +100,16 @@ function needsOf({ approvals }: CallMessage, quote: TextStyle["quote"]): string 
   return `${count}${whose}${given === 0 ? "" : `, ${given} given`}`;
 }
 
-/** Says plainly when not all is shown. */
+/** States when the arguments are truncated. */
 function shownArguments(text: string, { quote, argumentsBytesMax }: TextStyle): string {
   const { shown, chars, of } = firstOf(text, argumentsBytesMax);
   if (chars === of) return `Arguments: ${quote(shown)}`;
   return `Arguments, only the first ${chars} of ${of} characters: ${quote(shown)}`;
 }
 
-/** As many characters as fit when they are made visible. */
+/** The longest prefix that fits after invisible characters are escaped. */
 function firstOf(text: string, bytesMax: number) {
-  // Each unit has at least one byte; the rest of a long text cannot fit.
+  // Each UTF-16 unit has at least one byte, so the rest of a long text cannot fit.
   const characters = visibleCharacters(text.slice(0, bytesMax));
   let shown = "";
   let bytes = 0;
@@ -123,7 +123,7 @@ function firstOf(text: string, bytesMax: number) {
   return { shown, chars, of: [...text].length };
 }
 
-/** Rounded down, in two units at most: `3h 20m`, `45s`. */
+/** Rounds down to at most two units: `3h 20m`, `45s`. */
 export function formatTimeLeft(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];

@@ -1,13 +1,13 @@
 /**
- * What is sent over HTTP, kind by kind: a generic signed webhook, the incoming webhooks of Slack
- * and what is compatible with them, and topics of ntfy.
+ * Formats of HTTP channels: signed webhooks, incoming webhooks of Slack and compatible products,
+ * and topics of ntfy.
  */
 
 import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
 import type { ChannelMessage } from "./channel-message.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 
-/** A message to the egress client. */
+/** A message for the egress client. */
 export interface HttpMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -15,7 +15,7 @@ export interface HttpMessage {
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** The page of what a message is about. A link never decides. */
+/** The page of the announced request. Opening a link never decides. */
 export function linkOf(base: string, message: ChannelMessage): string {
   return message.kind === "call" ? `${base}/inbox/${message.requestId}` : `${base}/inbox`;
 }
@@ -25,7 +25,7 @@ export function linkOf(base: string, message: ChannelMessage): string {
 const SLACK_ARGUMENTS_BYTES_MAX = 2_000;
 
 /**
- * Nothing in code is a mention, a link or formatting, neither in Slack nor in Mattermost.
+ * Slack and Mattermost interpret no mention, link or formatting within code.
  *
  * @see https://docs.slack.dev/messaging/formatting-message-text
  */

@@ -1,7 +1,7 @@
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import type { Notifier, TargetFault } from "./notifier.ts";
 
-/** For commands beside a server: sends nothing. */
+/** Sends nothing. For commands beside a server. */
 export class NoNotifier implements Notifier {
   faultOf(_: ChannelTarget): TargetFault | undefined {
     return { field: "kind", rule: "needs a running server" };

@@ -1,6 +1,6 @@
 /**
- * What the rest of the house knows of telling people. The context carries it, so that operations
- * and the worker can send without knowing how.
+ * The interface for sending notifications. It is part of the context, so operations and workers do
+ * not depend on an implementation.
  */
 
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
@@ -11,11 +11,11 @@ import type { ChannelMessage } from "./channel-message.ts";
 export interface SendRequest {
   readonly target: ChannelTarget;
   readonly message: ChannelMessage;
-  /** How long it may take, ms. */
+  /** Time limit, ms. */
   readonly timeoutMs: number;
-  /** `Clock.monotonic` of its deadline: another replica may send after that. */
+  /** `Clock.monotonic` of the deadline. Another replica may send after it. */
   readonly endsBy?: number;
-  /** Asked before the first byte of the message; false: send nothing. */
+  /** Called before the first byte is sent. False: send nothing. */
   readonly isWanted?: (leftMs: number) => MaybePromise<boolean>;
 }
 
@@ -23,33 +23,35 @@ export interface PushRequest extends Pick<SendRequest, "timeoutMs" | "endsBy"> {
   readonly target: PushTarget;
   readonly payload: PushPayload;
   readonly key: VapidKey;
-  /** How long the push service keeps it for a browser that is away, whole seconds. */
+  /** Time that the push service stores the message for an offline browser, in whole seconds. */
   readonly keepS: number;
-  /** 16 bytes, drawn for this message alone. */
+  /** 16 random bytes for this message. */
   readonly salt: Uint8Array;
 }
 
 export interface Notifier {
-  /** What is wrong with a target, as a sentence's end for people; undefined when nothing is. */
+  /** The fault of a target, as the end of a sentence; undefined when it is valid. */
   faultOf(target: ChannelTarget): TargetFault | undefined;
 
-  /** One message, once. Whatever the other side does is an outcome; throws for defects only. */
+  /**
+   * Sends one message once. Every behaviour of the receiver is an outcome; throws for defects only.
+   */
   send(request: SendRequest): Promise<SendOutcome>;
 
-  /** What is wrong with the endpoint of a browser, as the end of a sentence. */
+  /** The fault of a push endpoint, as the end of a sentence. */
   pushFault(endpoint: string): string | undefined;
 
-  /** One message to one browser, once; as {@link send}. */
+  /** Sends one message to one browser once, as {@link send}. */
   push(request: PushRequest): Promise<SendOutcome>;
 
-  /** Whether it sends anything over HTTP. */
+  /** True when it sends over HTTP. */
   readonly canPush: boolean;
 
-  /** Cuts off what is under way. */
+  /** Aborts messages in flight. */
   close(): void;
 }
 
-/** A field of the target, and the end of a sentence that begins with it. */
+/** A field of the target, and the end of a sentence that starts with it. */
 export interface TargetFault {
   readonly field: string;
   readonly rule: string;

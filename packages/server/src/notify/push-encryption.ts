@@ -1,5 +1,5 @@
 /**
- * An end-to-end encrypted message for one browser, and the proof of its sender.
+ * Encrypts a message end to end for one browser and signs the sender's proof.
  *
  * @see RFC 8291 (encryption for Web Push), RFC 8188 (aes128gcm), RFC 8292 (VAPID)
  */
@@ -7,23 +7,23 @@
 import { createCipheriv, createECDH, createPrivateKey, hkdfSync, sign } from "node:crypto";
 import type { PushTarget, VapidKey } from "../core/push.ts";
 
-/** One record holds all of it; push services take no more anyway. */
+/** One record contains the message. Push services accept at most this size. */
 const RECORD_BYTES = 4_096;
 
 const TAG_BYTES = 16;
 
-/** What push services take is 4,096 with header and tag. */
+/** Push services accept 4,096 bytes including header and tag. */
 export const PLAINTEXT_BYTES_MAX = 3_900;
 
-/** What is drawn anew for each message; given by tests alone. */
+/** Random values of one message. Only tests set them. */
 export interface PushRandomness {
   /** 16 bytes. */
   readonly salt: Uint8Array;
-  /** Private key of the sender for this message, 32 bytes; made when undefined. */
+  /** Private key of the sender for this message, 32 bytes; generated when undefined. */
   readonly privateKey?: Uint8Array;
 }
 
-/** @throws when the browser's key is no point of the curve */
+/** @throws when the browser's key is not a point on the curve */
 export function encryptPush(
   plaintext: string,
   { p256dh, auth }: Pick<PushTarget, "p256dh" | "auth">,
@@ -41,7 +41,7 @@ export function encryptPush(
   const key = derive(input, salt, Buffer.from("Content-Encoding: aes128gcm\0"), 16);
   const nonce = derive(input, salt, Buffer.from("Content-Encoding: nonce\0"), 12);
   const cipher = createCipheriv("aes-128-gcm", key, nonce, { authTagLength: TAG_BYTES });
-  // The last record ends with a 2.
+  // The padding delimiter 2 marks the last record.
   const encrypted = [cipher.update(Buffer.concat([text, Buffer.of(2)])), cipher.final()];
   return Buffer.concat([header(salt, senderKey), ...encrypted, cipher.getAuthTag()]);
 }
@@ -57,7 +57,7 @@ function header(salt: Uint8Array, senderKey: Buffer): Buffer {
   return Buffer.concat([salt, size, senderKey]);
 }
 
-/** How long a proof holds; push services take at most a day. */
+/** Validity of a proof. Push services accept at most one day. */
 const PROOF_S = 12 * 3_600;
 
 export interface PushProof {

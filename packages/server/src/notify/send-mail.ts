@@ -1,22 +1,22 @@
 /**
- * Mail, to the server of the settings and to no other. Over TLS, unless that server is on this
- * machine or the settings say otherwise. The library is loaded with the first message.
+ * Sends mail to the configured server, over TLS unless the server is on this machine or the
+ * settings permit plain text. The library is loaded with the first message.
  */
 
 import type { Clock } from "../clock.ts";
 import type { SendOutcome } from "../core/channel.ts";
 import type { MaybePromise } from "../egress/message.ts";
 
-/** Where mail goes out. */
+/** The configured mail server. */
 export interface MailServer {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte; else STARTTLS, without which nothing is sent. */
+  /** TLS from the first byte. Otherwise STARTTLS is required. */
   readonly isImplicitTls: boolean;
-  /** TLS only where the server offers it, with any certificate. */
+  /** True: TLS only if the server offers it, with any certificate. */
   readonly isPlain: boolean;
   readonly login: { readonly user: string; readonly pass: string } | undefined;
-  /** PEM, in place of the usual roots; for tests. */
+  /** PEM, replaces the default roots; for tests. */
   readonly ca: readonly string[] | undefined;
 }
 
@@ -25,19 +25,19 @@ export interface Mail {
   readonly to: readonly string[];
   readonly subject: string;
   readonly text: string;
-  /** Makes a second copy recognisable. */
+  /** Identifies duplicates of the message. */
   readonly id: string;
 }
 
 export interface MailBounds {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Aborted when everything is cut off. */
+  /** Aborted when the notifier closes. */
   readonly signal: AbortSignal;
   readonly isWanted: (leftMs: number) => MaybePromise<boolean>;
 }
 
-/** Sends once; whatever the server does is an outcome. */
+/** Sends once. Every behaviour of the server is an outcome. */
 export async function sendMail(
   server: MailServer,
   mail: Mail,
@@ -72,7 +72,7 @@ export async function sendMail(
   } finally {
     cancel();
     signal.removeEventListener("abort", cut);
-    // Nothing of it goes out any more, unless it was taken.
+    // Stops sending, unless the server has already accepted the message.
     connection.close();
   }
 }
@@ -108,13 +108,13 @@ async function open({ host, port, isImplicitTls, isPlain, ca }: MailServer, time
     port,
     secure: isImplicitTls,
     ...(isPlain ? { opportunisticTLS: true } : { requireTLS: !isImplicitTls }),
-    // Without any TLS it would not be known who takes it either.
+    // Plain text has no authentication of the server either, so any certificate is accepted.
     tls: { minVersion: "TLSv1.2", rejectUnauthorized: !isPlain, ...(ca && { ca: [...ca] }) },
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
-    // On this machine there may be no other interface.
+    // A local mail server may have only the loopback interface.
     allowInternalNetworkInterfaces: true,
     logger: false,
   });
@@ -130,7 +130,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNECTION: "reset",
 };
 
-/** Errors of Node that say what became of the certificate. */
+/** Node error codes for an invalid certificate. */
 const TLS_CODE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO)/;
 const CONNECT_CODES = ["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH"];
 

@@ -1,18 +1,18 @@
 /**
- * Reads targets of channels strictly, and says of them what may be shown: a URL of Slack or a topic
- * of ntfy is a secret in itself.
+ * Parses channel targets strictly, and returns the part that may be displayed. A Slack URL or an
+ * ntfy topic is itself a secret.
  */
 
 import { parseSigningSecret, type WebhookUrl } from "@countersign/protocol";
 import type { ChannelTarget } from "../core/channel.ts";
 import type { TargetFault } from "./notifier.ts";
 
-/** Reads a URL by the operator's rules; undefined when it is not accepted. */
+/** Parses a URL by the operator's rules; undefined when it is rejected. */
 export type ParseUrl = (text: string) => WebhookUrl | undefined;
 
 export const ADDRESSES_MAX = 20;
 
-/** What any mail server takes, and nothing that could be more than one address. */
+/** Every mail server accepts it, and it cannot be more than one address. */
 const ADDRESS =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,253}$)[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 

@@ -1,6 +1,6 @@
 /**
- * The reviewer API: its table of operations with a handler for each, and the pages. The credential
- * of an agent reaches none of it.
+ * The reviewer API: its table of operations with a handler for each, and the pages. Rejects
+ * credentials of agents.
  */
 
 import { REVIEW_OPERATIONS, type ReviewOperations } from "@countersign/review-api";
@@ -29,7 +29,7 @@ import { passkeyHandlers } from "./sign-in/passkey-handlers.ts";
 import { sessionHandlers } from "./sign-in/session-handlers.ts";
 import { tokenHandlers } from "./tokens/token-handlers.ts";
 
-/** @param publicUrl where people reach this server; known when it listens */
+/** @param publicUrl base URL of this server; known once it listens */
 export function addReviewRoutes(
   app: FastifyInstance,
   context: Context,

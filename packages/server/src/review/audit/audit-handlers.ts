@@ -51,7 +51,7 @@ export function auditHandlers(
     async proveAuditEntry({ caller, path, query: { log } }) {
       const proven = await proveAuditEntry(context, caller, log, path.id);
       const { checkpoint, position, proof, entry } = proven;
-      // The entry comes last: verifiers take its text from there.
+      // Verifiers take the text of the entry from the end of the answer.
       return { checkpoint, position, proof, entry: new JsonText(entry) };
     },
 
@@ -108,7 +108,7 @@ function toLine(event: VerificationEvent): VerificationLine {
 }
 
 function toWireFinding({ fault, message, position, id, kind, at }: Finding) {
-  // An altered entry can have any time.
+  // An altered entry can have any timestamp.
   const isTime = at !== undefined && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15;
   return { fault, message, position, id, kind, at: isTime ? formatTimestamp(at) : undefined };
 }

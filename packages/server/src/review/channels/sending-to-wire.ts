@@ -1,4 +1,6 @@
-/** The result of a message to a channel or a browser, in fixed words: no text of the receiver. */
+/**
+ * The result of a message to a channel or browser, in fixed sentences without text of the receiver.
+ */
 
 import { formatTimestamp } from "@countersign/protocol";
 import type { LastSending, TestOutcome } from "@countersign/review-api";

@@ -1,6 +1,6 @@
 /**
- * Limits how often test messages are sent, because their receiver is chosen by the caller. Each
- * process counts for itself.
+ * Limits the rate of test messages, because the caller chooses their receiver. Each process counts
+ * for itself.
  */
 
 import type { Clock } from "../../clock.ts";
@@ -11,7 +11,7 @@ const TESTS = { perSecond: 1 / 6, burst: 10 };
 
 /**
  * @returns charges a test to its owner, a project or a user; throws Problem `rate_limited` when the
- *   owner sent too many
+ * owner sent too many
  */
 export function createTestLimit(clock: Pick<Clock, "now">): (owner: string) => void {
   const limiter = new RateLimiter(TESTS.perSecond, clock, TESTS.burst);

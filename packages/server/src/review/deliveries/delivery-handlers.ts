@@ -1,4 +1,4 @@
-/** Handlers of deliveries. They never show the event, the receiver's whole URL or a secret. */
+/** Handlers of deliveries. They never return the event, the full URL of a receiver or a secret. */
 
 import { formatTimestamp, invalidField } from "@countersign/protocol";
 import {

@@ -1,4 +1,4 @@
-/** A freeze as reviewers read it. */
+/** Converts a freeze to the reviewer API's form. */
 
 import { formatTimestamp } from "@countersign/protocol";
 import { type Freeze, JsonText, type Writable } from "@countersign/review-api";

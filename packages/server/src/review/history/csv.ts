@@ -1,25 +1,28 @@
 /**
- * CSV by RFC 4180, written so that no spreadsheet takes a cell for a formula, also not one that
- * splits at semicolons, as those of many countries do, or at tabs. To such a reader a record is one
- * cell that begins with a quote and goes on behind it: from there on quotes mean nothing, and a
- * semicolon, tab or line break within a text begins a cell.
+ * CSV (RFC 4180) without cells that a spreadsheet would run as a formula. This also protects
+ * spreadsheets that split at semicolons (as in many countries) or tabs. They read a record as one
+ * cell that starts with a quote. After it, quotes have no meaning, and a semicolon, tab or line
+ * break within a text starts a cell.
  *
  * @see https://owasp.org/www-community/attacks/CSV_Injection
  */
 
-/** What spreadsheets begin a formula with, the full-width forms included. */
+/** Characters that start a formula in spreadsheets, including full-width forms. */
 const SIGNS = "=+\\-@\uFF1D\uFF0B\uFF0D\uFF20";
 
-/** A sign, or what hides it. */
+/** A sign, or a character before a sign that spreadsheets skip. */
 const FORMULA = new RegExp(`^[${SIGNS}\\t\\r\\n]`);
 
-/** Where a cell of another reader would begin with a sign; an empty pair of quotes hides it. */
+/**
+ * Positions where another reader's cell would start with a sign. Insert an empty pair of quotes
+ * there.
+ */
 const FORMULA_WITHIN = new RegExp(`(?<=[;\\t\\r\\n])(?="*[${SIGNS}])`, "g");
 
-/** The same within JSON text: what stands behind a semicolon is part of a string. */
+/** The same in JSON text: a character after a semicolon is part of a string. */
 const SIGN_WITHIN_JSON = new RegExp(`(?<=;)[${SIGNS}]`, "g");
 
-/** A cell of JSON text, which is read as the same value: numbers stand letter for letter. */
+/** A cell with JSON text. It keeps its value, and numbers stay verbatim. */
 export interface JsonCell {
   readonly json: string;
 }
@@ -39,7 +42,7 @@ function guardText(text: string): string {
   return text.replace(FORMULA_WITHIN, "'");
 }
 
-/** Between strings a line can begin with the sign of a number, and with no other. */
+/** Outside strings, only the sign of a number can start a line. */
 function guardJson({ json }: JsonCell): string {
   return json.replace(SIGN_WITHIN_JSON, (sign) => {
     return `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -1,4 +1,4 @@
-/** The formats of an export. What agents wrote keeps its spelling. */
+/** The formats of an export. Texts of agents stay verbatim. */
 
 import { formatTimestamp, onOneLine } from "@countersign/protocol";
 import { type ExportLine, JsonText, type Writable, writeJson } from "@countersign/review-api";
@@ -10,7 +10,7 @@ import { toWireRow } from "./history-to-wire.ts";
 /** How an export is written. */
 export interface ExportFormat {
   readonly contentType: string;
-  /** What stands before the first row. */
+  /** Text before the first row. */
   readonly head: string;
   /** @param now the server's time, epoch ms */
   write(event: ExportEvent, now: number): string;

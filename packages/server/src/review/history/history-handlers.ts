@@ -1,4 +1,4 @@
-/** Handlers of the history: pages, numbers and exports of requests that ended. */
+/** Handlers of the history: pages, statistics and exports of resolved requests. */
 
 import { invalidField } from "@countersign/protocol";
 import { HISTORY_FILTERS, type history, type QueryReceived } from "@countersign/review-api";
@@ -18,7 +18,7 @@ import { createHistoryQueue } from "./history-queue.ts";
 import { toWireInsights, toWirePage } from "./history-to-wire.ts";
 
 const EXPORTS = {
-  // Each export keeps a connection to the database and reads the whole history.
+  // Each export holds a database connection and reads the complete history.
   totalMax: 4,
   sameKey: "Another of your exports is running. Try again when it has finished.",
   otherKeys: "Too many exports are running. Try again shortly.",
@@ -44,7 +44,7 @@ export function historyHandlers(
         const page = await listHistory(context, caller, { filter, limit, after, before }, gone);
         return toWirePage(page, now());
       };
-      // Without a filter it reads no more than it shows.
+      // Without a filter, the query reads only the rows of the page.
       return isOpen(filter) ? list() : runQueued(reply, queue, caller.reviewerId, list);
     },
 
@@ -80,7 +80,7 @@ export function historyHandlers(
   };
 }
 
-/** Runs the search after its turn has come, unless the client has disconnected. */
+/** Runs the search when a slot is free, unless the client has disconnected. */
 async function runQueued<T>(
   reply: FastifyReply,
   queue: KeyedQueue,
@@ -96,7 +96,7 @@ async function runQueued<T>(
   }
 }
 
-/** The filter as the audit log has it. */
+/** The filter in the form of the audit entry. */
 function filterText({ query }: FastifyRequest): string {
   const parameters = query as Readonly<Record<string, string>>;
   const params = new URLSearchParams();

@@ -1,4 +1,4 @@
-/** Requests that ended, as reviewers read them. */
+/** Converts resolved requests to the reviewer API's form. */
 
 import { formatTimestamp } from "@countersign/protocol";
 import {

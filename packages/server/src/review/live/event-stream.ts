@@ -1,6 +1,6 @@
 /**
- * One stream of Server-Sent Events to one reader. Events are hints: they carry ids, and the reader
- * fetches what it may see through the API. A reader that reconnects fetches everything again.
+ * One stream of Server-Sent Events to one reader. Events are hints with ids. The reader fetches the
+ * data through the API. After a reconnect, it fetches everything again.
  */
 
 import { PassThrough } from "node:stream";
@@ -14,7 +14,7 @@ import type { FeedHint, ProjectFeed } from "./project-feed.ts";
 /** How often the permissions of the reader are checked again. */
 const CALLER_MS = 2_000;
 
-/** A reader that leaves more than this unread is disconnected. */
+/** A reader with more unread bytes is disconnected. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 
 /** How soon a browser reconnects. */
@@ -26,7 +26,7 @@ export interface StreamParts {
   readonly context: Context;
   readonly streams: EventStreams;
   readonly caller: ReviewerCaller;
-  /** @throws Problem when the reader may not read any more */
+  /** @throws Problem when the reader has lost the permission to read */
   readonly reauthenticate: () => Promise<ReviewerCaller>;
   readonly onFailure: (error: unknown) => void;
 }
@@ -102,7 +102,7 @@ export class EventStream {
       else if (permissionsOf(caller) !== permissionsOf(before)) this.#write(event("caller", {}));
     } catch (error) {
       if (error instanceof Problem) this.#end("signed_out");
-      // An unavailable database says nothing about the reader.
+      // A database failure does not affect the reader's permissions.
       else this.#parts.onFailure(error);
     } finally {
       this.#isChecking = false;
@@ -119,12 +119,12 @@ export class EventStream {
     this.body.write(text);
     if (this.body.readableLength + this.body.writableLength <= UNREAD_BYTES_MAX) return;
     this.close();
-    // Destroyed, because the rest would wait for a reader that does not read.
+    // Destroyed, because a graceful end would wait for a reader that does not read.
     this.body.destroy();
   }
 }
 
-/** Everything that decides what a reviewer may do. */
+/** All values that determine a reviewer's permissions. */
 function permissionsOf({ role, groups, scopes, isBot, name }: ReviewerCaller): string {
   return JSON.stringify([role, groups, scopes, isBot, name]);
 }

@@ -1,7 +1,4 @@
-/**
- * The open event streams of this process: their number, the feeds that they follow, and their
- * keepalive.
- */
+/** The open event streams of this process: their number, their feeds and their keepalive. */
 
 import { Problem } from "@countersign/protocol";
 import { systemClock } from "../../clock.ts";
@@ -17,8 +14,8 @@ const STREAMS_MAX = 1_000;
 const RETRY_S = 5;
 
 /**
- * How often each stream sends a pulse. A reader that misses pulses knows that the connection is
- * broken, and must not decide by what it shows.
+ * Interval of keepalive events. A reader that misses them has lost the connection, and must not
+ * decide from stale data.
  */
 export const KEEPALIVE_MS = 1_500;
 
@@ -57,7 +54,7 @@ export class EventStreams {
    * @param key session or token
    * @returns releases it
    * @throws Problem `rate_limited` when the key has too many, `unavailable` when the process has
-   *   too many or stops
+   * too many or is stopping
    */
   acquire(key: string): () => void {
     if (this.#isStopped || this.#slots.isFull) {
@@ -70,7 +67,7 @@ export class EventStreams {
     throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
   }
 
-  /** The feed of a project; it closes when its last follower leaves. */
+  /** The feed of a project. It closes when its last listener is removed. */
   feed(projectId: string): ProjectFeed {
     const feed =
       this.#feeds.get(projectId) ?? new ProjectFeed(this.#context, projectId, this.#onFailure);
@@ -93,7 +90,7 @@ export class EventStreams {
     return () => part?.delete(stream);
   }
 
-  /** In real time also under a test's clock: like a socket timeout it is about the connection. */
+  /** Uses the system clock, because it is about the connection, like a socket timeout. */
   #pulseLater(turn: number): void {
     this.#cancelPulse = systemClock.after(KEEPALIVE_MS / PULSE_PARTS, () => {
       for (const stream of this.#open[turn] ?? []) stream.pulse();

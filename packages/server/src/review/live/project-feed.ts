@@ -1,7 +1,7 @@
 /**
- * The hints of one project, for the streams of this process that follow it. A signal becomes a hint
- * at once. A scan every second finds what no signal announced: requests that another replica opened
- * or resolved, and freezes. A lost signal therefore costs a second.
+ * The hints of one project for the streams of this process. A signal becomes a hint immediately. A
+ * scan every second finds changes without a signal: requests that another replica opened or
+ * resolved, and freezes. So a lost signal delays a hint by at most one second.
  */
 
 import type { Context } from "../../context.ts";
@@ -14,14 +14,14 @@ export type FeedHint =
   | {
       readonly kind: "request";
       readonly id: string;
-      /** The only reviewer whose view changed; undefined: it changed for everybody. */
+      /** The only reviewer whose view changed; undefined: every view changed. */
       readonly reviewerId?: string;
     }
   | { readonly kind: "freezes" };
 
 export type FeedListener = (hint: FeedHint) => void;
 
-/** Requests that these resolve when they are created never waited for a reviewer. */
+/** A request that one of these resolves at its creation was never pending. */
 const AUTOMATIC: readonly string[] = ["policy", "grant", "freeze"];
 
 export class ProjectFeed {
@@ -51,7 +51,7 @@ export class ProjectFeed {
     return this.#followers.size;
   }
 
-  /** @returns removes the follower */
+  /** @returns removes the listener */
   follow(follower: FeedListener): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
@@ -67,7 +67,7 @@ export class ProjectFeed {
       case "voted":
         if (signal.projectId !== this.projectId) return;
         this.#send({ kind: "request", id: signal.requestId });
-        // From another replica it can stand for several requests that were opened there.
+        // A signal of another replica can represent several requests.
         void this.#scan();
         return;
       case "delayed": {
@@ -111,7 +111,7 @@ export class ProjectFeed {
     });
   }
 
-  /** One scan at a time; one that is requested meanwhile follows it. */
+  /** One scan at a time. A request during a scan starts another one after it. */
   async #scan(): Promise<void> {
     this.#isDue = true;
     if (this.#isScanning) return;
@@ -130,7 +130,7 @@ export class ProjectFeed {
   }
 
   async #compare(): Promise<void> {
-    // A signal during the scan is later than its result.
+    // A signal during the scan is newer than its result.
     const before = new Set(this.#pending);
     const { pending, freezes } = await scanProject(this.#context, this.projectId);
     if (freezes !== this.#freezes) {

@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 import { Problem } from "@countersign/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** For a page that has no script. */
+/** For a page without scripts. */
 const STATIC_PAGE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'";
 
-/** Scripts are files of this server, and none of them can turn text into markup or script. */
+/** Only scripts of this server run, and they cannot turn text into markup or script. */
 const POLICY =
   `${STATIC_PAGE_POLICY}; script-src 'self'; connect-src 'self'; manifest-src 'self'; ` +
   "worker-src 'self'; require-trusted-types-for 'script'; trusted-types countersign";
@@ -45,7 +45,7 @@ export function readPage(name: string, folder = findConsole()): string | undefin
 
 export interface PageOptions {
   readonly status?: number;
-  /** From the page's address to the root of the server, with a slash at its end. */
+  /** From the page's address to the root of the server, with a trailing slash. */
   readonly root?: string;
 }
 
@@ -65,7 +65,7 @@ export function sendPage(
     .send(addressFrom(page, root));
 }
 
-/** A page without scripts that shows texts; it is sent once and never cached. */
+/** Sends a page without scripts that displays texts. It is never cached. */
 export function sendNotice(
   reply: FastifyReply,
   page: string,
@@ -86,7 +86,7 @@ export function sendNotice(
     .send(filled);
 }
 
-/** The build writes relative addresses, because a proxy may put a path in front of the server. */
+/** The build writes relative addresses, because a proxy may add a path prefix. */
 function addressFrom(page: string, root: string): string {
   return page.replaceAll(/(?<=(?:src|href)=")\.\//g, () => escapeHtml(root));
 }
@@ -96,9 +96,9 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * Sends a file of the build, with its type and an ETag.
+ * Sends a file of the build with its type and an ETag.
  *
- * @param isImmutable whether its name changes with its content
+ * @param isImmutable true when its name changes with its content
  * @throws Problem `not_found`
  */
 export async function sendFile(

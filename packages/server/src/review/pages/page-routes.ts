@@ -1,6 +1,6 @@
 /**
- * The pages: the console and those for signing in. A page is the same for everybody; its scripts
- * fetch what it shows.
+ * The pages: the console and the sign-in pages. A page is the same for every user; its scripts
+ * fetch the data.
  */
 
 import { join } from "node:path";

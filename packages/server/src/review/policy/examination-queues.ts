@@ -1,6 +1,7 @@
 /**
- * The queues of policy checks and publications. Each runs one examination at a time, and projects
- * take turns: an examination may take seconds of CPU time, and agents wait for other decisions.
+ * The queues of policy checks and publications. Each runs one examination at a time and alternates
+ * between projects. An examination may take seconds of CPU time, while agents wait for other
+ * decisions.
  */
 
 import { Problem } from "@countersign/protocol";

@@ -1,4 +1,4 @@
-/** Handlers of the policy of a project, and of the baseline policy of the whole server. */
+/** Handlers of the policy of a project, and of the baseline policy of the server. */
 
 import { invalidField, Problem } from "@countersign/protocol";
 import {

@@ -1,4 +1,4 @@
-/** Policies, proposals and simulations as reviewers read them. */
+/** Converts policies, proposals and simulations to the reviewer API's form. */
 
 import { formatTimestamp } from "@countersign/protocol";
 import {
@@ -39,7 +39,7 @@ export function toWireOutline({ scope, version, names }: PublishedOutline): Poli
 
 /**
  * @param published undefined when no version is published
- * @param isTwoPerson whether another person must publish the next version
+ * @param isTwoPerson true when another user must publish the next version
  */
 export function toWirePolicy(
   scope: Published["scope"],

@@ -15,7 +15,7 @@ import { verifySignature } from "../../operations/requests/verifySignature.ts";
 import { withdrawVote } from "../../operations/requests/withdrawVote.ts";
 import { toWireBackground, toWireReviewed } from "./request-to-wire.ts";
 
-/** @param publicUrl where people reach this server; their passkeys are bound to it */
+/** @param publicUrl base URL of this server, to which passkeys are bound */
 export function requestHandlers(
   context: Context,
   publicUrl: () => string,

@@ -1,6 +1,6 @@
 /**
- * Requests as reviewers read them: the contract's resource with the stored text, and what a
- * decision requires.
+ * Converts requests to the reviewer API's form: the contract's resource with the stored text, and
+ * the requirement of a decision.
  */
 
 import { formatDuration, formatTimestamp } from "@countersign/protocol";
@@ -18,7 +18,7 @@ import { needsPasskey } from "../../policy/decider.ts";
 
 type Wire = Writable<WireRequest>;
 
-/** @param publicUrl where people reach this server */
+/** @param publicUrl base URL of this server */
 export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wire {
   const { request, votes, delayed, consumption } = reviewed;
   return {

@@ -1,6 +1,6 @@
 /**
- * Limits concurrent work that takes long: one at a time for each key, and a maximum for all keys.
- * Nothing is queued. Each process counts for itself.
+ * Limits long-running concurrent work: one at a time for each key, and a maximum for all keys.
+ * There is no queue. Each process counts for itself.
  */
 
 import { Problem } from "@countersign/protocol";
@@ -27,9 +27,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * @param work gets a signal that is aborted when the server stops
+   * @param work receives a signal that is aborted when the server stops
    * @throws Problem `rate_limited` while work of this key is running, `unavailable` while too much
-   *   of other keys is
+   * work of other keys is running
    */
   async run<T>(key: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const release = this.#slots.tryAcquire(key);

@@ -1,4 +1,4 @@
-/** Handlers of invitations, for those who may change people. */
+/** Handlers of invitations. */
 
 import { formatTimestamp } from "@countersign/protocol";
 import {
@@ -16,7 +16,7 @@ import {
 import { listInvitations } from "../../operations/sign-in/listInvitations.ts";
 import { revokeInvitation } from "../../operations/sign-in/revokeInvitation.ts";
 
-/** @param publicUrl where people reach this server */
+/** @param publicUrl base URL of this server */
 export function invitationHandlers(
   context: Context,
   publicUrl: () => string,

@@ -1,6 +1,6 @@
 /**
- * Handlers of signing in at the identity provider: there and back. Both are navigations of a
- * browser, so that a page explains what failed.
+ * Handlers of the sign-in at the identity provider. Both are navigations of a browser, so a failure
+ * is a page.
  */
 
 import { invalidField, Problem } from "@countersign/protocol";
@@ -26,7 +26,7 @@ const RETRY_S = 30;
 
 type OidcOperations = Pick<typeof session, "showWays" | "beginOidcSignIn" | "completeOidcSignIn">;
 
-/** @param publicUrl where people reach this server */
+/** @param publicUrl base URL of this server */
 export function oidcHandlers(context: Context, publicUrl: () => string): Handlers<OidcOperations> {
   return {
     async showWays() {
@@ -61,19 +61,19 @@ export function oidcHandlers(context: Context, publicUrl: () => string): Handler
   };
 }
 
-/** The code is in the address, which no other server may receive. */
+/** The address contains the code, which no other server may receive. */
 function redirect(reply: FastifyReply, location: string): FastifyReply {
   reply.header("referrer-policy", "no-referrer");
   return reply.redirect(location, 303);
 }
 
-/** With the registered address, whatever name a proxy or a browser uses for this server. */
+/** Uses the registered address, independent of the name that a proxy or browser uses. */
 function callbackOf({ url }: FastifyRequest, publicUrl: string): URL {
   const at = url.indexOf("?");
   return new URL(publicUrl + CALLBACK + (at < 0 ? "" : url.slice(at)));
 }
 
-/** Answers an error with a page, where the browser accepts one. */
+/** Answers an error with a page if the browser accepts one. */
 async function orPage(
   publicUrl: () => string,
   request: FastifyRequest,

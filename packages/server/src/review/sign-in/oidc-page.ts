@@ -1,6 +1,6 @@
 /**
- * The page for a sign-in that failed at the identity provider: the browser came by a navigation and
- * would show JSON.
+ * The page for a failed sign-in at the identity provider. The browser navigated here and would
+ * display JSON.
  */
 
 import type { Problem } from "@countersign/protocol";

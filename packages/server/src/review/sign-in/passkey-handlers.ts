@@ -1,4 +1,4 @@
-/** Handlers of passkeys: those of an account, and signing in with one. */
+/** Handlers of the passkeys of an account, and of the sign-in with a passkey. */
 
 import { Problem } from "@countersign/protocol";
 import { JsonText, type passkeys } from "@countersign/review-api";
@@ -27,7 +27,7 @@ import { setSession } from "./session-to-wire.ts";
 /** The name of a passkey until its owner names it. */
 const UNNAMED = "Passkey";
 
-/** @param publicUrl where people reach this server; passkeys are bound to it */
+/** @param publicUrl base URL of this server, to which passkeys are bound */
 export function passkeyHandlers(
   context: Context,
   publicUrl: () => string,
@@ -87,7 +87,7 @@ export function passkeyHandlers(
   };
 }
 
-/** The same allowance for all passkeys: the owner is unknown before the lookup. */
+/** One limit for all passkeys: the owner is unknown before the lookup. */
 const OF_PASSKEYS = "";
 
 function recordLater(context: Context, request: FastifyRequest, { id }: BrowserCredential): void {

@@ -1,6 +1,6 @@
 /**
- * Handlers of sessions: signing in with a password or at the identity provider, using a link,
- * switching projects, signing out. Passkeys have handlers of their own.
+ * Handlers of sessions: sign in with a password or at the identity provider, use a link, switch
+ * projects, sign out.
  */
 
 import { formatTimestamp, Problem } from "@countersign/protocol";
@@ -22,7 +22,7 @@ import type { SignInLimits } from "../access/sign-in-limits.ts";
 import { oidcHandlers } from "./oidc-handlers.ts";
 import { setSession, toWireSession } from "./session-to-wire.ts";
 
-/** @param publicUrl where people reach this server */
+/** @param publicUrl base URL of this server */
 export function sessionHandlers(
   context: Context,
   publicUrl: () => string,
@@ -82,7 +82,7 @@ export function sessionHandlers(
   };
 }
 
-/** After the answer: the time that recording takes would show which logins exist. */
+/** Records after the answer: the duration would reveal which logins exist. */
 function recordLater(
   context: Context,
   request: FastifyRequest,

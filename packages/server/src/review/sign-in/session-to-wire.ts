@@ -1,4 +1,4 @@
-/** Who is signed in, as pages read it. */
+/** Converts a session to the reviewer API's form. */
 
 import { formatTimestamp } from "@countersign/protocol";
 import type { Project, Session, Writable } from "@countersign/review-api";
@@ -11,7 +11,7 @@ import { type ShownSession, showBegunSession } from "../../operations/access/sho
 /**
  * Sets the cookie of a user who has signed in.
  *
- * @param cookie as beginSession answered it
+ * @param cookie from beginSession
  * @returns the answer of `GET /review/v1/session` with that cookie
  */
 export async function setSession(
@@ -38,7 +38,7 @@ export function toWireSession(
       method,
       created_at: formatTimestamp(createdAt),
       expires_at: formatTimestamp(expiresAt),
-      // Later with every use.
+      // Every use extends it.
       idle_at: formatTimestamp(Math.min(now + SESSION_IDLE_MS, expiresAt)),
     },
     project: membership === undefined ? null : toWireProject(membership),
