@@ -1,7 +1,7 @@
 /**
- * The audit log: one row for every transition, written in the transaction of the transition
- * itself, so that neither can exist without the other (promise I15). Rows hold who did what to
- * what and digests of what was decided on; never arguments, tokens or secrets.
+ * The audit log: one row for every transition, written in the transaction of the transition, so
+ * that neither exists without the other (promise I15). Rows contain actor, action, subject and
+ * digests of the decided data. They never contain arguments, tokens or secrets.
  */
 
 import { uuidV7 } from "@countersign/protocol";
@@ -66,14 +66,14 @@ export type AuditKind =
   | "database.imported"
   | "audit.begun";
 
-/** The member `requirement` of `request.opened`: what policy required of the approvers. */
+/** The field `requirement` of `request.opened`: the requirement for approvers. */
 export interface RecordedRequirement {
   readonly confirm: "click" | "type" | "match" | "passkey";
-  /** Distinct reviewers. */
+  /** Number of different reviewers. */
   readonly quorum: number;
-  /** Sets of "group:x" and "reviewer:y", each of which must be among the approvers. */
+  /** Sets of "group:x" and "reviewer:y". Each set must have an approver. */
   readonly from: readonly (readonly string[])[];
-  /** Distinct reviewers of each set of `from`; absent: one of each. */
+  /** Number of different reviewers for each set of `from`; absent: one each. */
   readonly quorums?: readonly number[];
   readonly exclude_owner: boolean;
   readonly note: boolean;
@@ -87,7 +87,7 @@ export interface AuditEntry {
   readonly projectId: string;
   readonly kind: AuditKind;
   readonly actor: Actor;
-  /** `kind:id` of what was changed. */
+  /** `kind:id` of the changed object. */
   readonly subject: string;
   readonly detail?: Readonly<
     Record<string, string | number | null | readonly string[] | PasskeyProof | RecordedRequirement>
@@ -106,7 +106,7 @@ export async function appendAudit(
   );
 }
 
-/** Two transitions that happen together: one statement, and the first stands before the second. */
+/** Two transitions at the same time: one statement, in this order. */
 export async function appendTwoAudits(
   tx: Transaction,
   random: Random,

@@ -1,6 +1,6 @@
 /**
- * Whether an approval has the proofs that its requirement demands, as the entry `request.opened`
- * records it. Entries from before the requirement was recorded demand nothing.
+ * Checks that an approval has the proofs that its requirement demands. The entry `request.opened`
+ * records the requirement. Older entries without one demand nothing.
  */
 
 import { timeOfId } from "@countersign/protocol";
@@ -18,7 +18,7 @@ const ENTRIES_PER_READ = 1_000;
 
 const REQUEST = /^request:/;
 
-/** @returns what is missing, for people; undefined when nothing is, or it is not an approval */
+/** @returns the missing proof, for people; undefined when it is complete, or for other entries */
 export async function findMissingProof(
   reader: Reader,
   row: StoredEntry,
@@ -51,7 +51,7 @@ export async function findMissingProof(
   return `quorum: its request required ${required} ${proof}, and the log has ${found}`;
 }
 
-/** The entry with which a request starts; its id has the time of the request. */
+/** The first entry of a request. Its id contains the time of the request. */
 export async function readOpened(
   reader: Reader,
   projectId: string,
@@ -85,7 +85,7 @@ export async function readTransition(
   return row && readEntry(writeEntry(row));
 }
 
-/** The votes that were not withdrawn, the latest of each reviewer. */
+/** The latest vote of each reviewer that was not withdrawn. */
 async function readVotes(
   reader: Reader,
   projectId: string,
@@ -97,7 +97,7 @@ async function readVotes(
     for (const row of rows) {
       const entry = isAuthenticEntry(reader, row) ? readEntry(writeEntry(row)) : undefined;
       if (entry?.kind === "vote.cast") votes.set(entry.actor, entry);
-      // Ids of one millisecond are in no order: a vote of the same time may be the later one.
+      // Ids within one millisecond are unordered, so a vote at the same time may be later.
       const isWithdrawn = entry?.kind === "vote.withdrawn";
       if (isWithdrawn && (votes.get(entry.actor)?.at ?? entry.at) < entry.at) {
         votes.delete(entry.actor);

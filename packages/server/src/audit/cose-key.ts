@@ -1,18 +1,18 @@
 /**
- * Public keys of passkeys: a COSE key, which is a map in CBOR, as a key of Node's. Only what the
- * three algorithms need is read, and anything else is refused rather than skipped.
+ * Parses public keys of passkeys: a COSE key, which is a CBOR map, becomes a Node key. Parses only
+ * what the three algorithms need, and rejects everything else.
  *
  * @see RFC 9052 section 7, RFC 9053 section 2, RFC 8230 section 4, RFC 8949 section 3
  */
 
 import { createPublicKey, type JsonWebKey, type KeyObject } from "node:crypto";
 
-/** What is wrong with a key, as a sentence without its full stop. */
+/** The fault of a key, as a sentence without a full stop. */
 export class CoseKeyError extends Error {}
 
 export interface SignatureKey {
   readonly key: KeyObject;
-  /** For `verify` of node:crypto; EdDSA hashes by itself. */
+  /** For `verify` of node:crypto. EdDSA includes its hash. */
   readonly digest: "sha256" | null;
 }
 
@@ -21,7 +21,7 @@ export const ES256 = -7;
 export const EDDSA = -8;
 export const RS256 = -257;
 
-/** @throws CoseKeyError when it is no key of one of the three algorithms */
+/** @throws CoseKeyError unless it is a key of one of the three algorithms */
 export function readCoseKey(source: Uint8Array): SignatureKey {
   const map = readMap(source);
   const algorithm = map.get(3);
@@ -38,7 +38,7 @@ export function readCoseKey(source: Uint8Array): SignatureKey {
 
 type CoseMap = ReadonlyMap<number, number | Uint8Array>;
 
-/** Labels: 1 key type, 3 algorithm; the others are of the key type. */
+/** Labels: 1 key type, 3 algorithm. The others depend on the key type. */
 function toJwk(map: CoseMap): JsonWebKey {
   switch (map.get(3)) {
     case ES256:
@@ -69,7 +69,7 @@ function assertMembers(
   throw new CoseKeyError("the public key has members that do not belong to its algorithm");
 }
 
-/** Of an RSA modulus: 2,048 bits. */
+/** Minimum size of an RSA modulus: 2,048 bits. */
 const MODULUS_BYTES_MIN = 256;
 
 function assertLongEnough(map: CoseMap): void {
@@ -85,7 +85,7 @@ function text(map: CoseMap, label: number, length?: number): string {
   return Buffer.from(value).toString("base64url");
 }
 
-/** A map of whole numbers to whole numbers and byte strings, and nothing behind it. */
+/** A map from integers to integers and byte strings, without trailing bytes. */
 function readMap(source: Uint8Array): CoseMap {
   const reader = { source, at: 0 };
   const { major, value: count } = readHead(reader);
@@ -99,7 +99,7 @@ function readMap(source: Uint8Array): CoseMap {
     map.set(label, readItem(reader));
   }
   if (reader.at === source.length) return map;
-  throw new CoseKeyError("something follows the public key");
+  throw new CoseKeyError("the public key has trailing bytes");
 }
 
 interface CborReader {
@@ -111,13 +111,13 @@ function readItem(reader: CborReader): number | Uint8Array {
   const { major, value } = readHead(reader);
   if (major === 0) return value;
   if (major === 1) return -1 - value;
-  if (major !== 2) throw new CoseKeyError("the public key holds neither numbers nor bytes");
+  if (major !== 2) throw new CoseKeyError("the public key has a value that is neither a number nor bytes");
   reader.at += value;
-  if (reader.at > reader.source.length) throw new CoseKeyError("the public key is cut off");
+  if (reader.at > reader.source.length) throw new CoseKeyError("the public key is truncated");
   return reader.source.subarray(reader.at - value, reader.at);
 }
 
-/** CBOR's major type and its number, of at most two bytes: no key has more. */
+/** CBOR major type and argument, of at most two bytes. No supported key has a longer one. */
 function readHead(reader: CborReader): { readonly major: number; readonly value: number } {
   const head = nextByte(reader);
   const short = head & 0x1f;
@@ -130,6 +130,6 @@ function readHead(reader: CborReader): { readonly major: number; readonly value:
 
 function nextByte(reader: CborReader): number {
   const byte = reader.source[reader.at++];
-  if (byte === undefined) throw new CoseKeyError("the public key is cut off");
+  if (byte === undefined) throw new CoseKeyError("the public key is truncated");
   return byte;
 }

@@ -1,20 +1,20 @@
-/**
- * What holds of an entry by itself, whatever log it is in. A new check is one row.
- */
+/** Checks of a single entry, independent of its log. A new check is one row. */
 
 import { type EntryContent, readEntry } from "../core/audit-line.ts";
 import { verifyProof } from "./passkey-proof.ts";
 
 export interface EntryCheck {
   readonly name: string;
-  /** @returns what is wrong, for people; undefined when nothing is, or it does not apply */
+  /**
+   * @returns the fault, for people; undefined when the entry is valid or the check does not apply
+   */
   find(entry: EntryContent): string | undefined;
 }
 
 export const ENTRY_CHECKS: readonly EntryCheck[] = [
   {
     name: "time",
-    find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its time is not valid"),
+    find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its timestamp is invalid"),
   },
   {
     name: "passkey",
@@ -26,7 +26,7 @@ export const ENTRY_CHECKS: readonly EntryCheck[] = [
   },
 ];
 
-/** Public keys of passkeys, as the log of the server says they were added. */
+/** Public keys of passkeys, from the entries of the server's log. */
 export type AddedPasskeys = ReadonlySet<string>;
 
 /** @param details of the entries `passkey.added` */
@@ -35,9 +35,9 @@ export function toAddedPasskeys(details: readonly string[]): AddedPasskeys {
 }
 
 /**
- * An entry alone cannot prove the owner of its signature: anyone can create a key and sign with it.
+ * The entry alone cannot prove the owner of its signature, because anyone can create a key.
  *
- * @returns what is wrong, for people; undefined when nothing is, or nothing was signed
+ * @returns the fault, for people; undefined without a fault or a signature
  */
 export function findForeignKey(
   { detail }: Pick<EntryContent, "detail">,
@@ -54,7 +54,7 @@ function nameOf({ credential_id: id, public_key: key }: Detail): string {
   return JSON.stringify([id, key]);
 }
 
-/** An altered entry is reported by the verification of its own log. */
+/** The verification of its own log reports an altered entry. */
 function readDetail(detail: string): Detail {
   try {
     const read: unknown = JSON.parse(detail);
@@ -64,7 +64,7 @@ function readDetail(detail: string): Detail {
   }
 }
 
-/** @returns what is wrong with it, for people; undefined when nothing is */
+/** @returns the fault, for people; undefined for a valid entry */
 export function findEntryFault(
   text: string,
 ): { readonly message: string; readonly entry: EntryContent | undefined } | undefined {

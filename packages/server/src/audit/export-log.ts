@@ -1,5 +1,5 @@
 /**
- * A sealed log as lines of JSON, which can be verified without the database: see
+ * Exports a sealed log as lines of JSON, which can be verified without the database: see
  * docs/reference/audit-log.md.
  */
 
@@ -15,13 +15,13 @@ import { StoredTree } from "./stored-tree.ts";
 
 const SEALS_PER_READ = 4;
 
-/** At most so many entries precede a checkpoint, so that a fault can be located. */
+/** Maximum entries before a checkpoint, so that a fault can be located. */
 const ENTRIES_PER_CHECKPOINT_MIN = 256;
 
 /**
- * @param log as it is now; what is sealed meanwhile is not in it
- * @param since epoch ms: begins with the first seal that has an entry of that time or later
- * @throws Failure when a row is missing that was sealed
+ * @param log its current state; entries sealed later are not included
+ * @param since epoch ms: starts with the first seal that has an entry of that time or later
+ * @throws Failure when a sealed row is missing
  */
 export async function* exportLog(
   reader: Reader,
@@ -51,7 +51,7 @@ export async function* exportLog(
   yield JSON.stringify({ checkpoint: log.checkpoint });
 }
 
-/** With what stands left of the first entry, so that the root can be computed from there on. */
+/** Includes the hashes left of the first entry, so that the root can be computed from there. */
 async function head(tree: StoredTree, log: string, from: number): Promise<string> {
   const subtrees: string[] = [];
   for (const subtree of fullSubtrees({ from: 0, to: from })) {

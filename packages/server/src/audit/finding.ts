@@ -1,34 +1,32 @@
-/**
- * What is wrong with a log, as the verification names it: the first thing it meets.
- */
+/** The findings of a verification. It stops at the first one. */
 
 export type Fault =
-  /** A row is not what was sealed. */
+  /** A row differs from the sealed entry. */
   | "altered"
-  /** A row is gone, or a part of an export. */
+  /** A row, or a part of an export, is missing. */
   | "missing"
-  /** Entries stand in another order than they were sealed in. */
+  /** The order of entries differs from the sealed order. */
   | "reordered"
-  /** An entry is old enough to be sealed, and is not. */
+  /** An entry is old enough to be sealed, but is not. */
   | "unsealed"
   /** A check of the entry itself fails. */
   | "entry"
-  /** A seal, a tile or the state of the log is not what was written. */
+  /** A seal, a tile or the state of the log was altered. */
   | "seal"
-  /** A checkpoint does not fit what it covers. */
+  /** A checkpoint does not match its entries. */
   | "checkpoint"
-  /** A signature is wrong, or by another key. */
+  /** A signature is invalid, or made by another key. */
   | "signature"
-  /** The log is shorter than the checkpoint that was kept elsewhere. */
+  /** The log is shorter than the external checkpoint. */
   | "truncated"
-  /** The log had other entries when the checkpoint was made that was kept elsewhere. */
+  /** The log has other entries than at the time of the external checkpoint. */
   | "rewritten"
-  /** What was given is no export, no proof or no checkpoint of this log. */
+  /** The input is not an export, proof or checkpoint of this log. */
   | "unreadable";
 
 export interface Finding {
   readonly fault: Fault;
-  /** Of the log, where it is known. */
+  /** Origin of the log, if known. */
   readonly origin?: string;
   readonly projectId?: string;
   readonly position?: number;
@@ -39,7 +37,7 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Ends a verification. */
+/** Stops a verification with a finding. */
 export class FindingError extends Error {
   readonly finding: Finding;
 

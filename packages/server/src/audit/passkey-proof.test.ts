@@ -170,7 +170,7 @@ test("[ours.passkey.algorithms] a key of another kind or size is none", () => {
     return { ...entry, passkey: { ...entry.passkey, public_key: source.toString("base64url") } };
   };
   const followed = Buffer.concat([key, Buffer.from([0])]);
-  assert.match(faultOf(withKey(followed)), /something follows the public key/);
+  assert.match(faultOf(withKey(followed)), /the public key has trailing bytes/);
   const short = Buffer.from("a40103033901002043010001214101", "hex");
   assert.match(faultOf(withKey(short)), /too short for RS256/);
   // ECDSA with P-384 and SHA-384.

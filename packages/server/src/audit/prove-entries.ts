@@ -1,7 +1,4 @@
-/**
- * Entries with the proof that a checkpoint covers them, each a line that can be verified with the
- * public key alone.
- */
+/** Entries with an inclusion proof. The public key alone verifies each line. */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";
 import { type StoredEntry, writeEntry } from "../core/audit-line.ts";
@@ -18,22 +15,22 @@ export interface ProvenEntry {
   readonly position: number;
   /** Hashes of RFC 9162, section 2.1.3. */
   readonly proof: readonly string[];
-  /** As it was sealed. */
+  /** The sealed text. */
   readonly entry: string;
-  /** That covers it, as a signed note. */
+  /** The checkpoint that covers it, as a signed note. */
   readonly checkpoint: string;
 }
 
-/** The bytes of the entry come last, behind the first `"entry":` and before the last brace. */
+/** The bytes of the entry are at the end: after the first `"entry":` and before the last brace. */
 export function writeProven({ checkpoint, position, proof, entry }: ProvenEntry): string {
   const head = JSON.stringify({ checkpoint, position, proof });
   return `${head.slice(0, -1)},"entry":${entry}}`;
 }
 
 /**
- * @param log as it is now; its checkpoint is the one that covers the entries
- * @returns without those that are not sealed yet
- * @throws Failure when a row is not what was sealed
+ * @param log its current state, with the checkpoint that covers the entries
+ * @returns only entries that are sealed
+ * @throws Failure when a row differs from the sealed entry
  */
 export async function proveEntries(
   reader: Reader,
@@ -70,17 +67,17 @@ export async function proveEntries(
 const ENTRIES_PER_READ = 2_000;
 
 /**
- * Behind the decision: longer than the 168 hours of its delivery and the use of an approval, of
- * whose outcome an agent may tell for as long as the request is kept.
+ * Time after the decision: longer than its 168 hours of delivery and the use of an approval. An
+ * agent may report the outcome for as long as the request exists.
  */
 const AFTER_DECISION_MS = 16 * 24 * 3_600_000;
 
-/** For an entry that was committed long after the time in its id. */
+/** Maximum delay between the timestamp in an id and the commit of its entry. */
 const LATE_MS_MAX = 15 * 60_000;
 
 /**
- * Entries about a request, in the order of their ids. There is no index of subjects: looks through
- * what was entered from the request on until nothing more can come.
+ * Entries about a request, in the order of their ids. Subjects have no index, so it scans from the
+ * creation of the request until no further entry is possible.
  */
 export async function findEntriesOfRequest(
   reader: Reader,
@@ -100,11 +97,11 @@ export async function findEntriesOfRequest(
   }
 }
 
-/** @param lookedTo epoch ms */
+/** @param readTo epoch ms */
 function isAll(found: readonly StoredEntry[], readTo: number): boolean {
   const has = (wanted: string) => found.some(({ kind }) => kind === wanted);
   const resolved = found.find(({ kind }) => kind === "request.resolved");
-  // It may be pending for as long as its window, and longer where no server was running.
+  // It may be pending for its whole window, and longer while no server was running.
   if (resolved === undefined) return false;
   if (readTo > resolved.at + AFTER_DECISION_MS) return true;
   if (!has("delivery.ended")) return false;
@@ -112,7 +109,7 @@ function isAll(found: readonly StoredEntry[], readTo: number): boolean {
   return readTo > usableUntil(resolved) + LATE_MS_MAX;
 }
 
-/** Until when an approval may be used, epoch ms; what is no approval never is. */
+/** End of the validity of an approval, epoch ms; for other entries, their time. */
 function usableUntil({ at, detail }: StoredEntry): number {
   const expiresAt = /"expires_at":(\d+)/.exec(detail)?.[1];
   return expiresAt === undefined ? at : Number(expiresAt);

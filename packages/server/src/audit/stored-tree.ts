@@ -1,6 +1,6 @@
 /**
- * Hashes over parts of a sealed log, out of its seals and tiles: a proof reads a few rows, however
- * long the log is. Callers check the result against a checkpoint.
+ * Hashes over ranges of a sealed log, from its seals and tiles. A proof reads only a few rows, even
+ * of a long log. Callers compare the result with a checkpoint.
  */
 
 import {
@@ -14,13 +14,13 @@ import {
 import { readSealAt, readSeals, readTile, TILE_WIDTH } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 
-/** Heights that one level of tiles spans. */
+/** Heights of one level of tiles. */
 const TILE_BITS = Math.log2(TILE_WIDTH);
 
 export class StoredTree {
   readonly #reader: Reader;
   readonly #projectId: string;
-  /** By first leaf, height and index; the proofs of one request share most of theirs. */
+  /** By first leaf, height and index. Proofs of one request share most of them. */
   readonly #known = new Map<string, Hash>();
 
   constructor(reader: Reader, projectId: string) {
@@ -28,7 +28,7 @@ export class StoredTree {
     this.#projectId = projectId;
   }
 
-  /** @param range of a tree that is sealed, as proofs name them */
+  /** @param range within the sealed tree, as in a proof */
   async hashOf(range: Range): Promise<Hash> {
     const hashes: Hash[] = [];
     for (const subtree of fullSubtrees(range)) hashes.push(await this.subtree(subtree));

@@ -1,6 +1,4 @@
-/**
- * Compares the stored hashes of large subtrees with those of a verification, as it comes to them.
- */
+/** Compares the stored hashes of large subtrees with the computed ones during a verification. */
 
 import { areEqual, type Hash } from "../core/merkle.ts";
 import { readTile, TILE_WIDTH } from "../storage/sql/audit/audit-seals.ts";
@@ -15,7 +13,7 @@ interface Tile {
   readonly hashes: Hash[];
 }
 
-/** Holds one tile of each level, and those that became full since they were last compared. */
+/** Holds one tile of each level, and the full ones since the last comparison. */
 export class TileCheck {
   readonly #reader: Reader;
   readonly #projectId: string;
@@ -27,7 +25,7 @@ export class TileCheck {
     this.#projectId = projectId;
   }
 
-  /** Takes every subtree in the order in which they become full. */
+  /** Adds a subtree. Call it in the order in which subtrees become full. */
   add(height: number, index: number, hash: Hash): void {
     if (height === 0 || height % TILE_BITS !== 0) return;
     const level = height / TILE_BITS;
@@ -40,12 +38,12 @@ export class TileCheck {
     this.#growing.delete(level);
   }
 
-  /** @throws Found when one is not what was computed */
+  /** @throws FindingError when a stored hash differs */
   async flush(): Promise<void> {
     for (const tile of this.#full.splice(0)) await this.#compare(tile);
   }
 
-  /** As {@link flush}, with those that are not full. */
+  /** As {@link flush}, including incomplete tiles. */
   async end(): Promise<void> {
     this.#full = [...this.#full, ...this.#growing.values()];
     await this.flush();
@@ -53,7 +51,7 @@ export class TileCheck {
 
   async #compare({ level, tile, hashes }: Tile): Promise<void> {
     const stored = await readTile(this.#reader, { projectId: this.#projectId, level, tile });
-    // There may be more by now.
+    // New entries may have been added since.
     const isSame = hashes.every((hash, i) => areEqual(hash, stored[i] ?? new Uint8Array()));
     if (isSame) return;
     const position = tile * TILE_WIDTH * TILE_WIDTH ** level;

@@ -1,6 +1,6 @@
 /**
- * Verifies what was exported or proven, with nothing but the public key of the log: no database,
- * no secret, and no more in memory than a line.
+ * Verifies an export or proof with only the public key of the log: no database and no secret.
+ * Memory holds one line.
  */
 
 import { type EntryContent, parseExportLine, readEntry } from "../core/audit-line.ts";
@@ -11,24 +11,24 @@ import { type Fault, type Finding, FindingError } from "./finding.ts";
 
 export interface VerifyExportOptions {
   readonly verifier: Verifier;
-  /** One that was kept elsewhere. */
+  /** An external checkpoint. */
   readonly older?: Checkpoint | undefined;
-  /** Called now and then with how many entries were read. */
+  /** Called at intervals with the number of verified entries. */
   readonly onProgress?: (entries: number) => void;
 }
 
 export interface VerifiedExport {
   readonly origin: string;
-  /** Position of the first entry in it. */
+  /** Position of its first entry. */
   readonly from: number;
-  /** Of the log, by the checkpoint at the end. */
+  /** Size of the log at the last checkpoint. */
   readonly size: number;
   readonly finding: Finding | undefined;
 }
 
 const ENTRIES_PER_PROGRESS = 10_000;
 
-/** @param lines of an export, without their ends */
+/** @param lines of an export, without line ends */
 export async function verifyExport(
   lines: AsyncIterable<string>,
   options: VerifyExportOptions,
@@ -49,7 +49,7 @@ class ExportVerification {
   from = 0;
   readonly #options: VerifyExportOptions;
   #frontier: Frontier | undefined;
-  /** Where the last checkpoint was. */
+  /** Position of the last checkpoint. */
   #checked = 0;
   #hasCheckpoint = false;
   #lines = 0;
@@ -150,7 +150,7 @@ class ExportVerification {
 const PROVEN =
   /^\{"checkpoint":("[^"]*"),"position":(\d{1,16}),"proof":(\[[^\]]*\]),"entry":(\{.*\})\}$/s;
 
-/** @returns the entry that a line of a proof is about @throws Found when it proves nothing */
+/** @returns the entry of a proof @throws FindingError for an invalid proof */
 export function verifyProof(
   line: string,
   verifier: Verifier,
@@ -176,7 +176,7 @@ export function verifyProof(
   return { position, size: checkpoint.size, entry };
 }
 
-/** @throws Found when the checkpoint is not one of this key */
+/** @throws FindingError unless this key signed the checkpoint */
 export function readSigned(note: string, verifier: Verifier): Checkpoint {
   const checkpoint = readCheckpoint(note);
   if (checkpoint === undefined) throw found("checkpoint", {}, "a checkpoint cannot be read");
@@ -203,7 +203,7 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Of what is written in another way than it is exported there is no hash: nothing matches it. */
+/** A text in another form than an exported one has no hash, so nothing matches it. */
 function toHash(text: unknown): Uint8Array {
   if (typeof text !== "string") return new Uint8Array();
   const hash = Buffer.from(text, "base64");

@@ -1,6 +1,6 @@
 /**
- * Verifies a sealed log in its database: recomputes every leaf from the rows, and with them every
- * root that was signed. Holds a few seals at a time, however long the log is.
+ * Verifies a sealed log in its database: recomputes every leaf from the rows, and every signed
+ * root. Memory holds a few seals, even for a long log.
  */
 
 import { timeOfId } from "@countersign/protocol";
@@ -23,18 +23,18 @@ import { TileCheck } from "./tile-check.ts";
 const SEALS_PER_READ = 4;
 const IDS_PER_READ = 2_000;
 
-/** An entry that is not sealed by then never will be: a rescan every five minutes, and its time. */
+/** An older unsealed entry was missed: a rescan runs every five minutes, plus its duration. */
 export const UNSEALED_MS_MAX = 15 * 60_000;
 
 export interface VerifyOptions {
   readonly verifier: Verifier;
-  /** One that was kept elsewhere. */
+  /** An external checkpoint. */
   readonly older?: Checkpoint | undefined;
-  /** Those that may have signed. */
+  /** Keys of passkeys that may have signed. */
   readonly passkeys: AddedPasskeys;
-  /** By the clock of the database, epoch ms. */
+  /** Time of the database, epoch ms. */
   readonly now: number;
-  /** Called now and then with how many entries are verified; what it throws ends it. */
+  /** Called at intervals with the number of verified entries. An error stops the verification. */
   readonly onProgress?: (entries: number) => void | Promise<void>;
 }
 
@@ -43,9 +43,9 @@ export interface Verified {
   readonly projectId: string;
   readonly size: number;
   readonly checkpoint: string;
-  /** Entries that are too young to be sealed for sure. */
+  /** Entries that may still be unsealed because of their age. */
   readonly unsealed: number;
-  /** Entries that were sealed long after the time in them, of which the log itself is younger. */
+  /** Entries that were sealed long after their timestamp. */
   readonly late: number;
   readonly finding: Finding | undefined;
 }
@@ -77,9 +77,9 @@ class LogVerification {
   readonly #options: VerifyOptions;
   readonly #tiles: TileCheck;
   readonly #frontier = new Frontier();
-  /** Whether it was another one at the checkpoint that was kept elsewhere. */
+  /** True when the log differed at the external checkpoint. */
   #isRewritten = false;
-  /** When the log was begun, for entries that are older than it. */
+  /** Creation time of the log, for entries that are older. */
   #begunAt = 0;
 
   constructor(reader: Reader, log: StoredLog, options: VerifyOptions) {
@@ -132,11 +132,11 @@ class LogVerification {
       throw found("seal", ref, "the seal that begins there was altered");
     }
     await this.#checkEntries(seal, rows, texts);
-    // Said behind what can be named.
+    // Reported after findings that have a position.
     this.#assertNotRewritten();
   }
 
-  /** Finds out what of a seal does not fit. */
+  /** Finds the fault of a seal. */
   #blame({ position, ids, hashes }: StoredSeal, { rows, leaves, isRoot }: Unfitting): never {
     const index = leaves.findIndex((leaf, i) => {
       return rows[i] === undefined || !areEqual(leaf, hashes[i] as Hash);
@@ -152,7 +152,7 @@ class LogVerification {
       throw found("checkpoint", ref, message);
     }
     if (row === undefined) throw found("missing", ref, "its row is missing");
-    // The rows are what was signed, and what the seal says of them is not.
+    // The rows match the signed root, but the hash in the seal does not.
     if (isRoot) throw found("seal", ref, "the hash in its seal was altered");
     const leaf = leaves[index] as Hash;
     const elsewhere = hashes.findIndex((hash) => areEqual(hash, leaf));
@@ -204,7 +204,7 @@ class LogVerification {
     this.#compareOlder();
   }
 
-  /** When the log is as long as it was for the checkpoint that was kept elsewhere. */
+  /** Called when the log reaches the size of the external checkpoint. */
   #compareOlder(): void {
     const { older } = this.#options;
     if (older === undefined || older.size !== this.#frontier.size) return;
@@ -227,7 +227,7 @@ class LogVerification {
     throw found("signature", ref, `the checkpoint of ${what} is not signed by the key`);
   }
 
-  /** What the log says of itself, against what was computed. */
+  /** Compares the state of the log with the computed one. */
   #verifyEnd(): void {
     const { size, checkpoint, subtrees } = this.#log;
     const head = this.#readSigned(checkpoint, "the log", {});
@@ -246,7 +246,10 @@ class LogVerification {
     throw found("truncated", {}, message);
   }
 
-  /** A seal that the log does not know; one that was just made is known by a log read behind it. */
+  /**
+   * Finds a seal beyond the end of the log. The log is read after the seals, so it includes new
+   * ones.
+   */
   async #findSealBeyondEnd(): Promise<void> {
     const { projectId, size } = this.#log;
     const [seal] = await readSeals(this.#reader, projectId, size, 1);
@@ -286,9 +289,9 @@ class LogVerification {
 
 interface Unfitting {
   readonly rows: readonly (StoredEntry | undefined)[];
-  /** Of the rows, or as the seal has them where there is none. */
+  /** Hashes of the rows; of the seal for missing rows. */
   readonly leaves: readonly Hash[];
-  /** Whether they have the root that was signed. */
+  /** True when they have the signed root. */
   readonly isRoot: boolean;
 }
 
@@ -297,7 +300,7 @@ interface EntryRef {
   readonly id?: string | undefined;
 }
 
-/** Where a row is gone, its id still says when it was written. */
+/** The id of a missing row contains its time. */
 function describe(
   { position, id }: EntryRef,
   row: StoredEntry | undefined,

@@ -1,15 +1,15 @@
-/** Identifies who or what did something, as the audit log records it. */
+/** Identifies the actor of an event, as the audit log records it. */
 
-/** Who or what did something, as `kind:id`. */
+/** The actor of an event, as `kind:id`. */
 export type Actor =
   | `reviewer:${string}`
   | `provisioner:${string}`
   | `instance:${string}`
-  /** A rule of the project's policy, or of the floor as `policy:floor/ID`. */
+  /** A rule of the project's policy. `policy:floor/ID`: a rule of the baseline policy. */
   | `policy:${string}`
   | `grant:${string}`
   | `freeze:${string}`
-  /** Who signed in, for what is of no project. */
+  /** A signed-in user, for events without a project. */
   | `person:${string}`
   | "system:deadline"
   | "system:instance-deletion"
@@ -23,7 +23,7 @@ export type Actor =
   | "system:sign-in"
   | "operator:cli";
 
-/** Of what kind an actor is: the word before the colon. */
+/** The kind of an actor: the word before the colon. */
 export type ActorKind = Actor extends infer A
   ? A extends `${infer Kind}:${string}`
     ? Kind

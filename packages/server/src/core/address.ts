@@ -1,12 +1,13 @@
 /**
- * Which IP addresses a webhook may be sent to. Public ones, unless the operator names others.
+ * Decides which IP addresses may receive webhooks: public ones, and those that the operator
+ * permits.
  *
- * For IPv4 that is everything outside the special-purpose registry. For IPv6 it is the other way
- * round: nothing but the global unicast block 2000::/3 without its special parts. That leaves out
- * whole families at once which carry an IPv4 address inside (mapped, compatible, translated,
- * NAT64, 6to4, Teredo) and through which a private one could be reached.
+ * For IPv4, an address is public unless the special-purpose registry lists it. For IPv6, only the
+ * global unicast block 2000::/3 without its special parts is public. That excludes all families
+ * with an embedded IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo), which could
+ * reach a private one.
  *
- * Text is judged, never repaired: what is no address is not public.
+ * Texts are not normalized: a text that is not an IP address is not public.
  *
  * @see IANA IPv4 and IPv6 Special-Purpose Address Registries; contract: WebhookURL rules, 2
  */
@@ -15,30 +16,30 @@
 export interface Cidr {
   /** 4 or 16, host bits zero. */
   readonly bytes: Uint8Array;
-  /** Of `bytes`, these many bits count. */
+  /** Number of significant bits in `bytes`. */
   readonly prefixBits: number;
 }
 
-/** What the operator adds to the public addresses. */
+/** The operator's additions to the public addresses. */
 export interface AddressRules {
-  /** Reachable although not public. */
+  /** Permitted although not public. */
   readonly allow: readonly Cidr[];
-  /** The /96 prefixes of NAT64 translators here; the IPv4 address inside is what is judged. */
+  /** The /96 prefixes of NAT64 translators. The embedded IPv4 address is checked. */
   readonly nat64: readonly Cidr[];
 }
 
-/** A socket may be opened to it. */
+/** True when a socket to the address is permitted. */
 export function mayConnect(rules: AddressRules, address: string): boolean {
   if (isWithin(rules.allow, address)) return true;
   for (const prefix of rules.nat64) {
-    // Before the address itself is judged: a translator's prefix may lie in public space.
+    // Checked first, because a translator's prefix may be public.
     const inner = embeddedIpv4(prefix, address);
     if (inner !== undefined) return isPublicAddress(inner) || isWithin(rules.allow, inner);
   }
   return isPublicAddress(address);
 }
 
-/** Globally reachable unicast, of one machine and not of a mechanism; false for what is no IP. */
+/** True for globally reachable unicast of one machine; false for text that is not an IP address. */
 export function isPublicAddress(text: string): boolean {
   const bytes = parseAddress(text);
   if (bytes === undefined) return false;
@@ -48,8 +49,8 @@ export function isPublicAddress(text: string): boolean {
 
 /**
  * @param nat64Prefix a network of 96 bits
- * @returns the IPv4 address that a translator behind this prefix sends to; undefined when the
- *   address is not behind it
+ * @returns the IPv4 address that the translator of this prefix sends to; undefined for other
+ * addresses
  * @see RFC 6052 section 2.2
  */
 export function embeddedIpv4(nat64Prefix: Cidr, address: string): string | undefined {
@@ -58,18 +59,18 @@ export function embeddedIpv4(nat64Prefix: Cidr, address: string): string | undef
   return contains(nat64Prefix, bytes) ? bytes.subarray(NAT64_PREFIX_BITS / 8).join(".") : undefined;
 }
 
-/** An IPv4 network holds no IPv6 address, not even a mapped one. */
+/** An IPv4 network contains no IPv6 address, not even a mapped one. */
 export function isWithin(cidrs: readonly Cidr[], address: string): boolean {
   const bytes = parseAddress(address);
   return bytes !== undefined && isInAny(cidrs, bytes);
 }
 
 /**
- * What counts as one peer where peers are counted. Of IPv6 it is a network of 64 bits: the smallest
- * that a machine is given, in which it may take as many addresses as it likes. An IPv4 address is
- * the same however a listener for both families writes it.
+ * The network that counts as one client. For IPv6, it has 64 bits: the smallest network of one
+ * machine, which can choose any address in it. An IPv4 address has one form, also from a listener
+ * for both families.
  *
- * @returns what is no address as it is
+ * @returns other texts unchanged
  * @see RFC 4291 sections 2.5.1 and 2.5.5.2
  */
 export function countedNetwork(address: string): string {
@@ -80,7 +81,7 @@ export function countedNetwork(address: string): string {
   return `${half.join("")}/64`;
 }
 
-/** @returns undefined unless it is `address/bits` with all bits after the prefix zero */
+/** @returns undefined unless the text is `address/bits` and all bits after the prefix are zero */
 export function parseCidr(text: string): Cidr | undefined {
   const [address = "", bits = "", ...rest] = text.split("/");
   const bytes = parseAddress(address);
@@ -91,14 +92,14 @@ export function parseCidr(text: string): Cidr | undefined {
   return isNetwork ? { bytes, prefixBits } : undefined;
 }
 
-/** Networks of the settings, which config has checked. */
+/** Networks from validated settings. */
 export function parseCidrs(texts: readonly string[]): Cidr[] {
   return texts.flatMap((text) => parseCidr(text) ?? []);
 }
 
 /**
- * An IPv4 address as four decimal numbers without leading zeros, or an IPv6 address in any of its
- * spellings, without zone.
+ * Parses an IPv4 address in dotted decimal without leading zeros, or an IPv6 address in any
+ * spelling without a zone.
  *
  * @returns 4 or 16 bytes
  * @see RFC 4291 section 2.2
@@ -129,7 +130,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   const [head, tail] = parts;
   if (head === undefined || (parts.length === 2 && tail === undefined)) return undefined;
   const length = head.length + (tail?.length ?? 0);
-  // `::` stands for at least one group.
+  // `::` replaces at least one group.
   if (tail === undefined ? length !== IPV6_BYTES : length > IPV6_BYTES - 2) return undefined;
   const bytes = new Uint8Array(IPV6_BYTES);
   bytes.set(head);
@@ -137,7 +138,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** @param isEnd the last group may be an IPv4 address */
+/** @param isEnd true when the last group may be an IPv4 address */
 function parseGroups(text: string, isEnd: boolean): number[] | undefined {
   if (text === "") return [];
   const bytes: number[] = [];
@@ -164,13 +165,13 @@ function contains({ bytes: network, prefixBits }: Cidr, bytes: Uint8Array): bool
   return network.every((byte, i) => byte === ((bytes[i] ?? 0) & mask(prefixBits, i)));
 }
 
-/** The bits of byte `i` that belong to a prefix of that length. */
+/** The bits of byte `i` within a prefix of this length. */
 function mask(prefixBits: number, i: number): number {
   const bits = Math.min(8, Math.max(0, prefixBits - i * 8));
   return (0xff << (8 - bits)) & 0xff;
 }
 
-/** The interface identifier of a tunnel into an IPv4 network. @see RFC 5214 section 6.1 */
+/** True for the interface identifier of a tunnel into an IPv4 network. @see RFC 5214 section 6.1 */
 function isIsatap(bytes: Uint8Array): boolean {
   const isLocalBitAny = ((bytes[8] ?? 0) & ~0x02) === 0;
   return isLocalBitAny && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe;

@@ -1,11 +1,11 @@
 /**
- * What of an audit entry is sealed: one line of JSON. The same bytes are a leaf of the log, part of
- * an export and part of a proof, so a check needs nothing but the bytes.
+ * The sealed form of an audit entry: one line of JSON. The same bytes are a leaf of the log, part
+ * of an export and part of a proof, so a check needs only these bytes.
  *
  * @see docs/reference/audit-log.md
  */
 
-/** An entry as its row has it. */
+/** An entry as stored in its row. */
 export interface StoredEntry {
   readonly projectId: string;
   readonly id: string;
@@ -18,11 +18,11 @@ export interface StoredEntry {
   readonly subject: string;
   /** JSON text of an object. */
   readonly detail: string;
-  /** Of the row, and not sealed; null in one from before rows had MACs. */
+  /** Stored in the row and not sealed; null in rows from before MACs. */
   readonly mac?: string | null;
 }
 
-/** The bytes of a leaf, as text. The detail stands in it as it is stored, so numbers stay exact. */
+/** The text of a leaf. The detail is copied verbatim, so numbers stay exact. */
 export function writeEntry({
   projectId,
   id,
@@ -39,14 +39,14 @@ export function writeEntry({
   );
 }
 
-/** An entry where it stands in its log: a line of an export. */
+/** A line of an export: an entry with its position. */
 export function writeExportLine(position: number, entry: string): string {
   return `{"position":${position},"entry":${entry}}`;
 }
 
 const PLACED = /^\{"position":(0|[1-9]\d{0,15}),"entry":(\{.*\})\}$/s;
 
-/** @returns undefined when the text is no such line; the entry in it may yet be anything */
+/** @returns undefined when the text is not such a line; the entry in it is not validated */
 export function parseExportLine(
   line: string,
 ): { readonly position: number; readonly entry: string } | undefined {
@@ -54,7 +54,7 @@ export function parseExportLine(
   return position === undefined ? undefined : { position: Number(position), entry };
 }
 
-/** The members of an entry that people and checks read. */
+/** The fields of an entry that people and checks read. */
 export interface EntryContent {
   readonly id: string;
   readonly at: number;
@@ -64,7 +64,7 @@ export interface EntryContent {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** @returns undefined when the text is no entry */
+/** @returns undefined when the text is not an entry */
 export function readEntry(text: string): EntryContent | undefined {
   try {
     const { id, at, kind, actor, subject, detail } = JSON.parse(text);

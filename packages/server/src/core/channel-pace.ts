@@ -1,37 +1,37 @@
 /**
- * Pace of announcements: a few requests are announced one by one, many as one digest
- * of all, and after a digest a quiet minute follows, unless an announcement would be late.
+ * The pace of announcements. A few requests are announced one by one, and many in one digest. After
+ * a digest, the channel pauses for a minute, unless an announcement would be late.
  */
 
 import type { Pace } from "./channel.ts";
 
-/** So many messages in a minute come one by one. */
+/** Maximum single messages per minute. */
 export const MESSAGES_PER_MINUTE_MAX = 10;
 
 const MINUTE_MS = 60_000;
 
-/** The least between two messages after that. */
+/** Minimum time between two messages after that. */
 const GAP_MS = 5_000;
 
-/** An announcement is late after this part of the time until the deadline. */
+/** An announcement is late after this fraction of the time until the deadline. */
 const NOTIFY_WITHIN = 1 / 4;
 
-/** A request with a due announcement. Epoch ms. */
+/** A request with a due announcement. Times are epoch ms. */
 export interface DueRequest {
-  /** Since when the announcement is due. */
+  /** When the announcement became due. */
   readonly since: number;
   readonly deadlineAt: number;
 }
 
 export type NextSending =
-  /** Of the request whose deadline is the earliest. */
+  /** The request with the earliest deadline. */
   | { readonly kind: "one" }
-  /** One message about all of them. */
+  /** One message about all requests. */
   | { readonly kind: "digest" }
   | { readonly kind: "wait"; readonly until: number };
 
 /**
- * @param failures of the channel since its last success: the backlog goes out as one digest
+ * @param failures of the channel since its last success; after one, the backlog is one digest
  * @param due at least one
  */
 export function nextSending(
@@ -50,7 +50,7 @@ export function nextSending(
   return { kind: isFlood ? "digest" : "one" };
 }
 
-/** The pace after a message. A digest ends what may come one by one in its minute. */
+/** The pace after a message. After a digest, its minute has no further single messages. */
 export function paceAfter(pace: Pace, kind: "one" | "digest", now: number): Pace {
   if (kind === "digest") {
     return { minuteAt: now, messages: MESSAGES_PER_MINUTE_MAX, sentAt: now };
@@ -59,7 +59,7 @@ export function paceAfter(pace: Pace, kind: "one" | "digest", now: number): Pace
   return { ...pace, messages: pace.messages + 1, sentAt: now };
 }
 
-/** A clock that was set back begins a new minute. */
+/** After the clock was set back, a new minute starts. */
 function isInMinute({ minuteAt }: Pace, now: number): boolean {
   return minuteAt !== null && now >= minuteAt && now < minuteAt + MINUTE_MS;
 }

@@ -1,14 +1,12 @@
-/**
- * Targets of channels, and what of them people may see.
- */
+/** Targets of channels, and the part of them that may be displayed. */
 
 import type { ChannelTarget } from "./channel.ts";
 
 /**
- * Enough to distinguish channels, and nothing that permits sending there: the host of a URL, the
- * first letter and the domain of an address.
+ * Distinguishes channels without permitting anyone to send there: the host of a URL, or the first
+ * letter and the domain of an address.
  *
- * @param target one that was checked
+ * @param target a validated one
  */
 export function shownTarget(target: ChannelTarget): string {
   if (target.kind !== "email") return `https://${target.url.split("/")[2]}/...`;

@@ -1,13 +1,10 @@
-/**
- * Notification channels, which announce pending calls: what one is, which requests
- * it announces, and when it may be used again.
- */
+/** Notification channels: their settings, the requests that they announce, and their retries. */
 
 import type { Channel } from "@countersign/review-api";
 
 export type ChannelKind = Channel["kind"];
 
-/** Where messages go, and what proves to the other side that it is us. Sealed when stored. */
+/** Address of the messages, and the secret that authenticates the server. Encrypted when stored. */
 export type ChannelTarget =
   /** The secret is `whsec_...`. */
   | { readonly kind: "webhook"; readonly url: string; readonly secret: string }
@@ -15,27 +12,27 @@ export type ChannelTarget =
   | { readonly kind: "ntfy"; readonly url: string; readonly token?: string }
   | { readonly kind: "email"; readonly to: readonly string[] };
 
-/** What creates know of a channel. */
+/** The settings of a channel that a new request needs. */
 export interface ChannelRef {
   readonly id: string;
-  /** Empty: it announces every request of its project. */
+  /** Empty: the channel announces every request of its project. */
   readonly groups: readonly string[];
   /** Null: no reminder. */
   readonly remindMs: number | null;
 }
 
-/** What people have said about a channel. */
+/** Settings that users choose. */
 export interface ChannelSettings extends ChannelRef {
   readonly projectId: string;
   readonly name: string;
   readonly kind: ChannelKind;
   readonly includesArguments: boolean;
-  /** What of the target may be shown. */
+  /** The part of the target that may be displayed. */
   readonly targetShown: string;
   readonly encryptedTarget: string;
   readonly createdAt: number;
   readonly createdBy: string;
-  /** Null while it is in use. */
+  /** Null: enabled. */
   readonly disabledAt: number | null;
 }
 
@@ -43,58 +40,58 @@ export interface ChannelSettings extends ChannelRef {
 export interface StoredChannel extends ChannelSettings {
   readonly claimedUntil: number | null;
   readonly fence: number;
-  /** Since the last message that arrived. */
+  /** Failures since the last success. */
   readonly failures: number;
   readonly retryAt: number | null;
   readonly last: LastSending | null;
   readonly pace: Pace;
 }
 
-/** The last attempt to send something, tests included. */
+/** The last attempt to send a message, including tests. */
 export interface LastSending {
   readonly at: number;
   readonly outcome: string;
-  /** Of HTTP or SMTP, if there was an answer. */
+  /** HTTP or SMTP status; null without an answer. */
   readonly status: number | null;
 }
 
-/** How often the channel was used lately. */
+/** Recent use of the channel. */
 export interface Pace {
-  /** When the minute began in which messages are counted. */
+  /** Start of the minute in which messages are counted. */
   readonly minuteAt: number | null;
   readonly messages: number;
-  /** When the last one was sent. */
+  /** Time of the last message. */
   readonly sentAt: number | null;
 }
 
-/** How sending one message went. */
+/** The result of sending one message. */
 export type SendOutcome =
-  /** Status of HTTP or SMTP. */
+  /** HTTP or SMTP status. */
   | { readonly kind: "sent"; readonly status: number }
   | {
       readonly kind: "rejected";
       readonly status: number;
-      /** The other side's wish, ms from now. */
+      /** `Retry-After` of the receiver, ms from now. */
       readonly retryAfterMs: number | undefined;
     }
-  /** An address that is not public, or a URL that is not accepted any more: nothing was sent. */
+  /** Nothing was sent: the address is not public, or the URL is no longer accepted. */
   | { readonly kind: "refused" }
   | { readonly kind: "unreachable"; readonly reason: string }
-  /** This server does not send this kind: webhooks are off, or there is no mail server. */
+  /** This server does not send this kind: webhooks are off, or no mail server is configured. */
   | { readonly kind: "off" }
-  /** It is not wanted any more, or there was no time left: nothing was sent. */
+  /** Nothing was sent: the message is obsolete, or no time was left. */
   | { readonly kind: "unwanted" };
 
 export const CHANNELS_PER_PROJECT_MAX = 50;
 
-/** In the groups of a channel: requests without named reviewers, which any reviewer may decide. */
+/** In the groups of a channel: requests that any reviewer may decide. */
 export const ANY_REVIEWER = "*";
 
 /**
- * Whether a channel announces a request. One without groups announces all; one with groups, those
- * with a requirement that names one of them.
+ * True when a channel announces a request. A channel without groups announces all requests. A
+ * channel with groups announces those with a requirement for one of the groups.
  *
- * @param from sets of `group:x` and `reviewer:y`, as in a requirement
+ * @param from sets of `group:x` and `reviewer:y`, from a requirement
  */
 export function coversRequirement(
   { groups }: Pick<ChannelRef, "groups">,
@@ -110,7 +107,7 @@ export function coversRequirement(
 /**
  * When a reminder is due, epoch ms.
  *
- * @returns undefined when the window is so short that it would come right behind the first message
+ * @returns undefined when the window is too short for a separate reminder
  */
 export function remindAt(
   { remindMs }: Pick<ChannelRef, "remindMs">,
@@ -120,7 +117,7 @@ export function remindAt(
   return deadlineAt - remindMs;
 }
 
-/** An outcome as it is stored, counted and shown: `rejected`, `unreachable:tls`. */
+/** An outcome as stored, counted and displayed: `rejected`, `unreachable:tls`. */
 export function sendingText(outcome: SendOutcome): string {
   return outcome.kind === "unreachable" ? `unreachable:${outcome.reason}` : outcome.kind;
 }
@@ -132,15 +129,15 @@ export function sendingStatus(outcome: SendOutcome): number | null {
 const STEP_MS_MIN = 2_000;
 const STEP_MS_MAX = 60_000;
 
-/** A longer `Retry-After` is cut to this. */
+/** A longer `Retry-After` is shortened to this. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /**
- * How long a channel rests after a failure: 2 s doubled up to a minute, half of it by chance;
- * longer where the other side asks for that.
+ * Pause of a channel after a failure: 2 s, doubled up to one minute, with half of it random. A
+ * longer `Retry-After` takes precedence.
  *
- * @param failures this one included
- * @param chance even in [0, 1)
+ * @param failures including this one
+ * @param chance uniform in [0, 1)
  */
 export function retryDelayMs(failures: number, outcome: SendOutcome, chance: number): number {
   const stepMs = Math.min(STEP_MS_MIN * 2 ** (failures - 1), STEP_MS_MAX);

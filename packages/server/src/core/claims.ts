@@ -1,7 +1,6 @@
 /**
- * What an identity provider says of a person, and what that makes of them here: login, name, groups
- * and a role in each project. Nothing is guessed: claims that cannot be read as what they should be
- * refuse the sign-in, because a list that was cut short could take a power away or leave one.
+ * Maps the claims of an identity provider to a login, name, groups and a role in each project.
+ * Invalid claims reject the sign-in: a truncated list could remove a permission or leave one.
  *
  * @see OpenID Connect Core 1.0, section 5.1 (standard claims), 5.6.2 (claims that are elsewhere)
  */
@@ -11,27 +10,27 @@ import { GROUPS_MAX, isGroupName, toGroups } from "./groups.ts";
 import { normalizeLogin, normalizeName } from "./login.ts";
 import type { ReviewerRole } from "./roles.ts";
 
-/** The claims of an id token that was verified, with those that only the userinfo had. */
+/** The claims of a verified id token, and additional ones from userinfo. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** How claims are read: the settings `oidc_*`. */
+/** How to map claims: the settings `oidc_*`. */
 export interface ClaimMapping {
   readonly loginClaim: string;
   readonly nameClaim: string;
   readonly groupsClaim: string;
-  /** In each project the first that fits counts. */
+  /** In each project, the first match applies. */
   readonly roles: readonly RoleMapping[];
-  /** In `project`, for those whom no mapping gives a role there; undefined gives none. */
+  /** Role in `project` for users without a match there; undefined: none. */
   readonly roleDefault: ReviewerRole | undefined;
-  /** Name of the project that mappings without one mean. */
+  /** Name of the project for mappings without one. */
   readonly project: string;
   readonly groups: readonly GroupMapping[];
-  /** Whether values that are well-formed names of groups become groups as they are. */
+  /** True: values that are valid group names become groups. */
   readonly keepsGroups: boolean;
 }
 
 export interface RoleMapping {
-  /** The value in the claim of groups. */
+  /** A value of the groups claim. */
   readonly value: string;
   readonly project: string;
   readonly role: ReviewerRole;
@@ -42,15 +41,15 @@ export interface GroupMapping {
   readonly group: string;
 }
 
-/** A person as their provider describes them. */
+/** A user as described by the identity provider. */
 export interface ClaimedPerson {
-  /** Issuer and subject, which alone say who it is: see {@link writeSubject}. */
+  /** Issuer and subject, which identify the user: see {@link writeSubject}. */
   readonly subject: string;
   readonly login: string;
   readonly name: string;
-  /** In every project. */
+  /** Groups in every project. */
   readonly groups: readonly string[];
-  /** Each project once, in the order of the mappings; none for whom nothing is mapped. */
+  /** Each project once, in the order of the mappings. Empty without a match. */
   readonly memberships: readonly Membership[];
 }
 
@@ -63,12 +62,10 @@ export interface Membership {
 /** In UTF-16 code units; OpenID Connect Core, section 2, allows 255 ASCII characters. */
 const SUBJECT_CHARS_MAX = 255;
 
-/** Entra lists 200 at most; a longer list is not a list of one user's groups. */
+/** Entra lists at most 200. A longer list cannot be the groups of one user. */
 const VALUES_MAX = 2_000;
 
-/**
- * @throws Problem `sign_in_refused` with what is wrong, and never with the value of a claim
- */
+/** @throws Problem `sign_in_refused` with the fault, never with the value of a claim */
 export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson {
   const subject = writeSubject(readText(claims, "iss"), readText(claims, "sub"));
   const login = readLogin(claims, mapping);
@@ -79,9 +76,10 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson
 }
 
 /**
- * How a person of a provider is stored: a JSON array, so that no two pairs are one text.
+ * The stored identity of a provider's user: a JSON array, so that two pairs never produce the same
+ * text.
  *
- * @throws Problem `sign_in_refused` when one of the two can be no such thing
+ * @throws Problem `sign_in_refused` when the issuer or subject is invalid
  */
 export function writeSubject(issuer: string | undefined, subject: string | undefined): string {
   if (!issuer || !subject || subject.length > SUBJECT_CHARS_MAX) {
@@ -105,8 +103,8 @@ function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
         "A login consists of visible characters without spaces.",
     );
   }
-  // A user could have typed it into a profile, and would take over another login. Some providers
-  // write a text for true; some know of addresses that were verified alone and say nothing.
+  // An unverified address could be any text from the user's profile, and would take over another
+  // login. Some providers send true as text; some omit the claim for verified addresses.
   const isVerified = [undefined, true, "true"].includes(own(claims, "email_verified") as boolean);
   if (loginClaim === "email" && !isVerified) {
     throw refused("Your email address is not verified at the identity provider.");
@@ -114,7 +112,7 @@ function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
   return login;
 }
 
-/** @returns undefined when there is none that could be shown */
+/** @returns undefined when no claim can be displayed */
 function readName(claims: Claims, { nameClaim }: ClaimMapping): string | undefined {
   return normalizeName(readText(claims, nameClaim) ?? "");
 }
@@ -128,7 +126,7 @@ function readGroupValues(claims: Claims, { groupsClaim }: ClaimMapping): Readonl
   }
   const claim = own(claims, groupsClaim);
   if (claim === undefined || claim === null) return new Set();
-  // Some providers write a list of one as its only member; it is never split.
+  // Some providers send a list of one value as a string. The string is never split.
   const values: unknown = typeof claim === "string" ? [claim] : claim;
   if (!Array.isArray(values) || !values.every((value) => typeof value === "string")) {
     throw refused(`The identity provider sent ${groupsClaim} that is not a list of strings.`);
@@ -139,7 +137,7 @@ function readGroupValues(claims: Claims, { groupsClaim }: ClaimMapping): Readonl
   return new Set(values);
 }
 
-/** Whether the claim was left out for its size: Entra says so in one of two ways. */
+/** True when the provider omitted the claim because of its size. Entra has two forms for that. */
 function isElsewhere(claims: Claims, groupsClaim: string): boolean {
   const names = own(claims, "_claim_names");
   if (typeof names === "object" && names !== null && Object.hasOwn(names, groupsClaim)) return true;
@@ -170,13 +168,13 @@ function findGroups(values: ReadonlySet<string>, mapping: ClaimMapping): readonl
   return groups;
 }
 
-/** @returns undefined for what is no text, or an empty one */
+/** @returns undefined unless it is a non-empty string */
 function readText(claims: Claims, name: string): string | undefined {
   const value = own(claims, name);
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** A claim may have any name, also one that every object inherits. */
+/** A claim may have any name, including inherited names such as `constructor`. */
 function own(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }

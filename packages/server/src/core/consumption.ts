@@ -1,6 +1,6 @@
 /**
- * The use of an approval, where the operator permits agents to report it: consumed once, within its
- * validity, and perhaps reported on, once. Pure.
+ * The use of an approval, when the operator accepts the extension: consumed once within its
+ * validity, with at most one reported outcome. Pure.
  *
  * @see docs/reference/extensions.md
  */
@@ -10,10 +10,10 @@ import type { JsonText, StoredRequest } from "./request.ts";
 
 /** Times are epoch milliseconds. */
 export interface StoredConsumption {
-  /** Of the key it was consumed with. */
+  /** Hash of its idempotency key. */
   readonly keyHash: string;
   readonly consumedAt: number;
-  /** What the agent says became of the call. */
+  /** The outcome that the agent reported. */
   readonly outcome: StoredOutcome | null;
 }
 
@@ -24,9 +24,9 @@ export interface StoredOutcome {
 }
 
 export type Consuming =
-  /** To record. */
+  /** Record it. */
   | { readonly kind: "consumed"; readonly consumption: StoredConsumption }
-  /** With the same key: the answer to it may have been lost. */
+  /** Same key: the agent may not have received the first answer. */
   | { readonly kind: "replayed"; readonly consumption: StoredConsumption }
   | {
       readonly kind: "refused";
@@ -34,11 +34,10 @@ export type Consuming =
     };
 
 /**
- * Consumes an approval, or says why not. At `expires_at` and after it nothing is consumed; a replay
- * of an earlier consumption is refused then, too, because its call has not started and must not
- * start any more.
+ * Consumes an approval, or returns the reason for a rejection. At or after `expires_at`, nothing is
+ * consumed. Then a replay is rejected too, because its call has not started and must not start.
  *
- * @param existing how it was consumed before
+ * @param existing the earlier consumption, if any
  * @param now epoch ms, read after the request was locked
  */
 export function consume(
@@ -55,20 +54,20 @@ export function consume(
   }
   if (now >= decision.expiresAt) return { kind: "refused", code: "approval_expired" };
   if (existing !== undefined) return { kind: "replayed", consumption: existing };
-  // A clock that stepped back must not date a use before its approval.
+  // If the clock was set back, the use must not precede the approval.
   const consumedAt = Math.max(now, decision.decidedAt);
   return { kind: "consumed", consumption: { keyHash, consumedAt, outcome: null } };
 }
 
 export type OutcomeReport =
   | { readonly kind: "reported"; readonly outcome: StoredOutcome }
-  /** The same again. */
+  /** The same outcome as reported before. */
   | { readonly kind: "replayed" }
   | { readonly kind: "refused"; readonly code: "not_consumed" | "outcome_conflict" };
 
 /**
- * Records what an agent says of its call, or says why not. It is said once; no time ends it, since
- * a call may run for as long as it likes.
+ * Records the outcome of a call, or returns the reason for a rejection. An agent can report once,
+ * without a time limit, because a call may run for any time.
  *
  * @param now epoch ms, read after the request was locked
  */

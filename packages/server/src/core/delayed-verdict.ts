@@ -2,11 +2,11 @@
  * When a delayed verdict is applied. Pure: the caller passes the time.
  */
 
-/** Left before the deadline for the verdict itself. */
+/** Time between a delayed verdict and the deadline, at least. */
 const BEFORE_DEADLINE_MS = 1_000;
 
 /**
- * The deadline wins over the delay.
+ * The deadline limits the delay.
  *
  * @returns epoch ms; undefined when no time is left for a delay
  */

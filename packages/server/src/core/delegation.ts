@@ -1,12 +1,12 @@
 /**
- * Delegation of authority: a reviewer can give others no more than their own role allows, as the
- * token in use limits it.
+ * Delegation of authority: reviewers can grant at most the permissions of their own role and of the
+ * token in use.
  */
 
 import { allows, type Power, powersOf, type ReviewerRole } from "./roles.ts";
 import { type Authority, isPermitted, votingGroups } from "./scopes.ts";
 
-/** A role and groups, as a reviewer has them now or would have them. */
+/** A current or proposed role with its groups. */
 export interface Authorization extends Authority {
   readonly groups: readonly string[];
 }
@@ -14,10 +14,10 @@ export interface Authorization extends Authority {
 const NOTHING: Pick<Authorization, "role" | "groups"> = { role: "viewer", groups: [] };
 
 /**
- * Why the caller may not assign this role and these groups, as a sentence for the caller;
- * undefined when they may.
+ * Why the caller may not assign this role and these groups, as a sentence for the caller; undefined
+ * when permitted.
  *
- * @param before what the reviewer is so far; nothing for a new one
+ * @param before the current state of the reviewer; undefined for a new one
  */
 export function roleRefusal(
   delegator: Authority,
@@ -38,11 +38,11 @@ export function roleRefusal(
 }
 
 /**
- * Why a reviewer may not join these groups, as a sentence for the person who changes them;
- * undefined when they may. Rules ask reviewers by group, so a person who could join any group alone
- * could decide everything.
+ * Why a reviewer may not join these groups, as a sentence for the user who changes them; undefined
+ * when permitted. Rules require approvals by group, so a user who could join any group could decide
+ * everything alone.
  *
- * @param isSelf whether the reviewer is the delegator
+ * @param isSelf true when the reviewer is the delegator
  */
 export function joinRefusal(
   isSelf: boolean,
@@ -58,8 +58,8 @@ export function joinRefusal(
 }
 
 /**
- * Why the caller may not invite a person to this role and these groups, as a sentence;
- * undefined when they may. A person who signs in has the whole role, which includes reading.
+ * Why the caller may not invite a user to this role and these groups, as a sentence; undefined when
+ * permitted. A signed-in user has all powers of the role, including reading.
  */
 export function invitationRefusal(
   delegator: Authority & { readonly isBot: boolean },
@@ -71,7 +71,7 @@ export function invitationRefusal(
 }
 
 /**
- * Why the caller may not issue this token, as a sentence; undefined when the caller may.
+ * Why the caller may not issue this token, as a sentence; undefined when permitted.
  *
  * @param token the role of its holder, and its scopes
  */
@@ -91,7 +91,7 @@ export function tokenRefusal(delegator: Authority, token: Authority): string | u
     : "You cannot issue such a token: your token decides for fewer groups.";
 }
 
-/** Whether a role is above another: it allows something that the other does not. */
+/** True when a role has a power that the other lacks. */
 export function isAbove(role: ReviewerRole, other: ReviewerRole): boolean {
   return powersOf(role).some((power) => !allows(other, power));
 }

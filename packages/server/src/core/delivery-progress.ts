@@ -1,6 +1,6 @@
 /**
- * How far the delivery of a notification has come, as an operator sees it. What has ended counts
- * as ended from that moment on, also before that is recorded.
+ * The progress of a delivery, as displayed to operators. A delivery that is over counts as ended
+ * before the end is recorded.
  *
  * @see contract: Events, Delivery rules, 3 and 4
  */
@@ -15,17 +15,17 @@ import { RETRY_WINDOW_MS } from "./retry.ts";
 /** Times are epoch milliseconds. */
 export type DeliveryProgress =
   | { readonly kind: "waiting"; readonly nextAt: number }
-  /** An attempt is outstanding. Without an outcome, the next one is due at `nextAt`. */
+  /** An attempt is in flight. Without an outcome, the next one is due at `nextAt`. */
   | { readonly kind: "in_flight"; readonly nextAt: number }
-  /** `at` is null while the end of a removal or deletion is not yet recorded. */
+  /** `at` is null until the end after a removal or deletion is recorded. */
   | { readonly kind: "ended"; readonly at: number | null; readonly by: NotificationEndCause };
 
-/** When its window closes, epoch ms: nothing is attempted from then on. */
+/** End of its window, epoch ms. No attempt starts at or after it. */
 export function deliveryWindowEnd({ createdAt }: Pick<StoredNotification, "createdAt">): number {
   return createdAt + RETRY_WINDOW_MS;
 }
 
-/** @param instance as it is now */
+/** @param instance its current state */
 export function progressOf(
   notification: StoredNotification,
   instance: { readonly deliveryEpoch: number; readonly isDeleted: boolean },

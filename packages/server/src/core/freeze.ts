@@ -1,6 +1,6 @@
 /**
- * Freezes: until one is lifted, everything it covers is denied, whatever policy, a grant or a
- * reviewer says.
+ * Freezes: an active freeze denies all calls that it covers. It overrides policies, grants and
+ * reviewers.
  */
 
 import type { Actor } from "./actor.ts";
@@ -21,10 +21,10 @@ export interface StoredFreeze {
   readonly liftedBy: Actor | null;
 }
 
-/** What there is to say of a freeze to those whom it denies. */
+/** The part of a freeze that a denied agent may receive. */
 export type FreezeRef = Pick<StoredFreeze, "id" | "note">;
 
-/** What a freeze is laid on. */
+/** What a freeze covers. */
 export type FreezeScope = "instance" | "project" | "server";
 
 export function scopeOf({
@@ -37,7 +37,7 @@ export function scopeOf({
 
 const NOTE_DEFAULT = "Frozen.";
 
-/** How a request ends that a freeze covers. */
+/** The decision for a request that a freeze covers. */
 export function freezeDecision({ id, note }: FreezeRef): Extract<
   IntendedDecision,
   { readonly status: "denied" }

@@ -1,23 +1,23 @@
 /**
- * Grants: bounded answers that a reviewer gives beforehand to calls of one instance. Each call
- * still gets its own request and decision, which names the grant.
+ * Grants: limited standing approvals of a reviewer for calls of one instance. Each call still has
+ * its own request and decision, which names the grant.
  */
 
 import type { Actor } from "./actor.ts";
 
-/** Which calls a grant answers, and how. JSON as it is: it is stored with the grant. */
+/** The calls that a grant approves, and its decision. Stored as this JSON. */
 export interface GrantTerms {
   /** A glob over the whole name of the tool. */
   readonly tool: string;
-  /** The server that a call must name; without it, it must name none. */
+  /** The server that a call must name. Undefined: the call must name none. */
   readonly server?: string;
-  /** A condition over the same variables as those of policy. */
+  /** A condition with the variables of policy conditions. */
   readonly when?: string;
-  /** `session_id` of the context. Adapters say it, so it only ever narrows. */
+  /** `session_id` of the context. Agents choose it, so it can only narrow the grant. */
   readonly session?: string;
-  /** What agents read with each approval. */
+  /** Note for agents in each approval. */
   readonly note?: string;
-  /** How long each approval may be used. */
+  /** Validity of each approval. */
   readonly validityMs?: number;
 }
 
@@ -26,14 +26,14 @@ export interface StoredGrant {
   readonly id: string;
   readonly projectId: string;
   readonly instanceId: string;
-  /** Whose authority it is: without it the grant answers nothing. */
+  /** The reviewer who created it. Without the reviewer's permission, the grant approves nothing. */
   readonly reviewerId: string;
   readonly terms: GrantTerms;
   readonly createdAt: number;
-  /** From then on it answers nothing. */
+  /** From then on, the grant approves nothing. */
   readonly expiresAt: number;
   readonly callsMax: number;
-  /** Approved with it so far. */
+  /** Number of approvals with it. */
   readonly calls: number;
   readonly revokedAt: number | null;
   readonly revokedBy: Actor | null;
@@ -41,7 +41,7 @@ export interface StoredGrant {
 
 export type GrantState = "active" | "revoked" | "exhausted" | "expired";
 
-/** Whether it may still answer a call, and else why not. */
+/** Active, or the reason why it approves nothing more. */
 export function stateOf(
   { revokedAt, calls, callsMax, expiresAt }: Omit<StoredGrant, "terms">,
   now: number,

@@ -1,10 +1,8 @@
-/**
- * Names of groups, which rules of policy go by: those of reviewers and those of instances.
- */
+/** Names of groups of reviewers and instances, which policy rules use. */
 
 import { invalidField } from "@countersign/protocol";
 
-/** At most so many for one reviewer or instance. */
+/** Maximum for one reviewer or instance. */
 export const GROUPS_MAX = 32;
 
 export const GROUP_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
@@ -26,7 +24,7 @@ export function assertGroups(names: readonly string[]): void {
   }
 }
 
-/** Each once, in the order in which they are stored. */
+/** Without duplicates, in stored order. */
 export function toGroups(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }

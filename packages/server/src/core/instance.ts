@@ -1,5 +1,5 @@
 /**
- * Instances: the identities under which adapters act.
+ * Instances: the identities of adapters.
  *
  * @see contract: Resources, Instance; States and transitions, Instance
  */
@@ -13,15 +13,15 @@ export interface StoredInstance {
   readonly name: JsonText;
   readonly createdAt: number;
   readonly deletedAt: number | null;
-  /** Set by the admins of the project; policies distinguish instances by them. */
+  /** Set by the admins of the project. Policies use them to match instances. */
   readonly groups: readonly string[];
   /** A reviewer; null when the instance has no owner. */
   readonly ownerId: string | null;
 }
 
-/** Where an instance is notified; verified before it became active. */
+/** The receiver of an instance's notifications, verified before it became active. */
 export interface StoredReceiver {
-  /** As the provisioner spelled it. */
+  /** As the provisioner wrote it. */
   readonly url: string;
   readonly registrationId: string;
   readonly encryptedSecret: string;
@@ -29,14 +29,14 @@ export interface StoredReceiver {
   readonly verifiedAt: number;
 }
 
-/** An instance as it is answered: never a credential, never a secret. */
+/** An instance in an answer, without its credential and secret. */
 export interface AnsweredInstance {
   readonly id: string;
   readonly name: JsonText;
   readonly receiver: Pick<StoredReceiver, "url" | "registrationId"> | null;
 }
 
-/** An answer as it is stored with its Idempotency-Key; a name alone is what older rows hold. */
+/** An answer as stored with its Idempotency-Key. Older rows contain only a name. */
 export function writeAnswer({ name, receiver }: AnsweredInstance): JsonText {
   if (receiver === null) return name;
   const { url, registrationId } = receiver;
@@ -67,12 +67,12 @@ const BIRDS = (
   "swan swift tern thrush wagtail warbler wren"
 ).split(" ");
 
-/** No 0, 1, l or o: people read these names to each other. */
+/** Without 0, 1, l and o, so that people can read names aloud. */
 const SUFFIX_LETTERS = "23456789abcdefghijkmnpqrstuvwxyz";
 
 /**
- * A name for an instance that was given none: two words and four characters, readable aloud,
- * like `quiet-heron-7k2m`. A name is not proof of identity and need not be unique.
+ * A name for an instance without one: two words and four characters, readable aloud, like
+ * `quiet-heron-7k2m`. A name does not prove an identity and need not be unique.
  *
  * @param random at least 8 unpredictable bytes
  */

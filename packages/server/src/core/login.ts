@@ -1,25 +1,23 @@
-/**
- * What people sign in with and how they are called.
- */
+/** Logins and display names. */
 
 import { invalidField } from "@countersign/protocol";
 
 const LOGIN_CHARS_MAX = 254;
 const NAME_CHARS_MAX = 100;
 
-/** No spaces and no invisible characters: two logins must not be indistinguishable. */
+/** Excludes spaces and invisible characters, so that two logins cannot look identical. */
 const LOGIN = /^[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]+$/u;
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
- * A login in the one form in which it is stored and compared: lower case, without spaces around
- * it, compatible characters made equal.
+ * The stored and compared form of a login: lower case, trimmed, with compatibility characters
+ * normalized.
  *
- * @returns undefined when it is not a valid login
+ * @returns undefined for an invalid login
  */
 export function normalizeLogin(text: string): string | undefined {
-  // A long text is not worth the work.
+  // Rejects long texts before the normalization.
   if (text.length > 4 * LOGIN_CHARS_MAX) return undefined;
   const login = text.normalize("NFKC").trim().toLowerCase();
   return login.length <= LOGIN_CHARS_MAX && LOGIN.test(login) ? login : undefined;
@@ -37,7 +35,7 @@ export function parseLogin(text: string): string {
   return login;
 }
 
-/** @returns undefined when it is not a valid name */
+/** @returns undefined for an invalid name */
 export function normalizeName(text: string): string | undefined {
   const name = text.normalize("NFC").trim();
   const isShown = name !== "" && name.length <= NAME_CHARS_MAX && !UNSEEN.test(name);

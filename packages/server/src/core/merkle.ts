@@ -1,6 +1,6 @@
 /**
- * The Merkle tree of RFC 9162 (section 2.1) with SHA-256: over leaves one after another without
- * keeping them, and proofs that others can check.
+ * The Merkle tree of RFC 9162 (section 2.1) with SHA-256: computes roots without storing leaves,
+ * and proofs that others can verify.
  */
 
 import { hash } from "node:crypto";
@@ -9,10 +9,10 @@ export type Hash = Uint8Array;
 
 export const HASH_BYTES = 32;
 
-/** The root of no leaves. */
+/** The root of an empty tree. */
 export const EMPTY_ROOT: Hash = sha256(new Uint8Array());
 
-/** Of the bytes of one entry, or of its text in UTF-8. */
+/** Hash of the bytes of one entry, or of its UTF-8 text. */
 export function hashLeaf(entry: string | Uint8Array): Hash {
   const bytes = typeof entry === "string" ? Buffer.from(entry) : entry;
   const input = Buffer.allocUnsafe(bytes.length + 1);
@@ -29,18 +29,18 @@ export function hashNode(left: Hash, right: Hash): Hash {
   return sha256(input);
 }
 
-/** Called with every full subtree at its last leaf: 2^height leaves, the index-th of these. */
+/** Called for every full subtree at its last leaf: the index-th subtree with 2^height leaves. */
 export type OnSubtree = (height: number, index: number, hash: Hash) => void;
 
-/** The right edge of a tree: all that is needed to append to it and to know its root. */
+/** The right edge of a tree: the state that is needed to append leaves and compute the root. */
 export class Frontier {
   #size: number;
   readonly #subtrees: Hash[];
 
   /**
-   * @param size how many leaves there are
-   * @param subtrees of the full subtrees that `size` is made of, from the left
-   * @throws RangeError when there are not as many as that size has, or it is none
+   * @param size number of leaves
+   * @param subtrees hashes of the full subtrees of `size`, from the left
+   * @throws RangeError when their number does not match the size, or the size is invalid
    */
   constructor(size = 0, subtrees: readonly Hash[] = []) {
     if (!isCount(size)) throw new RangeError(`no tree has ${size} leaves`);
@@ -63,7 +63,7 @@ export class Frontier {
   append(leaf: Hash, onSubtree?: OnSubtree): void {
     let hash = leaf;
     let index = this.#size;
-    // As a carry goes through the digits of a binary number.
+    // Like a carry in a binary number.
     for (let height = 0; ; height++) {
       onSubtree?.(height, index, hash);
       if (index % 2 === 0) break;
@@ -79,19 +79,19 @@ export class Frontier {
   }
 }
 
-/** Leaves from a position up to another, which is not among them. */
+/** Leaves from a position up to another, which is excluded. */
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** A full subtree: the index-th of those with 2^height leaves. */
+/** A full subtree: the index-th with 2^height leaves. */
 export interface Subtree {
   readonly height: number;
   readonly index: number;
 }
 
-/** The full subtrees that a range of a tree is made of; `from` is 0 or a split of the RFC. */
+/** The full subtrees of a range; `from` is 0 or a split of the RFC. */
 export function fullSubtrees({ from, to }: Range): Subtree[] {
   const found: Subtree[] = [];
   for (let start = from; start < to; ) {
@@ -104,7 +104,7 @@ export function fullSubtrees({ from, to }: Range): Subtree[] {
   return found;
 }
 
-/** The root over full subtrees, from the left, each higher than those behind it. */
+/** The root over full subtrees, from the left in descending height. */
 export function joinSubtrees(hashes: readonly Hash[]): Hash {
   const last = hashes.at(-1);
   if (last === undefined) throw new RangeError("there is no subtree");
@@ -112,7 +112,7 @@ export function joinSubtrees(hashes: readonly Hash[]): Hash {
 }
 
 /**
- * The ranges whose hashes prove that a leaf is in a tree, in the order of the proof.
+ * The ranges of the hashes that prove that a leaf is in a tree, in the order of the proof.
  *
  * @see RFC 9162 section 2.1.3.1
  */
@@ -133,7 +133,7 @@ export function inclusionRanges(position: number, size: number): Range[] {
 }
 
 /**
- * The ranges whose hashes prove that a tree begins with an older one, in the order of the proof.
+ * The ranges of the hashes that prove that a tree extends an older one, in the order of the proof.
  *
  * @param older its size, from 1 up to `size`
  * @see RFC 9162 section 2.1.4.1
@@ -151,7 +151,7 @@ export function consistencyRanges(older: number, size: number): Range[] {
       from = middle;
     }
   }
-  // What is left is all of the older tree, whose root who asks has, or the right end of it.
+  // The rest is the complete older tree, which the verifier knows, or its right end.
   if (from > 0) ranges.push({ from, to });
   return ranges.reverse();
 }
@@ -184,7 +184,7 @@ export interface TreeHead {
   readonly root: Hash;
 }
 
-/** Whether a tree begins with an older one. @see RFC 9162 section 2.1.4.2 */
+/** True when a tree extends an older one. @see RFC 9162 section 2.1.4.2 */
 export function isConsistent(older: TreeHead, newer: TreeHead, proof: readonly Hash[]): boolean {
   if (older.size > newer.size) return false;
   if (older.size === newer.size) return proof.length === 0 && areEqual(older.root, newer.root);
@@ -213,14 +213,14 @@ export function areEqual(one: Hash, other: Hash): boolean {
   return Buffer.compare(one, other) === 0;
 }
 
-/** The largest power of two below a number from 2 on. */
+/** The largest power of two below a number of at least 2. */
 function splitOf(count: number): number {
   let width = 1;
   while (2 * width < count) width *= 2;
   return width;
 }
 
-/** Not by shifting, which ends at 2^31. */
+/** Division instead of a shift, which fails above 2^31. */
 function half(number: number): number {
   return Math.floor(number / 2);
 }

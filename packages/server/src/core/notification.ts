@@ -1,8 +1,8 @@
 /**
- * The life of a notification as pure functions: written with its decision, attempted until a 2xx,
- * removal, deletion or the end of its window, its bytes never changed.
+ * The states of a notification as pure functions. It is written with its decision, attempted until
+ * a 2xx, removal, deletion or the end of its window, and its bytes never change.
  *
- * Promises I5 (retries until one of the four ends) and I9 (identical id and body) are decided here.
+ * Guarantees promises I5 (retries until one of these four events) and I9 (identical id and body).
  *
  * @see contract: Events, request.resolved
  */
@@ -16,22 +16,25 @@ export interface StoredNotification {
   readonly requestId: string;
   readonly instanceId: string;
   readonly projectId: string;
-  /** Of the instance when it was written; behind the instance's own, delivery has ended. */
+  /**
+   * Delivery epoch of the instance at the creation. When the instance has a later one, delivery has
+   * ended.
+   */
   readonly deliveryEpoch: number;
-  /** What every attempt carries, byte for byte. */
+  /** The body of every attempt, byte for byte. */
   readonly body: string;
-  /** `decided_at` of the decision: the window counts from here. */
+  /** `decided_at` of the decision, the start of the window. */
   readonly createdAt: number;
   /** Null exactly when delivery has ended. */
   readonly nextAt: number | null;
-  /** From `Retry-After` of the receiver; a retry by an operator does not come earlier either. */
+  /** From the receiver's `Retry-After`. A retry by an operator does not start earlier either. */
   readonly notBefore: number | null;
   /** End of the lease of the outstanding attempt. */
   readonly claimedUntil: number | null;
   readonly fence: number;
-  /** Completed ones. */
+  /** Number of completed attempts. */
   readonly attempts: number;
-  /** Attempts at receivers before the current one, which its backoff does not count. */
+  /** Attempts at earlier receivers. The backoff does not count them. */
   readonly retriesFrom: number;
   readonly last: Attempt | null;
   readonly ended: NotificationEnd | null;
@@ -41,7 +44,7 @@ export interface StoredNotification {
 export interface Attempt {
   readonly at: number;
   readonly outcome: string;
-  /** Of the answer, if there was one. */
+  /** HTTP status; null without an answer. */
   readonly status: number | null;
 }
 
@@ -52,20 +55,20 @@ export interface NotificationEnd {
 
 export type NotificationEndCause = "acknowledged" | "window" | "removal" | "deletion";
 
-/** How one attempt went. */
+/** The result of one attempt. */
 export type AttemptOutcome =
-  /** Any 2xx: durably received. */
+  /** Any 2xx: the receiver stored it. */
   | { readonly kind: "acknowledged"; readonly status: number }
   | {
       readonly kind: "rejected";
       readonly status: number;
-      /** The receiver's wish, ms from now; only with 429 and 503. */
+      /** `Retry-After` of the receiver, ms from now; only with 429 and 503. */
       readonly retryAfterMs: number | undefined;
     }
   /** The receiver's address is not public; nothing was sent. */
   | { readonly kind: "refused" }
   | { readonly kind: "unreachable"; readonly reason: string }
-  /** Nothing was sent, for a reason of ours: no attempt, and it does not count as one. */
+  /** Nothing was sent because of this server. Not counted as an attempt. */
   | { readonly kind: "postponed"; readonly delayMs: number };
 
 /** What to record after an attempt. */
@@ -73,7 +76,10 @@ export type Settlement =
   | { readonly kind: "ended"; readonly by: "acknowledged" | "window" }
   | { readonly kind: "retry"; readonly nextAt: number };
 
-/** The bytes of the event: exactly the contract's fields, no decision, arguments or credential. */
+/**
+ * The body of the event: exactly the contract's fields, without a decision, arguments or
+ * credential.
+ */
 export function writeEvent(event: {
   readonly id: string;
   readonly instanceId: string;
@@ -89,14 +95,14 @@ export function writeEvent(event: {
   });
 }
 
-/** Whether nothing may be attempted any more because the window has passed. */
+/** True when the window is over: no further attempt may start. */
 export function isWindowOver(notification: StoredNotification, now: number): boolean {
   return now >= notification.createdAt + RETRY_WINDOW_MS;
 }
 
 /**
- * @param now epoch ms at which the attempt ended
- * @param chance even in [0, 1)
+ * @param now epoch ms of the end of the attempt
+ * @param chance uniform in [0, 1)
  * @see contract: Events, Delivery rules, 3
  */
 export function settleAttempt(
@@ -122,7 +128,7 @@ export function settleAttempt(
     : { kind: "retry", nextAt };
 }
 
-/** An outcome as it is stored and shown: `rejected`, `unreachable:tls`. */
+/** An outcome as stored and displayed: `rejected`, `unreachable:tls`. */
 export function outcomeText(outcome: AttemptOutcome): string {
   return outcome.kind === "unreachable" ? `unreachable:${outcome.reason}` : outcome.kind;
 }

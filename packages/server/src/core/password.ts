@@ -1,5 +1,5 @@
 /**
- * What may be a password. Length is what counts; nothing is asked of its characters.
+ * The rules for passwords: a minimum length, and no rules for characters.
  *
  * @see NIST SP 800-63B, 5.1.1.2
  */
@@ -9,14 +9,14 @@ import { invalidField } from "@countersign/protocol";
 export const PASSWORD_CHARS_MIN = 12;
 export const PASSWORD_CHARS_MAX = 256;
 
-/** The same whichever keyboard it was typed on. */
+/** Normalizes Unicode, so that every keyboard produces the same text. */
 export function normalizePassword(text: string): string {
   return text.normalize("NFKC");
 }
 
 /**
- * @param login of whose it is to be
- * @returns what is hashed
+ * @param login of the owner
+ * @returns the text to hash
  * @throws Problem `invalid_request` naming `param`
  */
 export function parsePassword(text: string, login: string, param = "password"): string {
@@ -35,7 +35,7 @@ export function parsePassword(text: string, login: string, param = "password"): 
 }
 
 /**
- * One that is only compared.
+ * Parses a password for a comparison.
  *
  * @throws Problem `invalid_request` naming `param` when it is longer than any valid password
  */

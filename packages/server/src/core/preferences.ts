@@ -1,15 +1,13 @@
-/**
- * What a person prefers, and how it is stored: JSON with the version of its form.
- */
+/** Preferences of a user, stored as JSON with a format version. */
 
 import type { Theme } from "@countersign/review-api";
 import type { QuietHours } from "./quiet-hours.ts";
 
 export interface Preferences {
   readonly theme: Theme;
-  /** Whether single keys act in the console. */
+  /** True when single keys are shortcuts in the console. */
   readonly keys: boolean;
-  /** When Web Push is quiet; null: never. */
+  /** Quiet hours of Web Push; null: none. */
   readonly quietHours: QuietHours | null;
 }
 
@@ -21,7 +19,7 @@ export function writePreferences(preferences: Preferences): string {
   return JSON.stringify({ version: VERSION, ...preferences });
 }
 
-/** What was never said is as it is without it. */
+/** Missing fields have their defaults. */
 export function readPreferences(text: string | undefined): Preferences {
   if (text === undefined) return DEFAULT_PREFERENCES;
   const { version, theme, keys, quietHours } = JSON.parse(text) as Preferences & {

@@ -1,12 +1,10 @@
-/**
- * Web Push: notifications to browsers about requests which their owners may decide.
- */
+/** Web Push: notifications to browsers about requests that their users may decide. */
 
 import type { LastSending } from "./channel.ts";
 
-/** What a browser gave when it subscribed. Sealed when stored. */
+/** A push subscription of a browser. Encrypted when stored. */
 export interface PushTarget {
-  /** A secret: anyone who knows it can send there. */
+  /** A secret: anyone who has it can send messages to it. */
   readonly endpoint: string;
   /** Public key of the browser, base64url of 65 bytes. */
   readonly p256dh: string;
@@ -18,7 +16,7 @@ export interface PushTarget {
 export interface StoredSubscription {
   readonly id: string;
   readonly personId: string;
-  /** Display name, chosen by its owner. */
+  /** Display name that the owner chose. */
   readonly name: string;
   readonly endpointSha256: string;
   readonly targetShown: string;
@@ -26,13 +24,13 @@ export interface StoredSubscription {
   readonly createdAt: number;
   readonly claimedUntil: number | null;
   readonly fence: number;
-  /** Since the last message that arrived. */
+  /** Failures since the last success. */
   readonly failures: number;
   readonly retryAt: number | null;
   readonly last: LastSending | null;
 }
 
-/** What the server signs with for push services (VAPID). */
+/** The key pair that signs messages for push services (VAPID). */
 export interface VapidKey {
   /** base64url, uncompressed point. */
   readonly publicKey: string;
@@ -40,12 +38,12 @@ export interface VapidKey {
   readonly privateKey: string;
 }
 
-/** What a service worker gets, as JSON. */
+/** The payload for the service worker, as JSON. */
 export interface PushPayload {
   readonly type: "request.waiting" | "request.resolved" | "push.test";
-  /** A later message with the same tag replaces this one. */
+  /** A later message with the same tag replaces an earlier one. */
   readonly tag: string;
-  /** Of the page to open, below the public URL. */
+  /** Path of the page to open, below the public URL. */
   readonly path: string;
   readonly silent: boolean;
   readonly request_id?: string;
@@ -57,10 +55,10 @@ export interface PushPayload {
 
 export const SUBSCRIPTIONS_PER_PERSON_MAX = 20;
 
-/** Stands in announcements in place of a channel. */
+/** The value of `channel` in announcements to browsers. */
 export const PUSH_CHANNEL = "push";
 
-/** The push service has said that the browser is gone. */
+/** True when the push service reported that the subscription no longer exists. */
 export function isSubscriptionGone(status: number | null): boolean {
   return status === 404 || status === 410;
 }

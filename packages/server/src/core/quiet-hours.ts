@@ -1,13 +1,11 @@
-/**
- * Quiet hours of a person, in their time zone.
- */
+/** Quiet hours of a user, in the user's time zone. */
 
 export interface QuietHours {
   /** Minutes after midnight. */
   readonly from: number;
-  /** Minutes after midnight; before `from` it is that of the next day. Never the same. */
+  /** Minutes after midnight; a value before `from` is on the next day. Never equal to `from`. */
   readonly to: number;
-  /** Of the IANA database. */
+  /** Name from the IANA database. */
   readonly timeZone: string;
 }
 
@@ -15,8 +13,8 @@ const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
 
 /**
- * When it is loud again, epoch ms; `now` itself when it is. On the days when clocks are changed it
- * can be off by the change, and is checked again then.
+ * End of the quiet hours, epoch ms; `now` when it is not quiet. On days with a clock change, the
+ * result can be wrong by that change. The caller checks it again then.
  */
 export function quietHoursEndAt(hours: QuietHours | null, now: number): number {
   if (hours === null) return now;

@@ -1,8 +1,7 @@
 /**
- * Whether a submission under a used Idempotency-Key is the same one again.
+ * Decides whether a submission with a used Idempotency-Key repeats the stored one.
  *
- * The stored request is its own fingerprint: what was submitted is compared value by value, so
- * a fresh submission pays nothing for the rare replay.
+ * It compares the stored request value by value, so new submissions need no extra fingerprint.
  *
  * @see contract: Endpoints, POST /v1/requests
  */
@@ -16,7 +15,7 @@ import {
 } from "@countersign/protocol";
 import type { JsonText, StoredRequest } from "./request.ts";
 
-/** Windows are compared as text: `60s` and `1m` are different input. */
+/** Compares durations as text: `60s` and `1m` are different input. */
 export function isSameRequest(stored: StoredRequest, input: CreateApprovalRequestInput): boolean {
   return (
     stored.timeout === input.timeout &&
@@ -30,10 +29,10 @@ export function isSameRequest(stored: StoredRequest, input: CreateApprovalReques
 
 function same(stored: JsonText | null, submitted: JsonValue | undefined): boolean {
   if (stored === null || submitted === undefined) return stored === null && submitted === undefined;
-  // A retry sends the same bytes again: then there is nothing to parse.
+  // A retry usually sends the same bytes, which need no parsing.
   if (submitted instanceof JsonObject && submitted.source === stored) return true;
   return equalJson(parseJson(stored, UNLIMITED), submitted);
 }
 
-/** What is stored passed the limits of its day; a lowered limit must not break its replay. */
+/** The stored text passed the limits at its creation. Lower limits must not break its replay. */
 const UNLIMITED = { depthMax: Number.MAX_SAFE_INTEGER, numberCharsMax: Number.MAX_SAFE_INTEGER };

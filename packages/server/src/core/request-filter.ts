@@ -1,46 +1,44 @@
-/**
- * Filters of ended requests, and counts over many of them.
- */
+/** Filters of resolved requests, and statistics over them. */
 
 import type { TerminalStatus } from "@countersign/protocol";
 import { type ActorKind, kindOfActor } from "./actor.ts";
 import type { StoredDecision } from "./request.ts";
 
-/** What is undefined does not narrow. */
+/** Undefined fields do not restrict. */
 export interface RequestFilter {
-  /** The whole name. */
+  /** The complete name. */
   readonly tool: string | undefined;
   readonly toolPrefix: string | undefined;
-  /** The whole name. */
+  /** The complete name. */
   readonly server: string | undefined;
   readonly instanceId: string | undefined;
-  /** As an actor, `kind:id`, or the kind alone. */
+  /** An actor as `kind:id`, or only the kind. */
   readonly decidedBy: string | undefined;
   readonly statuses: readonly TerminalStatus[] | undefined;
-  /** Epoch ms: decided then or later. */
+  /** Epoch ms: decided at or after it. */
   readonly since: number | undefined;
-  /** Epoch ms: decided earlier. */
+  /** Epoch ms: decided before it. */
   readonly until: number | undefined;
 }
 
-/** An ended request without its contents. Times are epoch milliseconds. */
+/** A resolved request without its contents. Times are epoch milliseconds. */
 export interface ResolvedOutline {
   readonly id: string;
   readonly instanceId: string;
   /** JSON text. */
   readonly tool: string;
-  /** JSON text; null when the call names none. */
+  /** JSON text; null when the call names no server. */
   readonly server: string | null;
   readonly createdAt: number;
   readonly status: TerminalStatus;
   readonly decidedBy: StoredDecision["decidedBy"];
-  /** When it was decided. */
+  /** Time of the decision. */
   readonly at: number;
-  /** Length of what it holds. */
+  /** Length of its contents. */
   readonly bytes: number;
 }
 
-/** Kinds of actors that end requests. */
+/** Kinds of actors that resolve requests. */
 export const DECIDER_KINDS = [
   "reviewer",
   "policy",
@@ -50,7 +48,7 @@ export const DECIDER_KINDS = [
   "system",
 ] satisfies readonly ActorKind[];
 
-/** The reader of the rows applies the times, because it reads in their order. */
+/** Ignores the times. The reader of the rows applies them, because it reads in time order. */
 export function matchesFilter(filter: RequestFilter, outline: ResolvedOutline): boolean {
   const { tool, toolPrefix, server, instanceId, decidedBy, statuses } = filter;
   if (instanceId !== undefined && outline.instanceId !== instanceId) return false;
@@ -70,7 +68,7 @@ function isDecidedBy({ decidedBy }: ResolvedOutline, wanted: string): boolean {
   return decidedBy === wanted || kindOfActor(decidedBy) === wanted;
 }
 
-/** Whether every request passes, but for the times. */
+/** True when the filter accepts every request, apart from the times. */
 export function isOpen(filter: RequestFilter): boolean {
   const { tool, toolPrefix, server, instanceId, decidedBy, statuses } = filter;
   return (tool ?? toolPrefix ?? server ?? instanceId ?? decidedBy ?? statuses) === undefined;
@@ -80,10 +78,10 @@ function nameIn(json: string): string {
   return json.includes("\\") ? (JSON.parse(json) as string) : json.slice(1, -1);
 }
 
-/** Decisions of people. */
+/** Decisions by reviewers. */
 export interface DecisionTimes {
   readonly decisions: number;
-  /** From creation to decision; null where there are none. */
+  /** From creation to decision; null without any. */
   readonly medianMs: number | null;
   readonly underTwoSeconds: number;
 }
@@ -91,7 +89,7 @@ export interface DecisionTimes {
 export interface Insights {
   readonly matching: number;
   readonly byStatus: Readonly<Record<TerminalStatus, number>>;
-  /** Of approvals among approvals and denials; null without any. */
+  /** Approvals as a share of approvals and denials; null without any. */
   readonly shareApproved: number | null;
   readonly byPeople: DecisionTimes;
   readonly own: DecisionTimes;
@@ -99,7 +97,7 @@ export interface Insights {
 
 const SOON_MS = 2_000;
 
-/** Counts requests one after another; holds a number for each that a person decided. */
+/** Counts requests one by one. Stores one number for each request that a reviewer decided. */
 export class InsightCount {
   readonly #own: string;
   readonly #byStatus = { approved: 0, denied: 0, expired: 0, cancelled: 0 };
@@ -107,7 +105,7 @@ export class InsightCount {
   readonly #ownTimes: number[] = [];
   #matching = 0;
 
-  /** @param reviewerId whose decisions are counted as their own */
+  /** @param reviewerId reviewer of the separate count */
   constructor(reviewerId: string) {
     this.#own = `reviewer:${reviewerId}`;
   }
@@ -135,7 +133,7 @@ export class InsightCount {
 function toTimes(times: readonly number[]): DecisionTimes {
   const sorted = [...times].sort((a, b) => a - b);
   const middle = sorted.length / 2;
-  // Of an even number, the mean of both in the middle.
+  // For an even number, the mean of the two middle values.
   const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
   return {
     decisions: sorted.length,

@@ -1,9 +1,8 @@
 /**
- * The life of an approval request as pure functions: opened once, ended once, never changed
- * after that.
+ * The states of an approval request as pure functions: opened once, resolved once, then unchanged.
  *
- * Promises I1 (terminal decisions never change) and I6 (approved only before `deadline_at`) are
- * decided here.
+ * Guarantees promises I1 (terminal decisions never change) and I6 (approved only before
+ * `deadline_at`).
  *
  * @see contract: States and transitions, Approval request
  */
@@ -11,7 +10,7 @@
 import type { RequestStatus, TerminalStatus } from "@countersign/protocol";
 import type { Actor } from "./actor.ts";
 
-/** A JSON value as its source text: what strangers wrote, kept letter for letter. */
+/** The source text of a JSON value from a client, kept verbatim. */
 export type JsonText = string;
 
 /** A request as it is stored. Times are epoch milliseconds. */
@@ -19,16 +18,16 @@ export interface StoredRequest {
   readonly id: string;
   readonly instanceId: string;
   readonly projectId: string;
-  /** Of the Idempotency-Key with its scope; undefined until it is stored. */
+  /** Hash of the Idempotency-Key with its scope; undefined until it is stored. */
   readonly keyHash?: string;
   readonly tool: JsonText;
-  /** The MCP server that the agent names; a name, which proves nothing. */
+  /** The MCP server that the agent named. Unverified. */
   readonly server: JsonText | null;
   readonly arguments: JsonText;
   readonly timeout: string;
   readonly agentReasoning: JsonText | null;
   readonly context: JsonText | null;
-  /** How policy judged it, as policy/judgement.ts wrote it. */
+  /** The judgement of the policy, in the format of policy/judgement.ts. */
   readonly policy: JsonText | null;
   readonly status: RequestStatus;
   readonly createdAt: number;
@@ -36,7 +35,7 @@ export interface StoredRequest {
   readonly decision: StoredDecision | null;
 }
 
-/** A request that a transaction has locked together with its instance, to resolve it. */
+/** A request that a transaction has locked, with its instance, in order to resolve it. */
 export interface ResolvableRequest extends StoredRequest {
   readonly isInstanceDeleted: boolean;
 }
@@ -45,12 +44,12 @@ export interface StoredDecision {
   readonly status: TerminalStatus;
   readonly note: JsonText | null;
   readonly decidedAt: number;
-  /** Set exactly when approved, and later than `decidedAt`. */
+  /** Set for approvals only, and later than `decidedAt`. */
   readonly expiresAt: number | null;
   readonly decidedBy: Actor;
 }
 
-/** What a caller wants a pending request to become. */
+/** The decision that a caller intends for a pending request. */
 export type IntendedDecision =
   | {
       readonly status: "approved";
@@ -63,15 +62,14 @@ export type IntendedDecision =
   | { readonly status: "expired" };
 
 export type Resolution =
-  /** The decision to record; its status is `expired` whenever the deadline has been reached. */
+  /** The decision to record. Its status is `expired` if the deadline has passed. */
   | { readonly kind: "resolved"; readonly decision: StoredDecision }
   | { readonly kind: "already_terminal"; readonly decision: StoredDecision }
-  /** Expiry was asked for before the deadline. */
+  /** An expiry before the deadline. */
   | { readonly kind: "not_due" };
 
 /**
- * When the window closes: the window asked for, shortened to the operator's maximum, never
- * lengthened.
+ * The deadline: the requested window, shortened to the operator's maximum.
  *
  * @param timeoutMs positive, may be Infinity
  */
@@ -79,22 +77,23 @@ export function deadline(createdAt: number, timeoutMs: number, windowMsMax: numb
   return createdAt + Math.min(timeoutMs, windowMsMax);
 }
 
-/** Whether the window has closed; at the deadline itself it has. */
+/** True at or after the deadline of a pending request. */
 export function isOverdue(request: StoredRequest, now: number): boolean {
   return request.decision === null && now >= request.deadlineAt;
 }
 
 /**
- * Whether no verdict can decide the request: its window has closed, or its instance was deleted.
+ * True when no verdict can decide the request: its deadline passed, or its instance was deleted.
  */
 export function isClosed(request: ResolvableRequest, now: number): boolean {
   return request.isInstanceDeleted || isOverdue(request, now);
 }
 
 /**
- * Ends a request, or says why not. At or after the deadline every wish becomes `expired`, so a
- * late approval can never be recorded. Under a deleted instance every wish becomes `cancelled`,
- * also after the deadline: the contract's row for the deletion has the condition "any".
+ * Resolves a request, or returns the reason for a rejection. At or after the deadline, every
+ * decision becomes `expired`, so a late approval is never recorded. With a deleted instance, every
+ * decision becomes `cancelled`, also after the deadline: the contract's row for the deletion has
+ * the condition "any".
  *
  * @param now epoch ms, read after the row was locked
  */
@@ -116,7 +115,7 @@ export function resolve(
   if (isOverdue(request, now)) {
     return { kind: "resolved", decision: decide("expired", "system:deadline", now) };
   }
-  // A clock that stepped back must not date a decision before its request.
+  // If the clock was set back, the decision must not precede the request.
   const decidedAt = Math.max(now, request.createdAt);
   switch (ending.status) {
     case "expired":

@@ -1,4 +1,4 @@
-/** The table of roles and powers is part of the reviewer API, which the console reads too. */
+/** The reviewer API defines roles and powers, because the console needs them too. */
 export {
   allows,
   type Power,

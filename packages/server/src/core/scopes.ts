@@ -1,14 +1,14 @@
-/**
- * What a token may do of all that its holder may: its scopes. They only narrow; null is a token
- * without any, which may do all of it.
- */
+/** The scopes of a token. They only restrict the permissions of its holder; null: all of them. */
 
 import { GROUP_NAME } from "./groups.ts";
 import { allows, type Power, type ReviewerRole } from "./roles.ts";
 
 export type Scopes = readonly string[] | null;
 
-/** What each scope opens. The whole server has none: only a token without scopes reaches it. */
+/**
+ * The power of each scope. No scope permits changes of the whole server: that requires a token
+ * without scopes.
+ */
 const OPENS: Readonly<Record<string, Power>> = {
   read: "read",
   decide: "decide",
@@ -18,15 +18,15 @@ const OPENS: Readonly<Record<string, Power>> = {
   audit: "audit",
 };
 
-/** `decide:GROUP`: verdicts that count as those of a member of this group, and nothing else. */
+/** `decide:GROUP`: verdicts that count for this group only, and no other power. */
 const DECIDE_FOR = "decide:";
 
 export const SCOPE_NAMES = "read, decide, decide:GROUP, freeze, policy, people and audit";
 
-/** At most so many for one token. */
+/** Maximum for one token. */
 export const SCOPES_MAX = 32;
 
-/** What is wrong with scopes, so that it completes a sentence; undefined when nothing is. */
+/** The fault of scopes, as the end of a sentence; undefined when they are valid. */
 export function scopesFault(scopes: readonly string[]): string | undefined {
   if (scopes.length === 0) return "must not be empty: omit it for all permissions of the holder";
   if (new Set(scopes).size > SCOPES_MAX) return `must not be more than ${SCOPES_MAX}`;
@@ -41,12 +41,14 @@ function isScope(scope: string): boolean {
   return Object.hasOwn(OPENS, scope);
 }
 
-/** Each once, in the order in which they are stored. */
+/** Without duplicates, in stored order. */
 export function toScopes(scopes: readonly string[]): readonly string[] {
   return [...new Set(scopes)].sort();
 }
 
-/** Whether scopes leave a power as it is; `decide:GROUP` leaves only a part of `decide`. */
+/**
+ * True when the scopes include the complete power; `decide:GROUP` includes only a part of `decide`.
+ */
 export function includesPower(scopes: Scopes, power: Power): boolean {
   return (
     scopes === null || scopes.some((scope) => Object.hasOwn(OPENS, scope) && OPENS[scope] === power)
@@ -56,7 +58,7 @@ export function includesPower(scopes: Scopes, power: Power): boolean {
 /**
  * The groups for which verdicts count: those of `decide:GROUP`.
  *
- * @returns null when they count for whatever the holder is named by; empty when there can be none
+ * @returns null without a restriction; empty when no verdict can count
  */
 export function votingGroups(scopes: Scopes): readonly string[] | null {
   if (scopes === null || includesPower(scopes, "decide")) return null;
@@ -65,13 +67,13 @@ export function votingGroups(scopes: Scopes): readonly string[] | null {
     .map((scope) => scope.slice(DECIDE_FOR.length));
 }
 
-/** The groups for which a reviewer with these tokens can vote; as {@link votingGroups}. */
+/** The union of {@link votingGroups} over a reviewer's tokens. */
 export function votingGroupsOfTokens(ways: readonly Scopes[]): readonly string[] | null {
   const each = ways.map(votingGroups);
   return each.includes(null) ? null : toScopes(each.flatMap((groups) => groups ?? []));
 }
 
-/** What two narrowings by groups leave together. */
+/** Combines two restrictions to groups; null: no restriction. */
 export function intersectGroups(
   one: readonly string[] | null,
   other: readonly string[] | null,
@@ -80,7 +82,7 @@ export function intersectGroups(
   return one.filter((group) => other.includes(group));
 }
 
-/** Who acts, as far as powers go. */
+/** The permissions of a caller. */
 export interface Authority {
   readonly role: ReviewerRole;
   readonly scopes: Scopes;
@@ -90,7 +92,7 @@ export function isPermitted({ role, scopes }: Authority, power: Power): boolean 
   return allows(role, power) && includesPower(scopes, power);
 }
 
-/** Whether verdicts can be given at all, if only for some groups. */
+/** True when the caller can decide, at least for some groups. */
 export function mayVote({ role, scopes }: Authority): boolean {
   return allows(role, "decide") && votingGroups(scopes)?.length !== 0;
 }

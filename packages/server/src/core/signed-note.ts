@@ -1,12 +1,12 @@
 /**
- * Signed notes and checkpoints as the transparency logs of the world write them, so that their
- * tools read ours: https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint.
+ * Signed notes and checkpoints in the formats of public transparency logs, so that their tools can
+ * read them: https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint.
  */
 
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 import { HASH_BYTES, type TreeHead } from "./merkle.ts";
 
-/** The algorithm in front of a public key. */
+/** The algorithm byte before a public key. */
 const ED25519 = 1;
 
 export const SEED_BYTES = 32;
@@ -14,26 +14,26 @@ export const SEED_BYTES = 32;
 const PUBLIC_KEY_BYTES = 32;
 const KEY_HASH_BYTES = 4;
 
-/** What a note is signed with and by. */
+/** Name and private key that sign a note. */
 export interface Signer {
-  /** Name of the key, which is the origin of its log. */
+  /** Name of the key: the origin of its log. */
   readonly name: string;
   readonly privateKey: KeyObject;
 }
 
-/** What a note is verified with: a name and an Ed25519 public key. */
+/** Name and Ed25519 public key that verify a note. */
 export interface Verifier {
   readonly name: string;
   /** 32 bytes. */
   readonly publicKey: Uint8Array;
 }
 
-/** What a checkpoint says: which log had how many entries, and which root over them. */
+/** The size and root of a log. */
 export interface Checkpoint extends TreeHead {
   readonly origin: string;
 }
 
-/** A private key is an Ed25519 seed in front of which PKCS #8 puts what never changes. */
+/** PKCS #8 for Ed25519: a constant prefix, then the 32-byte seed. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** @param seed 32 secret bytes */
@@ -48,7 +48,7 @@ export function publicKeyOf(privateKey: KeyObject): Uint8Array {
   return Buffer.from(x, "base64url");
 }
 
-/** One line that says all that a verifier needs: `name+hash+key`. */
+/** The verifier key as one line: `name+hash+key`. */
 export function writeVerifier(verifier: Verifier): string {
   const key = Buffer.concat([Buffer.of(ED25519), verifier.publicKey]).toString("base64");
   return `${verifier.name}+${keyHash(verifier).toString("hex")}+${key}`;
@@ -56,7 +56,7 @@ export function writeVerifier(verifier: Verifier): string {
 
 const VERIFIER = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/;
 
-/** @returns undefined when the text is no such line, or was mistyped */
+/** @returns undefined when the text is malformed or its hash does not match */
 export function readVerifier(text: string): Verifier | undefined {
   const [, name = "", written, encoded = ""] = VERIFIER.exec(text) ?? [];
   const bytes = Buffer.from(encoded, "base64");
@@ -65,7 +65,7 @@ export function readVerifier(text: string): Verifier | undefined {
   return keyHash(verifier).toString("hex") === written ? verifier : undefined;
 }
 
-/** @returns the checkpoint as a signed note, with the newline at its end */
+/** @returns the checkpoint as a signed note, with a trailing newline */
 export function signCheckpoint(
   { size, root }: TreeHead,
   { name, privateKey }: Signer,
@@ -80,17 +80,17 @@ export function signCheckpoint(
 const CHECKPOINT =
   /^([^\n]+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\n((?:[^\n]+\n)*)\n((?:\u2014 [^\n]+\n)+)$/;
 
-/** @returns its content, without a check of the signature; undefined for other texts */
+/** @returns the content, without a check of the signature; undefined for other texts */
 export function readCheckpoint(note: string): Checkpoint | undefined {
   const [, origin, size, encoded = ""] = CHECKPOINT.exec(note) ?? [];
   if (origin === undefined) return undefined;
   const root = Buffer.from(encoded, "base64");
-  // Base64 can spell the same bytes in several ways.
+  // Several base64 texts can encode the same bytes; only one is accepted.
   if (root.length !== HASH_BYTES || root.toString("base64") !== encoded) return undefined;
   return { origin, size: Number(size), root };
 }
 
-/** Whether the note has a signature of this key, and none under its name that is wrong. */
+/** True when the note has a valid signature of this key and no invalid one with its name. */
 export function isSignedBy(note: string, verifier: Verifier): boolean {
   const end = note.lastIndexOf("\n\n");
   const text = Buffer.from(note.slice(0, end + 1));
@@ -102,7 +102,7 @@ export function isSignedBy(note: string, verifier: Verifier): boolean {
   return own.length > 0 && own.every((signature) => verify(null, text, key, signature));
 }
 
-/** @returns undefined for lines of others */
+/** @returns undefined for signatures of other keys */
 function signatureOf(line: string, verifier: Verifier): Buffer | undefined {
   const prefix = `\u2014 ${verifier.name} `;
   if (!line.startsWith(prefix)) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Spares a destination that fails time after time: attempts are postponed, never dropped, and
- * one at a time finds out whether it is back. Kept in memory by every replica for itself; a
- * restart forgets it and costs a few attempts.
+ * Postpones attempts at a destination that fails repeatedly, and never drops one. Single probes
+ * find out when it recovers. Each replica keeps its state in memory. A restart clears it and costs
+ * a few attempts.
  *
  * @see contract: Limits, Other rules, 1
  */
@@ -9,12 +9,12 @@
 export interface BreakerRules {
   /** Consecutive failures. */
   readonly failuresToOpen: number;
-  /** The first pause; it doubles with every probe that fails. */
+  /** The first pause. It doubles with every failed probe. */
   readonly pauseMsMin: number;
   readonly pauseMsMax: number;
-  /** The last step of 1, 2, 4, 8 ... after a success; beyond it there is no bound. */
+  /** The last step of 1, 2, 4, 8 ... after a success. After it, attempts are unlimited. */
   readonly rampMax: number;
-  /** Bounds memory: beyond it the key that has been without a result longest starts afresh. */
+  /** Bounds memory: beyond it, the entry with the oldest result is deleted. */
   readonly keysMax: number;
 }
 
@@ -26,34 +26,34 @@ const RULES: BreakerRules = {
   keysMax: 10_000,
 };
 
-/** What is remembered of a destination that failed; a healthy one needs no entry. */
+/** State of a destination that failed. A healthy one has no entry. */
 interface Entry {
-  /** Consecutive. */
+  /** Consecutive failures. */
   failures: number;
-  /** The pause that was taken last, 0 when none was since the last success. */
+  /** The last pause; 0 since the last success. */
   pauseMs: number;
   pausedUntil: number;
-  /** Infinity, unless it recovers from a pause. */
+  /** Infinity, except while it recovers from a pause. */
   ramp: number;
 }
 
 export class Breaker {
   readonly #rules: BreakerRules;
-  /** In the order of their last results. */
+  /** Ordered by their last results. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(rules: Partial<BreakerRules> = {}) {
     this.#rules = { ...RULES, ...rules };
   }
 
-  /** How many destinations are remembered. */
+  /** Number of destinations with state. */
   get size(): number {
     return this.#entries.size;
   }
 
   /**
-   * How many attempts may be outstanding at this destination at `now`: Infinity while all is
-   * well, 0 during a pause, 1 when a probe is due, 1, 2, 4, 8 ... after it succeeded.
+   * Maximum attempts in flight at this destination at `now`: Infinity when healthy, 0 during a
+   * pause, 1 when a probe is due, then 1, 2, 4, 8 ... after successes.
    */
   room(key: string, now: number): number {
     const entry = this.#entries.get(key);
@@ -62,7 +62,7 @@ export class Breaker {
     return this.#pausedUntil(entry, now) > now ? 0 : 1;
   }
 
-  /** @returns epoch ms at which there is room again, undefined when there is some now */
+  /** @returns epoch ms at which an attempt is permitted; undefined when it is now */
   opensAt(key: string, now: number): number | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || !this.#isOpen(entry)) return undefined;
@@ -70,7 +70,7 @@ export class Breaker {
     return pausedUntil > now ? pausedUntil : undefined;
   }
 
-  /** Any success ends the pause, also of an attempt that began before it. */
+  /** Any success ends the pause, including an attempt that started before it. */
   succeeded(key: string, _now: number): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -81,7 +81,7 @@ export class Breaker {
 
   failed(key: string, now: number): void {
     const entry = this.#entries.get(key) ?? fresh();
-    // It was under way when the pause began, and says nothing that is not known.
+    // The attempt started before the pause, so its failure adds no information.
     if (this.#isOpen(entry) && this.#pausedUntil(entry, now) > now) return;
     entry.failures++;
     if (entry.ramp !== Number.POSITIVE_INFINITY) entry.ramp = 1;
@@ -93,7 +93,7 @@ export class Breaker {
     this.#keep(key, entry);
   }
 
-  /** An operator asks for a try now: the pause ends, the count stays. */
+  /** Ends the pause for a retry by an operator, but keeps the failure count. */
   retryNow(key: string): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined) entry.pausedUntil = Number.NEGATIVE_INFINITY;
@@ -103,7 +103,7 @@ export class Breaker {
     return failures >= this.#rules.failuresToOpen;
   }
 
-  /** A clock that was set back does not make a pause longer than it was to be. */
+  /** If the clock was set back, the pause does not become longer. */
   #pausedUntil(entry: Entry, now: number): number {
     entry.pausedUntil = Math.min(entry.pausedUntil, now + entry.pauseMs);
     return entry.pausedUntil;

@@ -12,7 +12,7 @@ export interface DeliveryParts extends EgressParts {
   readonly report: Report;
 }
 
-/** Webhooks to receivers, with the limits and rules of the operator. */
+/** Creates the webhook sender with the operator's limits and rules. */
 export function createDelivery(settings: Settings, parts: DeliveryParts): Delivery {
   const { clock, random, report } = parts;
   const { nat64Prefixes, bounds } = settings.webhooks;

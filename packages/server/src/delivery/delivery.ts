@@ -1,6 +1,6 @@
 /**
- * What the rest of the house knows of sending webhooks. The context carries it, so that
- * operations can verify a receiver and the worker can deliver without knowing how.
+ * The interface for sending webhooks. It is part of the context, so operations and workers do not
+ * depend on an implementation.
  */
 
 import type { KeyObject } from "node:crypto";
@@ -12,9 +12,9 @@ import type { DestinationLimits } from "./destination-limits.ts";
 
 /** A receiver that a provisioner proposes. */
 export interface Proposal {
-  /** Provisioning account: verifications and deliveries are limited for it. */
+  /** Provisioning account. It limits verifications and deliveries. */
   readonly provisionerId: string;
-  /** May be reserved and not exist yet. */
+  /** Id of the instance, which may not exist yet. */
   readonly instanceId: string;
   readonly delivery: WebhookDeliveryInput;
 }
@@ -22,7 +22,7 @@ export interface Proposal {
 export type Verification =
   | { readonly kind: "verified" }
   | { readonly kind: "failed" }
-  /** One of its addresses is not public. */
+  /** A resolved address is not public. */
   | { readonly kind: "unsafe" }
   | { readonly kind: "limited"; readonly retryAfterS: number };
 
@@ -30,14 +30,14 @@ export type Verification =
 export interface Sending {
   readonly url: WebhookUrl;
   readonly signingKey: KeyObject;
-  /** The `webhook-id`. */
+  /** The `webhook-id` header. */
   readonly id: string;
   readonly body: string;
-  /** How long it may take, ms; at most what the contract allows. */
+  /** Time limit, ms; at most the contract's. */
   readonly timeoutMs: number;
-  /** `Clock.monotonic` of its deadline: another replica may start another attempt after that. */
+  /** `Clock.monotonic` of the deadline. After it, another replica may start an attempt. */
   readonly endsBy: number;
-  /** As in {@link Message}: its delivery may have ended meanwhile, or its lease. */
+  /** As in {@link Message}: the delivery or its lease may have ended. */
   readonly isWanted: (leftMs: number) => MaybePromise<boolean>;
 }
 
@@ -47,12 +47,15 @@ export interface Delivery {
 
   readonly urls: ReceiverUrls;
 
-  /** One challenge, once. Whatever the receiver does is an outcome; throws for defects only. */
+  /**
+   * Sends one challenge once. Every behaviour of the receiver is an outcome; throws for defects
+   * only.
+   */
   verify(proposal: Proposal): Promise<Verification>;
 
-  /** One attempt, with the same rule. The caller has a place in the limits for it. */
+  /** Makes one attempt, with the same rule. The caller holds a slot of the limits. */
   send(sending: Sending): Promise<AttemptOutcome>;
 
-  /** Cuts off what is under way. */
+  /** Aborts messages in flight. */
   close(): void;
 }

@@ -1,7 +1,6 @@
 /**
- * How many messages are in flight, and how often they are sent: in this process, for one
- * provisioning account, to one host and to one address, over all instances together. Each process
- * counts in memory, for itself.
+ * Limits messages in flight and their rate: in this process, for one provisioning account, one host
+ * and one address, over all instances. Each process counts in memory, for itself.
  *
  * @see contract: Limits, Other rules, 1; Events, webhook.verification, 4
  */
@@ -16,12 +15,12 @@ import { RateLimiter } from "../rate-limiter.ts";
 export interface SlotOwner {
   /** Provisioning account. */
   readonly account: string;
-  /** Name, or literal, without port. */
+  /** Host name or IP literal, without port. */
   readonly host: string;
 }
 
 export class DestinationLimits {
-  /** Counts the slots of the process, too. */
+  /** Also counts the slots of the process. */
   readonly #accounts: KeyedSemaphore;
   readonly #hosts: KeyedSemaphore;
   readonly #addresses: KeyedSemaphore;
@@ -31,9 +30,7 @@ export class DestinationLimits {
   readonly #hostVerifications: RateLimiter;
   readonly #nat64: readonly Cidr[];
 
-  /**
-   * @param nat64 the prefixes of NAT64 translators: behind them, the IPv4 address inside counts
-   */
+  /** @param nat64 prefixes of NAT64 translators; the embedded IPv4 address counts */
   constructor(bounds: WebhookBounds, clock: Clock, nat64: readonly Cidr[] = []) {
     const perSecond = (rate: number) => new RateLimiter(rate, clock);
     const perMinute = (rate: number) => new RateLimiter(rate / 60, clock, rate);
@@ -57,27 +54,27 @@ export class DestinationLimits {
     this.#nat64 = nat64;
   }
 
-  /** How many accounts, hosts and addresses have slots in use. */
+  /** Number of accounts, hosts and addresses with slots in use. */
   get size(): number {
     return this.#accounts.size + this.#hosts.size + this.#addresses.size;
   }
 
-  /** How many messages wait for a slot. */
+  /** Number of messages that wait for a slot. */
   get queued(): number {
     return this.#messageQueue.size + this.#addressQueue.size;
   }
 
   /**
-   * Acquires a slot of the process, the account and the host, within their rates: all of them or
-   * none. Waiters in the queue come first.
+   * Acquires a slot of the process, the account and the host, within their rates: all or none.
+   * Queued waiters have precedence.
    *
-   * @returns releases the slots, once however often it is called
+   * @returns function that releases the slots once
    */
   tryAcquire(destination: SlotOwner): (() => void) | undefined {
     return this.#messageQueue.tryAcquire(keysOf(destination));
   }
 
-  /** How many times `tryAcquire` succeeds now. */
+  /** How many calls of `tryAcquire` succeed now. */
   room(destination: SlotOwner): number {
     return this.#messageQueue.room(keysOf(destination));
   }
@@ -93,7 +90,7 @@ export class DestinationLimits {
 
   /**
    * Acquires a slot of the address, or waits for it. A message needs it in addition to the slot of
-   * the host: many hosts may have one address, and one host many.
+   * the host: several hosts may share one address, and one host may have several.
    *
    * @param address as resolved, without brackets
    */
@@ -109,8 +106,7 @@ export class DestinationLimits {
   /**
    * Charges one verification to account and host.
    *
-   * @returns 0 when it is permitted, else after how many whole seconds it is; then nothing was
-   *   charged
+   * @returns 0 when it is permitted; otherwise the whole seconds to wait, and nothing was charged
    */
   chargeVerification(destination: SlotOwner): number {
     const [account, host] = keysOf(destination);
@@ -129,12 +125,12 @@ function keysOf({ account, host }: SlotOwner) {
   return [account, countedHost(host)] as const;
 }
 
-/** One host has one name, however it is written. */
+/** Normalizes the spelling of a host. */
 function countedHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, "");
 }
 
-/** Behind a translator, the IPv4 address inside counts. */
+/** For a NAT64 address, the embedded IPv4 address. */
 function countedAddress(address: string, nat64: readonly Cidr[]): string {
   for (const prefix of nat64) {
     const inner = embeddedIpv4(prefix, address);

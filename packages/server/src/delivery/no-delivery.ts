@@ -6,7 +6,7 @@ import type { ReceiverUrls } from "../egress/receiver-urls.ts";
 import type { Delivery, Verification } from "./delivery.ts";
 import { DestinationLimits } from "./destination-limits.ts";
 
-/** For a provider whose webhooks are off, and for commands beside a server: sends nothing. */
+/** Sends nothing. For a provider with webhooks off, and for commands beside a server. */
 export class NoDelivery implements Delivery {
   readonly limits: DestinationLimits;
   readonly urls: ReceiverUrls;

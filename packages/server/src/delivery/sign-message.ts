@@ -1,13 +1,13 @@
 /**
- * The signature of one message, computed where it is needed: the protocol's own goes through
- * WebCrypto and its threads, which costs more than the rest of a message together.
+ * Signs one message synchronously. The protocol's own function uses WebCrypto and its threads,
+ * which costs more than the rest of a message.
  *
  * @see contract: Authentication, 5; signWebhook of the protocol; contract/vectors/signature.json
  */
 
 import { createHmac, type KeyObject } from "node:crypto";
 
-/** @returns what signWebhook returns for the same */
+/** @returns the same value as signWebhook */
 export function signMessage(
   key: KeyObject,
   id: string,

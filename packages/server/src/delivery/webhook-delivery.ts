@@ -1,5 +1,5 @@
 /**
- * Webhooks through the egress client: verifications and attempts, each signed anew.
+ * Sends verifications and notifications through the egress client, each with a new signature.
  *
  * @see contract: Events; Authentication, 5; Standard Webhooks 1.0.0
  */
@@ -30,8 +30,8 @@ export const VERIFICATION_MS = 10_000;
 export const VERIFICATION_QUEUE_MS = 3_000;
 
 /**
- * How long a message waits for a place at its address. What is sent with no time left would count
- * as a failure of a receiver that had no time.
+ * Maximum wait for a slot of the address. Without this limit, a message could start too late and
+ * its timeout would count as a failure of the receiver.
  */
 export const ADDRESS_QUEUE_MS = 3_000;
 
@@ -39,10 +39,10 @@ export const VERIFICATION_ANSWER_BYTES_MAX = 4_096;
 
 const RETRY_AFTER_S = 5;
 
-/** Before trying again for a place at an address. */
+/** Delay of the next attempt to acquire a slot of an address. */
 const BUSY_DELAY_MS = 1_000;
 
-/** Below it, trying once more over a fresh connection makes no sense. */
+/** With less time left, a retry over a fresh connection cannot succeed. */
 const RESEND_MS_MIN = 1_000;
 
 export interface WebhookParts {
@@ -126,8 +126,8 @@ export class WebhookDelivery implements Delivery {
     let reply = await this.#post(url, signingKey, id, body, options);
     const leftMs = timeoutMs - (this.#clock.monotonic() - startedAt);
     if (reply.kind === "unreachable" && reply.reason === "stale" && leftMs >= RESEND_MS_MIN) {
-      // The receiver had closed the idle connection, most likely before the message came. If not,
-      // it knows the id: receivers deduplicate.
+      // The receiver had closed the idle connection, most likely before the message arrived. If
+      // not, receivers deduplicate by id.
       const again = { ...options, timeoutMs: leftMs, freshConnection: true };
       reply = await this.#post(url, signingKey, id, body, again);
     }
@@ -179,14 +179,14 @@ export class WebhookDelivery implements Delivery {
   }
 }
 
-/** For operators: the provisioner learns only that it failed. */
+/** For operators. The provisioner only receives the failure. */
 function outcomeOf(reply: Reply, { kind }: Verification): string {
   if (reply.kind === "unreachable") return `unreachable:${reply.reason}`;
   if (kind !== "failed" || reply.kind !== "answered") return kind;
   return reply.status === 200 ? "failed:body" : "failed:status";
 }
 
-/** A bare 2xx proves nothing, and neither does a server that sends back whatever it gets. */
+/** A plain 2xx proves nothing, and neither does a server that echoes the request. */
 function judge(reply: Reply, challenge: string): Verification {
   if (reply.kind === "refused") return { kind: "unsafe" };
   if (reply.kind === "busy") return { kind: "limited", retryAfterS: RETRY_AFTER_S };
@@ -203,7 +203,7 @@ function judge(reply: Reply, challenge: string): Verification {
   }
 }
 
-/** @param now epoch ms at which the answer came */
+/** @param now epoch ms of the answer */
 function toOutcome(reply: Reply, now: number): AttemptOutcome {
   switch (reply.kind) {
     case "refused":

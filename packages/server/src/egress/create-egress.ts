@@ -9,13 +9,13 @@ import { createResolver, type Resolver } from "./resolve-host.ts";
 
 export interface EgressParts {
   readonly clock: Clock;
-  /** In place of DNS, for tests. */
+  /** Replaces DNS, for tests. */
   readonly resolver?: Resolver | undefined;
-  /** Certificates to trust besides the usual ones, for tests; else NODE_EXTRA_CA_CERTS. */
+  /** Additional trusted certificates, for tests; operators set NODE_EXTRA_CA_CERTS. */
   readonly ca?: readonly string[] | undefined;
 }
 
-/** An egress client with the rules of the operator. Each client keeps its own connections. */
+/** Creates an egress client with the operator's rules. Each client has its own connections. */
 export function createEgress(
   { webhooks }: Pick<Settings, "webhooks">,
   { clock, ca, resolver = createResolver() }: EgressParts,
@@ -31,7 +31,7 @@ export function createEgress(
   });
 }
 
-/** Reads URLs by the operator's rules. */
+/** Parses URLs with the operator's rules. */
 export function createUrls({ webhooks }: Pick<Settings, "webhooks">): ReceiverUrls {
   return new ReceiverUrls({ internalNames: webhooks.allowCidrs.length > 0 });
 }

@@ -1,6 +1,6 @@
 /**
- * The one time limit of a message, from the first question to a name server to the last byte that
- * is wanted. Node's own timeouts measure silence: who drips a byte a second passes them.
+ * The time limit of a message, from DNS to the last byte of the answer. Node's own timeouts measure
+ * inactivity, so a receiver that sends one byte per second would pass them.
  */
 
 import type { Clock } from "../clock.ts";
@@ -8,7 +8,7 @@ import type { UnreachableReason } from "./message.ts";
 
 export class Deadline {
   readonly #controller = new AbortController();
-  /** Called at the deadline. A listener on the signal would cost as much as a line of the log. */
+  /** Called at the deadline. Cheaper than listeners on the signal. */
   readonly #waiting = new Set<() => void>();
   readonly #clock: Clock;
   /** Epoch ms. */
@@ -19,8 +19,8 @@ export class Deadline {
   #reason: UnreachableReason = "timeout";
 
   /**
-   * @param endsBy `Clock.monotonic` at which it ends even if less than `timeoutMs` has passed: a
-   *   process that was stopped before it came here begins with the time that is really left
+   * @param endsBy `Clock.monotonic` at which it ends even if less than `timeoutMs` has passed;
+   * accounts for time during which this process was stopped
    */
   constructor(clock: Clock, timeoutMs: number, endsBy = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
@@ -29,37 +29,37 @@ export class Deadline {
     this.#disarm = clock.after(this.leftMs, () => this.#end());
   }
 
-  /** Time that is left; 0 when it is over. */
+  /** Remaining time in ms; 0 after the deadline. */
   get leftMs(): number {
     const clock = this.#clock;
     return Math.max(0, Math.min(this.#endsAt - clock.now(), this.#endsBy - clock.monotonic()));
   }
 
-  /** Whether time is over, or the message was cut before. */
+  /** True after the deadline or `cut`. */
   get isOver(): boolean {
     return this.#controller.signal.aborted;
   }
 
-  /** Aborted when it is over. */
+  /** Aborted at the deadline. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** What became of the message, once it is over. */
+  /** Why the message failed, after the deadline or `cut`. */
   get reason(): UnreachableReason {
     return this.#reason;
   }
 
   /**
-   * Looks at the clocks, to be called before anything is sent: in a process that was stopped, the
-   * answer that was awaited comes before the timer that is late. Each of the two may have been
-   * held back, by an operator or with the machine; the one that is ahead counts.
+   * Compares both clocks. Call it before anything is sent: after a suspended process resumes, an
+   * answer may be processed before the late timer. An operator or a suspend may have held back
+   * either clock, so the later time counts.
    */
   check(): void {
     if (this.leftMs === 0) this.#end();
   }
 
-  /** Ends everything at once, because this process ends. */
+  /** Ends it at once, because this process stops. */
   cut(): void {
     if (this.isOver) return;
     this.#reason = "reset";
@@ -67,16 +67,19 @@ export class Deadline {
   }
 
   /**
-   * Calls back, once, when it is over; not if it is over already.
+   * Calls back once at the deadline; never if it has passed.
    *
-   * @returns ends that
+   * @returns cancels the call
    */
   onOver(callback: () => void): () => void {
     this.#waiting.add(callback);
     return () => this.#waiting.delete(callback);
   }
 
-  /** The promise, or the signal's reason as soon as it is over; what comes later is dropped. */
+  /**
+   * Resolves as the promise, or rejects with the signal's reason at the deadline. Later results are
+   * discarded.
+   */
   until<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = () => reject(this.signal.reason);
@@ -93,13 +96,13 @@ export class Deadline {
     for (const callback of waiting) callback();
   }
 
-  /** Nothing more is done for the message. */
+  /** Stops the timer, because the message is complete. */
   disarm(): void {
     this.#disarm();
   }
 }
 
-/** As {@link Deadline.until}, of any signal. */
+/** As {@link Deadline.until}, for any signal. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -1,8 +1,8 @@
 /**
- * The outbound HTTP client with SSRF protection. It resolves the host for each message, judges
- * every address, and connects to the judged address over TLS that proves the host's name. It
- * follows no redirect and reads no proxy from the environment. Every size and every time that the
- * receiver controls is bounded.
+ * The outbound HTTP client with SSRF protection. It resolves the host for each message, checks
+ * every address, and connects to the checked address over TLS with a certificate for the host. It
+ * follows no redirect and ignores proxy variables of the environment. It limits every size and time
+ * that the receiver controls.
  *
  * @see contract: Resources, WebhookURL rules, 2 and 3
  */
@@ -21,13 +21,13 @@ export type { Message, Reply, UnreachableReason } from "./message.ts";
 
 export interface EgressClient {
   /**
-   * Sends a message, at most once; never again by itself.
+   * Sends a message at most once, without retries.
    *
-   * @throws only for defects, such as a header that cannot be written
+   * @throws only for defects, such as an invalid header
    */
   post(url: WebhookUrl, message: Message): Promise<Reply>;
 
-  /** Closes every connection. Requests in flight, and later ones, end as `reset` or `busy`. */
+  /** Closes every connection. Requests in flight, and later ones, return `reset` or `busy`. */
   close(): void;
 }
 
@@ -35,13 +35,13 @@ export interface EgressOptions extends DialOptions {
   readonly resolver: Resolver;
   /** The header `User-Agent`, unless the message has its own. */
   readonly userAgent?: string;
-  /** How many messages may be in flight to one destination: so many connections are kept. */
+  /** Maximum messages in flight to one destination, and idle connections to it. */
   readonly perDestinationMax?: number;
-  /** In place of TLS connections, for simulations. */
+  /** Replaces TLS connections, for simulations. */
   readonly dial?: Dial;
 }
 
-/** @throws TypeError when the proxy's URL is none */
+/** @throws TypeError for an invalid proxy URL */
 export function createEgressClient(options: EgressOptions): EgressClient {
   return new GuardedEgressClient(options);
 }
@@ -50,7 +50,7 @@ interface InFlightRequest {
   readonly url: WebhookUrl;
   readonly message: Message;
   readonly deadline: Deadline;
-  /** May be called before the request has ended; only the first call counts. */
+  /** May be called before the request is over. Only the first call counts. */
   readonly answer: (reply: Reply) => void;
 }
 
@@ -59,7 +59,7 @@ interface Connection {
   readonly isReused: boolean;
 }
 
-/** The second one is tried, in the same time, when the first fails before TLS is up. */
+/** If the first address fails before TLS is established, the second one has the remaining time. */
 export const ADDRESSES_TRIED_MAX = 2;
 
 const USER_AGENT = "countersign";
@@ -68,7 +68,7 @@ class GuardedEgressClient implements EgressClient {
   readonly #options: EgressOptions;
   readonly #dial: Dial;
   readonly #idle: IdleConnections;
-  /** Of the requests in flight. */
+  /** Deadlines of requests in flight. */
   readonly #deadlines = new Set<Deadline>();
   #isClosed = false;
 
@@ -101,7 +101,7 @@ class GuardedEgressClient implements EgressClient {
     this.#idle.closeAll();
   }
 
-  /** Resolves when the request has ended and its slot at the address is released. */
+  /** Resolves when the request is over and its slot at the address is released. */
   async #run(request: InFlightRequest): Promise<Reply> {
     const { url, deadline } = request;
     const addresses = await this.#resolve(request);
@@ -129,7 +129,7 @@ class GuardedEgressClient implements EgressClient {
     return reply;
   }
 
-  /** @returns undefined when an answer is missing */
+  /** @returns undefined when a DNS answer is missing */
   async #resolve({ url, deadline }: InFlightRequest): Promise<readonly string[] | undefined> {
     deadline.signal.throwIfAborted();
     if (url.isAddress || this.#isForProxy(url)) return [url.host];
@@ -146,12 +146,12 @@ class GuardedEgressClient implements EgressClient {
     return this.#isForProxy(url) || mayConnect(this.#options.rules, address);
   }
 
-  /** The proxy resolves and judges names; IP literals are still judged here. */
+  /** The proxy resolves and checks names. This client still checks IP literals. */
   #isForProxy(url: WebhookUrl): boolean {
     return this.#options.proxyUrl !== undefined && !url.isAddress;
   }
 
-  /** An address with an idle connection first, then one of each family. */
+  /** Prefers an address with an idle connection, then one of each family. */
   #choose({ url, message }: InFlightRequest, addresses: readonly string[]): readonly string[] {
     if (addresses.length === 1) return addresses;
     const isOpen = (address: string) => this.#idle.has(destinationOf(url, address));
@@ -162,7 +162,7 @@ class GuardedEgressClient implements EgressClient {
     return [...new Set(order)].slice(0, ADDRESSES_TRIED_MAX);
   }
 
-  /** @param isLast false: half of the time is kept for another address */
+  /** @param isLast false: reserves half of the time for another address */
   async #connect(
     { url, message, deadline }: InFlightRequest,
     address: string,
@@ -216,7 +216,7 @@ async function isWanted({ message, deadline }: InFlightRequest): Promise<boolean
   return deadline.until(orFalse);
 }
 
-/** @returns undefined when no slot was free in time; a later slot is released at once */
+/** @returns undefined when no slot was free in time; a later slot is released immediately */
 async function acquireSlot(
   { message: { admit }, deadline }: InFlightRequest,
   address: string,

@@ -1,6 +1,6 @@
 /**
- * One message on an open connection, and the answer to it, with everything bounded that the other
- * side decides: the size of headers and body, interim answers, time.
+ * Sends one message on an open connection and reads its answer. Limits everything that the receiver
+ * controls: the size of headers and body, interim answers, time.
  *
  * @see RFC 9110, RFC 9112
  */
@@ -12,40 +12,39 @@ import type { Clock } from "../clock.ts";
 import type { Deadline } from "./deadline.ts";
 import { type Message, type Reply, type UnreachableReason, unreachable } from "./message.ts";
 
-// As in http/create-http-server.ts: importing it as a module loads a client that is not used.
+// As in http/create-http-server.ts: an import as a module loads an unused client.
 const { request } = process.getBuiltinModule("node:http");
 
 export const HEADER_BYTES_MAX = 8_192;
 
-/** 100 and 103 are sent by honest servers, once each at most. */
+/** Servers send 100 and 103, each at most once. */
 export const INTERIM_ANSWERS_MAX = 4;
 
-/** Bytes of an unused body that are read, so that its connection can be reused. */
+/** Bytes of an unused body to read, so that its connection can be reused. */
 export const DRAIN_BYTES_MAX = 16_384;
 export const DRAIN_MS_MAX = 1_000;
 
 export interface Exchange {
-  /** Resolves with the status when no body is wanted, else when the body is complete. */
+  /** Resolves with the status if the body is unused, else when the body is complete. */
   readonly reply: Promise<Reply>;
-  /**
-   * Resolves when nothing more is sent or received for this message: true when the connection can
-   * carry another.
-   */
+  /** Resolves when the exchange is over: true when the connection can be reused. */
   readonly over: Promise<boolean>;
 }
 
 export interface Sending {
-  /** Its certificate is verified; no other exchange uses it until this one is over. */
+  /**
+   * The socket has a verified certificate, and no other exchange uses it until this one is over.
+   */
   readonly socket: TLSSocket;
-  /** It has carried another message before. */
+  /** True after an earlier message on this connection. */
   readonly isReused: boolean;
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Cuts the connection, wherever the exchange is. */
+  /** Destroys the connection at any point of the exchange. */
   readonly deadline: Deadline;
 }
 
-/** Sends the message, once. Nothing that the receiver does makes a promise reject. */
+/** Sends the message once. The receiver cannot make a promise reject. */
 export function exchange(url: WebhookUrl, message: Message, sending: Sending): Exchange {
   const { socket, deadline } = sending;
   const reply = Promise.withResolvers<Reply>();
@@ -65,7 +64,7 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
     socket.off("data", count).off("free", onFree).off("close", onClose);
     over.resolve(isReusable);
   };
-  // Node gives the connection back when both sides are done and willing to go on.
+  // Node releases the connection when both sides are done and it can be reused.
   const onFree = () => end(true);
   const onClose = () => end(false);
   deadline.check();
@@ -85,9 +84,9 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
   });
   socket.once("free", onFree).once("close", onClose);
   sent.once("socket", () => {
-    // The last check. What follows, up to the operating system's write, waits for nothing.
+    // The last check. The write to the operating system follows without waiting.
     deadline.check();
-    // Not before the parser listens too: a listener sets the bytes flowing.
+    // Added after the parser's listener, because a listener starts the flow of data.
     socket.on("data", count);
   });
   sent.on("error", (error) => fail(reasonOf(error)));
@@ -100,7 +99,7 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
   return { reply: reply.promise, over: over.promise };
 }
 
-/** Ours come last: what frames the message and names its receiver is not the caller's to say. */
+/** Own headers override the caller's: the caller must not set framing or the host. */
 function headersOf(
   url: WebhookUrl,
   { headers, body, freshConnection }: Message,
@@ -116,18 +115,18 @@ function headersOf(
   };
 }
 
-/** They reset what Node measures, and could go on for ever. */
+/** Interim answers reset Node's timers, and a receiver could send them without end. */
 function boundInterimAnswers(sent: ClientRequest, fail: () => void): void {
   let count = 0;
   sent.on("information", () => {
     count++;
     if (count > INTERIM_ANSWERS_MAX) fail();
   });
-  // 101: another protocol, which this client did not request.
+  // 101: a protocol switch, which this client did not request.
   sent.once("upgrade", fail);
 }
 
-/** @returns stops the timer that bounds the reading of an unused body */
+/** @returns stops the timer that limits the reading of an unused body */
 function receive(
   response: IncomingMessage,
   wantedBytesMax: number,
@@ -139,7 +138,7 @@ function receive(
   const bytesMax = isWanted ? wantedBytesMax : DRAIN_BYTES_MAX;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Only the first counts: when the status is enough, failing merely ends the connection.
+  // Only the first call counts. After the status, a failure only closes the connection.
   const answer = () =>
     resolve({
       kind: "answered",
@@ -161,7 +160,7 @@ function receive(
 function reasonOf({ code = "" }: NodeJS.ErrnoException): UnreachableReason {
   if (code === "HPE_HEADER_OVERFLOW") return "too_large";
   if (code.startsWith("HPE_")) return "protocol";
-  // With TLS 1.3 a receiver can refuse the handshake after it has ended for us.
+  // With TLS 1.3, a receiver can reject the handshake after it is complete for the client.
   if (code.startsWith("ERR_SSL_")) return "tls";
   return "reset";
 }

@@ -1,12 +1,15 @@
 /**
- * Connections that have carried a message and may carry another, for a few seconds: a burst of
- * notifications to one receiver needs one handshake.
+ * Reuses idle connections for a few seconds, so that a burst of notifications to one receiver needs
+ * one handshake.
  */
 
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../clock.ts";
 
-/** Servers commonly close after 5 seconds; a message on a connection they close is lost time. */
+/**
+ * Servers commonly close idle connections after 5 seconds. A message on a closed connection costs
+ * time.
+ */
 const IDLE_MS_MAX = 4_000;
 const PER_DESTINATION_MAX = 4;
 const CONNECTIONS_MAX = 128;
@@ -20,14 +23,14 @@ interface Idle {
 export class IdleConnections {
   readonly #clock: Clock;
   readonly #perDestinationMax: number;
-  /** In the order in which they came, like those of each destination. */
+  /** By age, like those of each destination. */
   readonly #idle = new Set<Idle>();
-  /** None is kept empty. */
+  /** No entry is empty. */
   readonly #byDestination = new Map<string, Set<Idle>>();
-  /** Sockets that have been here, and as what they are here now. */
+  /** The state of every socket that was ever idle. */
   readonly #bySocket = new WeakMap<TLSSocket, { idle: Idle | undefined }>();
 
-  /** @param perDestinationMax what may be in flight there; more would never be used */
+  /** @param perDestinationMax maximum messages in flight there; further connections are closed */
   constructor(clock: Clock, perDestinationMax = PER_DESTINATION_MAX) {
     this.#clock = clock;
     this.#perDestinationMax = perDestinationMax;
@@ -37,7 +40,7 @@ export class IdleConnections {
     return this.#byDestination.has(destination);
   }
 
-  /** The one that came last: it is the least likely to be closed soon. */
+  /** Takes the newest connection, because the server is least likely to close it soon. */
   take(destination: string): TLSSocket | undefined {
     let last: Idle | undefined;
     for (const idle of this.#byDestination.get(destination) ?? []) last = idle;
@@ -46,7 +49,7 @@ export class IdleConnections {
     return last.socket;
   }
 
-  /** From now on it is closed here: after its time, when it is one too many, when it speaks. */
+  /** Adds an idle connection. It is closed when it expires, exceeds the limit, or receives data. */
   keep(destination: string, socket: TLSSocket): void {
     if (socket.destroyed || !socket.writable) {
       socket.destroy();
@@ -59,7 +62,7 @@ export class IdleConnections {
     this.#add(idle);
   }
 
-  /** Listens once for as long as the socket lives: it may come here a thousand times. */
+  /** Adds its listeners once for each socket, because a socket may become idle many times. */
   #holderOf(socket: TLSSocket): { idle: Idle | undefined } {
     const known = this.#bySocket.get(socket);
     if (known !== undefined) return known;

@@ -3,68 +3,68 @@
  */
 
 export interface Message {
-  /** In addition to those of the client: Host, lengths, Connection and encodings. */
+  /** In addition to the client's headers: Host, lengths, Connection and encodings. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A text goes out as UTF-8, in one piece with the headers. */
+  /** A string is sent as UTF-8, in one write with the headers. */
   readonly body: string | Uint8Array;
-  /** For everything from DNS to the last byte that is wanted. */
+  /** Time limit from DNS to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** `Clock.monotonic` when it must be over, if that comes earlier. */
+  /** `Clock.monotonic` of the deadline, if that is earlier. */
   readonly endsBy?: number | undefined;
   /**
-   * Bytes of the answer's body that are wanted; more from the receiver is `too_large`. 0 is
-   * content with the status: the reply comes with the headers, and a small body is read aside so
-   * that the connection can be used again.
+   * Maximum bytes of the answer's body; a longer body is `too_large`. With 0, the reply has only
+   * the status: it resolves with the headers, and a small body is drained so that the connection
+   * can be reused.
    */
   readonly responseBytesMax: number;
-  /** True: never over a connection that carried another message before. */
+  /** True: never over a reused connection. */
   readonly freshConnection: boolean;
   /**
-   * Acquires a slot at the chosen address (behind a proxy, at the name). The signal is aborted
-   * at the deadline of the message. Called again for a second address, after the first slot was
+   * Acquires a slot at the chosen address (behind a proxy, at the name). The signal is aborted at
+   * the deadline of the message. Called again for a second address, after the first slot was
    * released.
    *
    * @returns releases the slot; undefined: no slot was free in time
    */
   readonly admit?: (address: string, signal: AbortSignal) => MaybePromise<(() => void) | undefined>;
   /**
-   * Called before a connection is opened, and again before the first byte when opening took time.
+   * Called before a connection is opened, and again before the first byte if opening took time.
    * After the last call the message is written without waiting.
    *
-   * @param leftMs how long the message may take from now on
-   * @returns false, or fails: send nothing
+   * @param leftMs maximum duration of the message from now on
+   * @returns false, or rejects: send nothing
    */
   readonly isWanted?: ((leftMs: number) => MaybePromise<boolean>) | undefined;
 }
 
-/** Most results are known at once: awaiting them would cost more than computing them. */
+/** Most results are available synchronously. Awaiting them would cost more than computing them. */
 export type MaybePromise<T> = T | Promise<T>;
 
 export type Reply =
-  /** Whatever the status: a redirect is an answer like another and is not followed. */
+  /** Any status. A redirect is an answer and is not followed. */
   | {
       readonly kind: "answered";
       readonly status: number;
-      /** The header as it came. */
+      /** The unparsed header. */
       readonly retryAfter: string | undefined;
       readonly body: Uint8Array;
     }
-  /** An address that is not public (or not allowed), or the proxy says so: nothing was sent. */
+  /** Nothing was sent: this server or the proxy rejected the address. */
   | { readonly kind: "refused" }
-  /** No slot at the address in time, or not wanted any more: nothing was sent. */
+  /** Nothing was sent: no slot was free in time, or the message is obsolete. */
   | { readonly kind: "busy" }
   | { readonly kind: "unreachable"; readonly reason: UnreachableReason };
 
 /**
- * - `dns`: no address, or an answer missing
- * - `connect`: refused or unreachable, at one or two addresses
+ * - `dns`: no address, or a missing answer
+ * - `connect`: rejected or unreachable, at one or two addresses
  * - `tls`: no TLS, or no valid certificate for the host
- * - `timeout`: the message's time was over
- * - `reset`: the connection ended early, also by closing the client
- * - `protocol`: no HTTP, or interim answers without end
+ * - `timeout`: the deadline passed
+ * - `reset`: the connection ended early, also when the client closes
+ * - `protocol`: invalid HTTP, or too many interim answers
  * - `too_large`: headers or body
- * - `stale`: a connection that had carried another message ended before a byte of the answer.
- *   Whether the message arrived is not known; the caller sends it afresh.
+ * - `stale`: a reused connection ended before the first byte of the answer. The receiver may have
+ *   received the message; the caller sends it again.
  */
 export type UnreachableReason =
   | "dns"

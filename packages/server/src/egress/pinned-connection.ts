@@ -1,8 +1,8 @@
 /**
- * Opens TLS connections to addresses that were checked before: the address is what is dialled,
- * the name is only what the certificate must show. No second lookup happens in between.
+ * Opens TLS connections to checked addresses. It dials the address; the name is only verified in
+ * the certificate. There is no second DNS lookup in between.
  *
- * With a forward proxy, names are handed to it unresolved and it has to refuse what is not public.
+ * A forward proxy receives names unresolved and must reject non-public addresses.
  */
 
 import { constants } from "node:crypto";
@@ -20,21 +20,21 @@ import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
 import { type AddressRules, mayConnect, parseAddress } from "../core/address.ts";
 
-// As in http/create-http-server.ts: importing them as modules loads a client that is not used.
+// As in http/create-http-server.ts: an import as modules loads an unused client.
 const { request: requestHttp } = process.getBuiltinModule("node:http");
 const { request: requestHttps } = process.getBuiltinModule("node:https");
 
 /**
- * Why there is no connection: refused or timed out, no TLS with a valid certificate for the host,
- * or an address that may not be reached.
+ * Why no connection was established: rejected or timed out, no TLS with a valid certificate for the
+ * host, or a forbidden address.
  */
 export type DialFailure = "connect" | "tls" | "refused";
 
 /**
- * @param address checked by the caller; not used behind a proxy
- * @param timeoutMs for everything, TLS included
- * @returns a connection whose certificate is verified and on which nothing was sent
- * @throws never; an aborted signal is a failure like another
+ * @param address checked by the caller; unused behind a proxy
+ * @param timeoutMs time limit including TLS
+ * @returns a connection with a verified certificate, on which nothing was sent
+ * @throws never; an aborted signal is a failure
  */
 export type Dial = (
   url: WebhookUrl,
@@ -46,13 +46,13 @@ export type Dial = (
 export interface DialOptions {
   readonly rules: AddressRules;
   readonly clock: Clock;
-  /** `http://` or `https://`, without credentials. Never taken from the environment. */
+  /** `http://` or `https://`, without credentials. The environment is ignored. */
   readonly proxyUrl?: string | undefined;
-  /** PEM, trusted besides the roots of this process. For tests; operators use their own roots. */
+  /** PEM, trusted in addition to the roots of this process. For tests. */
   readonly ca?: readonly string[] | undefined;
 }
 
-/** @throws TypeError when the proxy's URL is none */
+/** @throws TypeError for an invalid proxy URL */
 export function createDial(options: DialOptions): Dial {
   const { rules, clock } = options;
   const proxy = options.proxyUrl === undefined ? undefined : new URL(options.proxyUrl);
@@ -64,7 +64,7 @@ export function createDial(options: DialOptions): Dial {
     const cancel = clock.after(timeoutMs, abort);
     if (signal.aborted) abort();
     try {
-      // Made when it is first needed: reading the roots takes time that a start does not have.
+      // Created at the first use, because reading the roots delays a start.
       secureContext ??= trust(options.ca);
       const secure = { ...SECURE, secureContext, servername: url.isAddress ? "" : url.host };
       if (proxy === undefined) {
@@ -82,10 +82,10 @@ export function createDial(options: DialOptions): Dial {
   };
 }
 
-/** An IP literal has no server name (RFC 6066 section 3); Node then checks it as an address. */
+/** An IP literal has no server name (RFC 6066 section 3). Node then verifies it as an address. */
 const SECURE: ConnectionOptions = {
   ALPNProtocols: ["http/1.1"],
-  // Said out loud, because an environment variable could say otherwise.
+  // Explicit, because an environment variable could disable it.
   rejectUnauthorized: true,
 };
 
@@ -98,7 +98,7 @@ function trust(ca: readonly string[] | undefined): SecureContext {
   });
 }
 
-/** @param isExpected judges the open connection once more: did it reach what was meant? */
+/** @param isExpected checks the remote address of the open connection */
 function openTls(
   options: ConnectionOptions,
   signal: AbortSignal,
@@ -120,7 +120,7 @@ function openTls(
       failure = "refused";
       socket.destroy();
     });
-    // Every end comes here. The listener for errors stays, so that none is ever unheard.
+    // Every failure emits close. The error listener stays, so that no error is unhandled.
     socket.once("close", () => {
       signal.removeEventListener("abort", abort);
       settle(failure);
@@ -129,7 +129,7 @@ function openTls(
   });
 }
 
-/** Proxies say with these that they will not connect to this address. */
+/** Status codes of proxies that reject the address. */
 const PROXY_REFUSALS = [403, 407];
 const HEADER_BYTES_MAX = 8_192;
 
@@ -147,12 +147,12 @@ function openTunnel(
     const sent = request({
       method: "CONNECT",
       host,
-      // Node would take the name from the Host header, which is the receiver's.
+      // Otherwise Node would use the Host header, which names the receiver.
       servername: parseAddress(host) === undefined ? host : "",
       port: proxy.port || (proxy.protocol === "https:" ? 443 : 80),
       path: target,
       headers: { host: target },
-      // Not the global agent, which could use another proxy from the environment.
+      // The global agent could use a proxy from the environment.
       agent: false,
       rejectUnauthorized: true,
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -161,7 +161,7 @@ function openTunnel(
     sent.on("error", () => settle("connect"));
     sent.once("connect", ({ statusCode = 0 }, socket: Socket, head) => {
       socket.on("error", () => undefined);
-      // A TLS server sends nothing before the handshake has begun.
+      // A TLS server sends nothing before the handshake starts.
       if (statusCode >= 200 && statusCode <= 299 && head.length === 0) return settle(socket);
       socket.destroy();
       settle(PROXY_REFUSALS.includes(statusCode) ? "refused" : "connect");

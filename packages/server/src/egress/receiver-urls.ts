@@ -1,10 +1,10 @@
 import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
 import { RecentlyUsed } from "../recently-used.ts";
 
-/** Some hundred bytes each. */
+/** Maximum cached URLs, at some hundred bytes each. */
 const URLS_MAX = 5_000;
 
-/** Reads URLs of receivers by the operator's rules, those of busy receivers once. */
+/** Parses receiver URLs with the operator's rules, and caches the results. */
 export class ReceiverUrls {
   readonly #internalNames: boolean;
   readonly #read = new RecentlyUsed<string, WebhookUrl>(URLS_MAX);
@@ -13,7 +13,7 @@ export class ReceiverUrls {
     this.#internalNames = internalNames;
   }
 
-  /** @returns undefined when it is not acceptable (any more) */
+  /** @returns undefined when the URL is not (or no longer) accepted */
   read(text: string): WebhookUrl | undefined {
     const known = this.#read.get(text);
     if (known !== undefined) return known;

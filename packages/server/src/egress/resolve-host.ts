@@ -1,9 +1,10 @@
 /**
- * Which addresses a host name has now. Asked before every message by the egress client, which
- * judges all of them; nothing is kept here from one message to the next.
+ * Resolves host names. The egress client calls it before every message and checks all addresses.
+ * Nothing is cached between messages.
  *
- * Asks the name servers itself instead of the operating system: that can be cancelled, blocks no
- * thread, and neither a hosts file nor a search domain turns a public name into an internal one.
+ * It queries the name servers itself instead of the operating system: such queries can be
+ * cancelled, block no thread, and ignore hosts files and search domains, which could map a public
+ * name to an internal address.
  */
 
 import { Resolver as NameServers } from "node:dns/promises";
@@ -13,30 +14,30 @@ import { untilAborted } from "./deadline.ts";
 export interface Resolver {
   /**
    * @param host a name in ASCII, or an IP literal without brackets
-   * @returns every address of both families; none when the name does not exist or has none
-   * @throws Error when an answer is missing or has too many addresses; the signal's reason when it
-   *   is aborted
+   * @returns all addresses of both families; none when the name has none
+   * @throws Error when an answer is missing or has too many addresses; the signal's reason after an
+   * abort
    */
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 export interface ResolverOptions {
-  /** `address` or `address:port`; without them, those that the operating system is set to. */
+  /** `address` or `address:port`; by default those of the operating system. */
   readonly servers?: readonly string[];
-  /** What a name server gets for its first answer; the second try gets more. */
+  /** Time for the first answer of a name server. The second try has more. */
   readonly timeoutMs?: number;
 }
 
-/** A name with more addresses is no receiver; every one of them would have to be judged. */
+/** More addresses are rejected, because each one must be checked. */
 export const ADDRESSES_MAX = 32;
 
 export const TIMEOUT_MS = 1_000;
 export const ATTEMPTS_MAX = 2;
 
-/** A name server's word that the name has no addresses of this family. */
+/** Error codes for a name without addresses of this family. */
 const NOTHING_THERE = ["ENODATA", "ENOTFOUND"];
 
-/** Names that mean this machine wherever they are asked for. @see RFC 6761 section 6.3 */
+/** Names that always mean this machine. @see RFC 6761 section 6.3 */
 const LOOPBACK_NAME = /^(?:.+\.)?localhost\.?$/i;
 /** One address, so that 127.0.0.0/8 suffices for development without ::1. */
 const LOOPBACK = ["127.0.0.1"];
@@ -44,7 +45,7 @@ const LOOPBACK = ["127.0.0.1"];
 export function createResolver(options: ResolverOptions = {}): Resolver {
   const lookups = new Map<string, Lookup>();
 
-  /** The one under way, or a new one that is forgotten as soon as it ends. */
+  /** The running lookup of this host, or a new one. It is removed when it ends. */
   function lookupOf(host: string): Lookup {
     const joined = lookups.get(host);
     if (joined !== undefined) return joined;
@@ -66,21 +67,21 @@ export function createResolver(options: ResolverOptions = {}): Resolver {
 }
 
 interface Lookup {
-  /** Waits for the answer; when the last caller leaves, the query is cancelled. */
+  /** Waits for the answer. The query is cancelled when the last caller aborts. */
   join(signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** @param forget called once, before a caller can join an answer that already arrived */
+/** @param forget called once, before a caller can join a completed lookup */
 function startLookup(host: string, options: ResolverOptions, forget: () => void): Lookup {
-  // One for each question: to cancel is to cancel everything that it asked, and what it has
-  // learned of a name server's speed would shorten the timeout (nodejs/node#57839).
+  // One instance for each query, because a cancel affects all its queries. Its measured speeds
+  // would also shorten the timeout (nodejs/node#57839).
   const nameServers = new NameServers({
     timeout: options.timeoutMs ?? TIMEOUT_MS,
     tries: ATTEMPTS_MAX,
   });
   if (options.servers !== undefined) nameServers.setServers(options.servers);
   const answer = resolveBoth(nameServers, host).finally(forget);
-  // A joined caller sees the failure; without one, it is ignored.
+  // A joined caller receives the failure. Without one, it is ignored.
   answer.catch(() => undefined);
   let waiting = 0;
   return {
@@ -109,7 +110,9 @@ async function resolveBoth(nameServers: NameServers, host: string): Promise<read
   return addresses;
 }
 
-/** Any other failure of one family fails both: the answer not seen could have been private. */
+/**
+ * Any other failure of one family fails both, because the missing answer could have been private.
+ */
 function noneIfNothingThere(error: NodeJS.ErrnoException): string[] {
   if (NOTHING_THERE.includes(error.code ?? "")) return [];
   throw error;

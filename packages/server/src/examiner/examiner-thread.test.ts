@@ -102,7 +102,7 @@ test("[ours.policy.examined.bounded] a policy that takes too much memory is refu
   const next = examiner.examine(order(SOURCE));
   const { findings, isStopped } = await hungry;
   assert.equal(isStopped, true);
-  assert.equal(findings[0]?.message, "the policy takes more than 128 MiB of memory to examine");
+  assert.equal(findings[0]?.message, "the policy needs more than 128 MiB of memory to examine");
   assert.equal((await next).rules, 2);
 });
 

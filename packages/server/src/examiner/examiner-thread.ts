@@ -1,9 +1,9 @@
 /**
- * An examiner in a thread of its own: started when there is something to examine, ended when there
- * has been nothing for a while, and ended at once when a policy takes too much time or memory.
+ * Runs the examiner in a worker thread. The thread starts on demand and stops when idle. A policy
+ * that uses too much time or memory stops it at once.
  *
- * Promises: one policy at a time, in the order in which they came; the event loop is held for no
- * longer than it takes to make functions of a few rules.
+ * Guarantees: one policy at a time, first in, first out. The event loop is blocked only while it
+ * compiles a few rules.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -15,16 +15,18 @@ import type { Examination, ExaminationOrder, Examiner } from "./examiner.ts";
 import { unpackPolicy } from "./packed-policy.ts";
 import type { ThreadAnswer } from "./thread-entry.ts";
 
-/** Of one policy, its tests included; those have a limit of their own below this one. */
+/** Time limit of one policy including its tests, which have a shorter limit of their own. */
 export const EXAMINATION_MS_MAX = 10_000;
 
-/** What the thread's objects may take, in MiB. */
+/** Memory limit of the thread's objects, in MiB. */
 export const EXAMINATION_MIB_MAX = 128;
 
-/** After so long without work a thread is not worth its memory. */
+/** Idle time after which the thread stops, to release its memory. */
 const IDLE_MS = 30_000;
 
-/** An exchange takes several, and is not to wait for a piece of a policy in each of them. */
+/**
+ * An exchange takes several event loop iterations. None of them should wait for a part of a policy.
+ */
 const TURNS = 4;
 
 interface Job {
@@ -38,7 +40,7 @@ export class ExaminerThread implements Examiner {
   readonly #waiting: Job[] = [];
   #worker: Worker | undefined;
   #current: Job | undefined;
-  /** Cancels what is to happen when the current job, or the idleness, has taken too long. */
+  /** Cancels the timeout of the current job, or of the idle thread. */
   #cancel: () => void = () => {};
   #isClosed = false;
 
@@ -46,7 +48,7 @@ export class ExaminerThread implements Examiner {
     this.#clock = clock;
   }
 
-  /** Whether there is a thread at the moment. */
+  /** True while a thread is running. */
   get isRunning(): boolean {
     return this.#worker !== undefined;
   }
@@ -87,7 +89,7 @@ export class ExaminerThread implements Examiner {
   #start(): Worker {
     const worker = new Worker(new URL(import.meta.resolve("#examiner-thread")), {
       name: "countersign-examiner",
-      // It has no use for secrets.
+      // It needs no secrets.
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: EXAMINATION_MIB_MAX, maxYoungGenerationSizeMb: 16 },
     });
@@ -97,9 +99,9 @@ export class ExaminerThread implements Examiner {
     worker.on("error", (error) => {
       if (worker === this.#worker) this.#lost(error);
     });
-    // Without an error before it, the thread exited by itself, which no code does.
+    // An exit without an earlier error: no code exits the thread.
     worker.on("exit", () => {
-      if (worker === this.#worker) this.#lost(new Error("the thread has ended"));
+      if (worker === this.#worker) this.#lost(new Error("the thread exited unexpectedly"));
     });
     return worker;
   }
@@ -115,11 +117,11 @@ export class ExaminerThread implements Examiner {
     this.#end();
     const isMemory = error instanceof Error && "code" in error && error.code === OUT_OF_MEMORY;
     if (isMemory) {
-      this.#settle(stopped(`takes more than ${EXAMINATION_MIB_MAX} MiB of memory to examine`));
+      this.#settle(stopped(`needs more than ${EXAMINATION_MIB_MAX} MiB of memory to examine`));
       return;
     }
     const job = this.#current;
-    job?.reject(new Failure("examiner", "the thread that reads policies has ended", error));
+    job?.reject(new Failure("examiner", "the thread that loads policies failed", error));
     this.#next();
   }
 

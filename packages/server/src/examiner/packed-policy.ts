@@ -1,19 +1,19 @@
 /**
- * Policies on their way from the thread that has read them: what was read is plain data, and what
- * is made of it, functions and indexes, is made where it is used. In pieces, so that the server can
- * serve others between them.
+ * Serializes policies between the examiner thread and the server. The parsed policy is plain data;
+ * functions and indexes are built by the receiver. It is split into pieces, so that the server can
+ * serve exchanges between them.
  */
 
 import { deserialize, serialize } from "node:v8";
 import { type Condition, conditionOf, type TextExpression, textOf } from "../policy/condition.ts";
 import type { Ask, Policy, Rule } from "../policy/rule.ts";
 
-/** A policy without its source, which the other side has, and without its tests. */
+/** A policy without its source, which the receiver has, and without its tests. */
 export interface PackedPolicy {
   readonly sha256: string;
   readonly isTwoPerson: boolean;
   readonly warnings: Policy["warnings"];
-  /** Its rules, some in each piece. */
+  /** Serialized rules, several in each piece. */
   readonly pieces: readonly Uint8Array[];
 }
 
@@ -33,10 +33,10 @@ interface PackedConfirm {
   readonly text: Packed<TextExpression>;
 }
 
-/** Characters of conditions in a piece: it is unpacked within a few milliseconds. */
+/** Characters of conditions in a piece, which takes a few milliseconds to unpack. */
 const PIECE_CHARS = 4_096;
 
-/** What a rule takes besides its condition, in the same measure. */
+/** The size of a rule without its condition, in the same unit. */
 const RULE_CHARS = 64;
 
 export function packPolicy({ sha256, isTwoPerson, warnings, rules }: Policy): PackedPolicy {
@@ -55,7 +55,7 @@ export function packPolicy({ sha256, isTwoPerson, warnings, rules }: Policy): Pa
   return { sha256, isTwoPerson, warnings, pieces };
 }
 
-/** @param breathe called between the pieces */
+/** @param breathe called between the pieces, to yield to the event loop */
 export async function unpackPolicy(
   source: string,
   { pieces, ...rest }: PackedPolicy,

@@ -1,6 +1,6 @@
 /**
- * The thread in which policies are read. It has no database, no secrets and no network: a source
- * comes in, and what is to be said about it goes out.
+ * The entry point of the examiner thread. It has no database, secrets or network: it receives a
+ * source and returns findings.
  */
 
 import { parentPort } from "node:worker_threads";

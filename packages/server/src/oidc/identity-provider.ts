@@ -1,38 +1,34 @@
-/**
- * Where people sign in, when it is not here: the one thing that operations need of an OpenID
- * provider.
- */
+/** The interface to an OpenID provider that operations use. */
 
 import type { Claims } from "../core/claims.ts";
 
 /**
- * What ties an answer of the provider to the browser that was sent there. All three are secrets
- * until the answer came, and each is used once.
+ * Ties an answer of the provider to the browser that started the sign-in. All three are secret
+ * until the answer arrives, and are used once.
  */
 export interface SignInSecrets {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE, RFC 7636. */
+  /** PKCE verifier, RFC 7636. */
   readonly codeVerifier: string;
 }
 
 export interface IdentityProvider {
   /**
-   * Where the browser is sent.
+   * The address to which the browser is redirected.
    *
-   * @param redirectUri where it comes back, as registered at the provider
-   * @throws Failure when the provider cannot be asked where that is
+   * @param redirectUri callback address, as registered at the provider
+   * @throws Failure when the provider's description is not available
    */
   authorizationUrl(redirectUri: string, secrets: SignInSecrets): Promise<string>;
 
   /**
-   * Redeems what the browser came back with.
+   * Redeems the provider's response.
    *
-   * @param callback the redirect URI with the parameters that came
-   * @returns the claims of the verified id token, and of the userinfo those that it lacks and
-   *   that are wanted
-   * @throws Problem `sign_in_refused` when the answer, or what it was redeemed for, is not what
-   *   must come; Failure when the provider could not be asked
+   * @param callback the redirect URI with its received parameters
+   * @returns the claims of the verified id token, and requested claims that only userinfo has
+   * @throws Problem `sign_in_refused` when the response or its tokens are invalid; Failure when the
+   * provider is not available
    */
   redeem(callback: URL, secrets: SignInSecrets): Promise<Claims>;
 }

@@ -1,7 +1,7 @@
 /**
- * An OpenID provider, by its own description of itself: authorization code with PKCE, and an id
- * token whose signature, issuer, audience, nonce and times are checked. Only this file knows the
- * library, and loads it at the first sign-in: most servers have no provider.
+ * An OpenID provider with discovery: authorization code with PKCE, and an id token with verified
+ * signature, issuer, audience, nonce and times. Only this file uses the library, and loads it at
+ * the first sign-in.
  *
  * @see OpenID Connect Core 1.0, section 3.1; Discovery 1.0; RFC 9207 (issuer in the answer);
  *   RFC 9700 (security of OAuth)
@@ -18,24 +18,24 @@ import { createProviderFetch } from "./provider-fetch.ts";
 export interface OpenidProviderOptions {
   readonly issuer: string;
   readonly clientId: string;
-  /** Undefined of a public client. */
+  /** Undefined for a public client. */
   readonly clientSecret: string | undefined;
   readonly scopes: string;
-  /** Asked of the userinfo when the id token lacks one of them. */
+  /** Requested from userinfo when the id token lacks one of them. */
   readonly wantedClaims: readonly string[];
   readonly clock: Clock;
-  /** Called with the reason of a refusal; the user sees a shorter one. */
+  /** Called with the reason of a rejection. The user receives a shorter one. */
   readonly onRefused: (reason: string) => void;
-  /** Of each exchange; 5 seconds without it. */
+  /** Time limit of each exchange; 5 seconds by default. */
   readonly timeoutMs?: number;
 }
 
-/** How long a description is used before it is read again; keys are read again when needed. */
+/** How long a discovery document is cached. Keys are fetched again when needed. */
 const DESCRIPTION_KEPT_MS = 3_600_000;
 
 const TIMEOUT_MS = 5_000;
 
-/** Answers that are redeemed at the same time: a slow provider holds no more than this. */
+/** Maximum concurrent redemptions, which bounds the work that a slow provider blocks. */
 const REDEEMING_MAX = 32;
 
 interface Described {
@@ -88,13 +88,13 @@ export class OpenidProvider implements IdentityProvider {
       idTokenExpected: true,
     });
     const claims: Claims | undefined = tokens.claims();
-    // The library lets a token of any tenant through for one provider.
+    // For one provider, the library accepts a token of any tenant.
     if (claims?.iss !== this.#options.issuer) throw new Refusal("the id token has another issuer");
     const isWhole = this.#options.wantedClaims.every((name) => Object.hasOwn(claims, name));
     if (isWhole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
     const subject = String(claims.sub);
     const more = await library.fetchUserInfo(configuration, tokens.access_token, subject);
-    // What was signed counts.
+    // Signed claims override those from userinfo.
     return { ...more, ...claims };
   }
 
@@ -141,7 +141,7 @@ export class OpenidProvider implements IdentityProvider {
     }
   }
 
-  /** The error that a user sees for a response that could not be redeemed. */
+  /** The error for a user with an invalid response. */
   #explain(error: unknown): Error {
     const failure = failureIn(error);
     if (failure !== undefined) return failure;
@@ -172,12 +172,12 @@ export class OpenidProvider implements IdentityProvider {
   }
 }
 
-/** An answer that the library lets pass, and this server does not. */
+/** An answer that the library accepts and this server rejects. */
 class Refusal extends Error {
   override readonly name = "Refusal";
 }
 
-/** What a provider says when it is the settings here, or those there, that are wrong. */
+/** Error codes for an invalid configuration of this server or of the provider. */
 const OURS = [
   "invalid_client",
   "unauthorized_client",
@@ -187,7 +187,7 @@ const OURS = [
   "unsupported_response_type",
 ];
 
-/** As the provider wants it: in the header, unless it takes secrets in the body alone. */
+/** As the provider supports it: in the header, or only in the body. */
 function authentication(library: typeof Library, secret: string | undefined): Library.ClientAuth {
   if (secret === undefined) return library.None();
   const inHeader = library.ClientSecretBasic(secret);
@@ -205,7 +205,7 @@ function failureIn(error: unknown): Failure | undefined {
   return error instanceof Error ? failureIn(error.cause) : undefined;
 }
 
-/** Of the library: answers that are none of the protocol, and a refusal of our credentials. */
+/** Library codes for malformed answers and rejected client credentials. */
 const UNUSABLE = [
   "OAUTH_RESPONSE_IS_NOT_CONFORM",
   "OAUTH_RESPONSE_IS_NOT_JSON",
@@ -218,13 +218,13 @@ function isUnusable(error: unknown): boolean {
   return typeof code === "string" && UNUSABLE.includes(code);
 }
 
-/** The code of an error answer, when it is one that can be shown. */
+/** The code of an error answer, if it may be displayed. */
 function oauthError(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && "error" in error ? error.error : undefined;
   return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
 }
 
-/** Without anything that was sent: the library's own words, and the claim that they are about. */
+/** Only the library's message and the name of the claim, without any received data. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const { cause } = error;

@@ -1,7 +1,7 @@
 /**
- * How this process reaches its identity provider: the second way out, and only there. The operator
- * has named the provider, which says who may decide here, so its address is not judged, as that of
- * a receiver is; it may be in a private network. Everything that it sends is bounded all the same.
+ * HTTP access to the identity provider, the second egress path. The operator configured the
+ * provider, and it determines who may decide, so its address is not checked and may be private.
+ * Everything that it sends is limited.
  *
  * @see docs/decisions/0017-oidc-sign-in.md
  */
@@ -10,16 +10,16 @@ import type { CustomFetch } from "openid-client";
 import { Failure } from "../failure.ts";
 
 export interface ProviderFetchOptions {
-  /** Whether plain HTTP is taken, on loopback alone. */
+  /** True: accept plain HTTP on loopback. */
   readonly allowsPlainLoopback: boolean;
-  /** From the name's look-up to the last byte, in milliseconds. */
+  /** Time limit from DNS to the last byte, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Of a document or an answer; the largest in use are lists of keys and of groups. */
+/** Maximum size of a document or answer. The largest are key sets and lists of groups. */
 const BODY_BYTES_MAX = 1_048_576;
 
-/** Sends what it is given once, follows no redirect, and reads no more than it must. */
+/** Sends a request once, follows no redirect, and limits the answer's size. */
 export function createProviderFetch(options: ProviderFetchOptions): CustomFetch {
   return async (url, { method, headers, body: sent }) => {
     assertEncrypted(url, options);
@@ -46,7 +46,7 @@ function assertEncrypted(url: string, { allowsPlainLoopback }: ProviderFetchOpti
   if (protocol === "https:") return;
   const isLoopback = hostname === "localhost" || /^(127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol === "http:" && isLoopback && allowsPlainLoopback) return;
-  throw new Failure("oidc", "the identity provider names a URL without https");
+  throw new Failure("oidc", "the identity provider has an endpoint without https");
 }
 
 async function readBounded(response: Response): Promise<Uint8Array<ArrayBuffer>> {

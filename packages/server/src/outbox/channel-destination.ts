@@ -1,6 +1,6 @@
 /**
  * Notification channels as a destination of the outbox. Each channel is served one message at a
- * time, independently of the others: a slow channel delays no other.
+ * time, independently of others, so a slow channel delays no other.
  */
 
 import type { Context } from "../context.ts";
@@ -20,13 +20,13 @@ import { type SerialItem, SerialQueue } from "./serial-queue.ts";
 /** From DNS to the response. */
 const SENDING_MS = 8_000;
 
-/** Channels that this process serves at the same time. */
+/** Maximum channels that this process serves at the same time. */
 const SERVED_MAX = 256;
 
-/** Of one project: however slow its channels are, others have slots. */
+/** Maximum for one project, so that slow channels leave slots for other projects. */
 export const SERVED_OF_PROJECT_MAX = 16;
 
-/** Of one scan; the next finds the rest. */
+/** Maximum for one scan. The next scan finds the rest. */
 const CHANNELS_MAX = 500;
 
 interface Channel extends RowKey, SerialItem {}
@@ -83,7 +83,7 @@ export class ChannelDestination
     return notifier.send({ target, message, timeoutMs: SENDING_MS, endsBy, isWanted });
   }
 
-  /** The request may be resolved by now, the channel disabled, or the lease over. */
+  /** The request may be resolved, the channel disabled, or the lease over. */
   #isStillWanted({ channel, fence, message }: ClaimedChannel, leftMs: number): Promise<boolean> {
     return readClaim(this.#context, async (reader, now) => {
       const until = Math.ceil(now + leftMs);

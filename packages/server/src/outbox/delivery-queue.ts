@@ -1,6 +1,5 @@
 /**
- * The instances that wait for webhook deliveries, in turns by host. Only in memory: the database
- * is the truth.
+ * The instances with due webhooks, in turns by host. Kept in memory; the database is authoritative.
  */
 
 import { parseWebhookUrl } from "@countersign/protocol";
@@ -15,36 +14,39 @@ interface Member {
   readonly instance: WaitingInstance;
   /** Key of the breaker for this receiver. */
   readonly receiver: string;
-  /** Where it stands in line, and key of the breaker for its host. */
+  /** Its host: the queue that it is in, and the key of the breaker for the host. */
   readonly origin: string;
   readonly destination: SlotOwner;
-  /** Attempts to begin in the next turn; doubles while there is more to deliver. */
+  /** Attempts to start in the next turn. Doubles while more are due. */
   wanted: number;
-  /** Its turn is under way. */
+  /** True during its turn. */
   isServed: boolean;
-  /** Something was signalled since its turn began. */
+  /** True after a signal during its turn. */
   isExpected: boolean;
-  /** When it began to rest, epoch ms; undefined when it does not. */
+  /** Start of its pause, epoch ms; undefined without one. */
   restsSince: number | undefined;
 }
 
-/** Attempts of one turn: others wait too. */
+/** Maximum attempts of one turn, because others wait too. */
 const WANTED_MAX = 16;
 
-/** Of an instance whose notifications cannot even be claimed. */
+/** Pause of an instance after a failed claim. */
 const REST_MS = 15_000;
 
-/** No account and no host has this name: only the process can be full for it. */
+/** An unused account and host: only the limit of the process applies to it. */
 const UNUSED_KEY = " ";
 
 export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
   readonly #limits: DestinationLimits;
-  /** Of single receivers, for any failure. */
+  /** Breakers of single receivers, for any failure. */
   readonly #receivers = new Breaker();
-  /** Of hosts, for failures to reach them at all: one bad path must not stop its neighbours. */
+  /**
+   * Breakers of hosts, for connection failures only: one failing path must not block its
+   * neighbours.
+   */
   readonly #origins = new Breaker();
   readonly #members = new Map<string, Member>();
-  /** Members by host; hosts and members are in the order of turns. */
+  /** Members by host. Hosts and members are in serving order. */
   readonly #byOrigin = new Map<string, Set<Member>>();
   /** Slots in use, by breaker key. */
   readonly #inUse = new KeyedSemaphore();
@@ -53,7 +55,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     this.#limits = limits;
   }
 
-  /** How many instances wait. */
+  /** Number of queued instances. */
   get size(): number {
     return this.#members.size;
   }
@@ -71,14 +73,14 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     this.#byOrigin.set(member.origin, members.add(member));
   }
 
-  /** @returns false when nothing is known of this instance */
+  /** @returns false when this instance is not queued */
   expect(instanceId: string): boolean {
     const member = this.#members.get(instanceId);
     if (member !== undefined) member.isExpected = true;
     return member !== undefined;
   }
 
-  /** Ends pauses: an operator wants an attempt now. */
+  /** Ends pauses for a retry by an operator. */
   retryNow(instanceId: string): void {
     const member = this.#members.get(instanceId);
     if (member === undefined) return;
@@ -87,7 +89,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     this.#origins.retryNow(member.origin);
   }
 
-  /** Gives turns while there is room, one to each host before the next to any. */
+  /** Yields turns while slots are free: one for each host before the next for any. */
   *turns(now: number): Generator<QueueTurn<WaitingInstance>> {
     if (this.#isFull(UNUSED_KEY)) return;
     const fullAccounts = new Set<string>();
@@ -101,7 +103,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     }
   }
 
-  /** @returns how many had a turn */
+  /** @returns the number of turns */
   *#turnsOf(
     members: Set<Member>,
     fullAccounts: Set<string>,
@@ -128,7 +130,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     return served;
   }
 
-  /** @param more whether the turn left something that is due */
+  /** @param more true when more is due after the turn */
   served({ item }: QueueTurn<WaitingInstance>, more: boolean): void {
     const member = this.#memberOf(item);
     if (member === undefined) return;
@@ -155,7 +157,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     if (reached === false) this.#origins.failed(origin, now);
   }
 
-  /** Undefined when its receiver is another by now. */
+  /** Undefined when its receiver has changed. */
   #memberOf(instance: WaitingInstance): Member | undefined {
     const member = this.#members.get(instance.instanceId);
     return member?.instance === instance ? member : undefined;
@@ -176,13 +178,13 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     return slots.length === 0 ? undefined : slots;
   }
 
-  /** The slots of the account, divided by the queued hosts: of many hosts each gets one. */
+  /** The slots of the account, divided by its queued hosts, at least one each. */
   #share({ destination: { account } }: Member): number {
     const room = this.#limits.room({ account, host: UNUSED_KEY });
     return Math.max(1, Math.floor(room / this.#byOrigin.size));
   }
 
-  /** Whether this host has no free slot for any account. */
+  /** True when this host has no free slot for any account. */
   #isFull(host: string): boolean {
     return this.#limits.room({ account: UNUSED_KEY, host }) === 0;
   }
@@ -191,7 +193,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
     return breaker.room(key, now) - this.#inUse.inUse(key);
   }
 
-  /** The slot also counts for the breakers, from the claim to the end of the attempt. */
+  /** The breakers also count the slot, from the claim to the end of the attempt. */
   #counted(releaseSlot: () => void, keys: readonly string[]): () => void {
     const releases = keys.map((key) => this.#inUse.tryAcquire(key));
     return () => {
@@ -210,7 +212,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
 
 function newMember(instance: WaitingInstance): Member {
   const { instanceId, provisionerId: account, url } = instance;
-  // One name for all whose URL is gone or not acceptable any more: nothing is sent there.
+  // One key for all URLs that are missing or no longer accepted. Nothing is sent there.
   const { host = "", authority = "" } = parseWebhookUrl(url ?? "", { internalNames: true }) ?? {};
   return {
     instance,
@@ -224,17 +226,17 @@ function newMember(instance: WaitingInstance): Member {
   };
 }
 
-/** A connection was up, with a valid certificate: what failed then is one receiver's. */
+/** Failures after a connection with a valid certificate: they concern one receiver only. */
 const REACHED: ReadonlySet<string> = new Set(["reset", "stale", "protocol", "too_large"]);
 
-/** Undefined when unknown: the path or the host may be silent, and a bug is our own. */
+/** Undefined when unknown: the path or the host may be silent, or this server has a defect. */
 function isReached(outcome: Exclude<AttemptOutcome, { kind: "postponed" }>): boolean | undefined {
   if (outcome.kind !== "unreachable") return outcome.kind !== "refused";
   if (outcome.reason === "timeout" || outcome.reason === "internal") return undefined;
   return REACHED.has(outcome.reason);
 }
 
-/** A clock that was set back does not make a rest longer. */
+/** If the clock was set back, the pause does not become longer. */
 function isResting({ restsSince }: Member, now: number): boolean {
   return restsSince !== undefined && now >= restsSince && now < restsSince + REST_MS;
 }

@@ -1,8 +1,8 @@
 /**
- * The outbox: sends what transactions have stored to be sent. It takes turns from the queue of a
- * destination, claims what is due under a lease and a fence, attempts it, records the result, and
- * releases the claim. The database is the only truth: signals make it fast, and a scan every second
- * finds everything else.
+ * Sends the messages that transactions have stored. It takes turns from the queue of a destination,
+ * claims due messages under a lease and a fence, attempts them, records the result, and releases
+ * the claim. The database is authoritative: signals reduce the delay, and a scan every second finds
+ * everything else.
  *
  * @see contract: Events, Delivery rules
  */
@@ -14,14 +14,14 @@ import type { AttemptLease, Destination, QueueTurn, Recorded } from "./destinati
 
 const SCAN_MS = 1_000;
 
-/** Before checking again for free slots when no event has freed one. */
+/** Interval of checks for free slots without an event. */
 const PUMP_MS = 50;
 
-/** The longer the queue, the longer it takes to go through it, and the rarer that is done. */
+/** A pass takes longer with a longer queue, so passes are then less frequent. */
 const SOON_MS_PER_ITEM = 1 / 500;
 const PUMP_MS_PER_ITEM = 1 / 100;
 
-/** A short outage of the database must not cost the other side a second message. */
+/** A short outage of the database must not cause a duplicate message. */
 const RECORD_TRIES_MAX = 5;
 const RECORD_PAUSE_MS = 500;
 
@@ -71,7 +71,7 @@ export class Outbox<Item, Claim extends AttemptLease, Outcome, Result extends Re
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Tracks work until it has ended. After a failure the rows stay due. */
+  /** Tracks running work. After a failure the rows stay due. */
   #run(work: Promise<void>): void {
     const tracked: Promise<void> = work
       .catch((error: unknown) => this.#report.dependencyFailed(this.#destination.name, error))
@@ -79,7 +79,7 @@ export class Outbox<Item, Claim extends AttemptLease, Outcome, Result extends Re
     this.#running.add(tracked);
   }
 
-  /** A further request does not delay the pump: under load there is always one. */
+  /** A further request does not postpone the pump: under load there is always one. */
   #pumpSoon(): void {
     if (this.#isStopped || this.#nextPump === "soon") return;
     this.#cancelPump();

@@ -1,6 +1,6 @@
 /**
  * Browsers with web push as a destination of the outbox. Each browser is served one message at a
- * time. Before that, announced requests are fanned out to the browsers of the right people.
+ * time. First, announced requests are fanned out to the browsers of eligible reviewers.
  */
 
 import type { Context } from "../context.ts";
@@ -17,16 +17,16 @@ import type { Signal } from "../wake/wake.ts";
 import type { Claimed, Destination } from "./destination.ts";
 import { type SerialItem, SerialQueue } from "./serial-queue.ts";
 
-/** Every tenth scan also finds requests that ended without a signal here. */
+/** Every tenth scan also finds resolved requests without a signal here. */
 const SCANS_PER_SWEEP = 10;
 
 /** From DNS to the response. */
 const SENDING_MS = 8_000;
 
-/** Browsers that this process serves at the same time. */
+/** Maximum browsers that this process serves at the same time. */
 const SERVED_MAX = 64;
 
-/** Of one scan; the next finds the rest. */
+/** Maximum for one scan. The next scan finds the rest. */
 const SUBSCRIPTIONS_MAX = 500;
 
 const SALT_BYTES = 16;
@@ -46,7 +46,7 @@ export class PushDestination
   readonly queue = new SerialQueue<SerialItem>({ totalMax: SERVED_MAX });
   readonly #context: Context;
   readonly #report: Report;
-  /** Projects with a subscribed browser, as of the last scan. */
+  /** Projects with a subscribed browser, at the last scan. */
   #projects: ReadonlySet<string> = new Set();
   #scans = 0;
 

@@ -1,5 +1,6 @@
 /**
- * Items that are served one message at a time, within a limit for each group and one for all.
+ * A queue of items that are served one message at a time, within a limit for each group and one for
+ * all.
  */
 
 import { KeyedSemaphore, type SemaphoreLimits } from "../keyed-semaphore.ts";
@@ -8,7 +9,7 @@ import type { OutboxQueue, QueueTurn } from "./destination.ts";
 interface Member<Item> {
   readonly item: Item;
   isServed: boolean;
-  /** It was added again since its turn started. */
+  /** True when it was added again during its turn. */
   isExpected: boolean;
 }
 
@@ -19,7 +20,7 @@ export interface SerialItem {
 
 export class SerialQueue<Item extends SerialItem> implements OutboxQueue<Item> {
   readonly #slots: KeyedSemaphore;
-  /** By id, in the order of turns. */
+  /** By id, in serving order. */
   readonly #members = new Map<string, Member<Item>>();
 
   /** @param limits of turns: for each group, and for all groups together */
@@ -47,7 +48,7 @@ export class SerialQueue<Item extends SerialItem> implements OutboxQueue<Item> {
       if (release === undefined) continue;
       member.isServed = true;
       member.isExpected = false;
-      // At the end of the queue, where this loop passes over it.
+      // Moved to the end of the queue, where this loop skips it.
       this.#members.delete(id);
       this.#members.set(id, member);
       yield { item: member.item, slots: [release] };

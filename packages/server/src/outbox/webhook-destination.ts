@@ -31,18 +31,18 @@ export const ATTEMPT_MS = 9_000;
 /** With less time until the retry window ends, an attempt is not started. */
 const ATTEMPT_MS_MIN = 1_000;
 
-/** Without a receiver, only ends are recorded. */
+/** Without a receiver, a turn only records ends. */
 const ENDS_PER_TURN = 200;
 
 /** A page takes about a millisecond, in which the event loop is blocked. */
 const INSTANCES_PER_PAGE = 200;
 
-/** Between two pages of a long scan, so that requests are served in between. */
+/** Pause between two pages of a long scan, so that requests are served. */
 const BATCH_PAUSE_MS = 10;
 
 const SCAN_MS = 1_000;
 
-/** The longer the queue, the rarer the scan. */
+/** A longer queue is scanned less often. */
 const SCAN_MS_PER_ITEM = 1 / 4;
 
 /** Sorts before every instance. */
@@ -51,7 +51,7 @@ const NO_INSTANCE: InstanceKey = { projectId: "", instanceId: "" };
 const NONE: ReadonlySet<string> = new Set();
 
 interface WebhookClaim extends ClaimedNotification {
-  /** How many receivers this process had removed when the claim was made. */
+  /** Number of removed receivers of this process at the time of the claim. */
   readonly removals: number;
 }
 
@@ -68,9 +68,9 @@ export class WebhookDestination
   readonly #report: Report;
   /** Ids of notifications that this process attempts or records, by instance. */
   readonly #outstanding = new Map<string, Set<string>>();
-  /** How many receivers this process removed. */
+  /** Number of receivers that this process removed. */
   #removals = 0;
-  /** Where the page before ended. */
+  /** End of the last page. */
   #scannedTo = NO_INSTANCE;
 
   constructor(context: Context, report: Report) {
@@ -99,7 +99,7 @@ export class WebhookDestination
     return this.#find({ projectId, instanceId });
   }
 
-  /** Its receiver may have changed, and an operator wants an attempt now. */
+  /** The receiver may have changed, and an operator requested an attempt. */
   async #retryNow(instance: InstanceKey): Promise<void> {
     await this.#find(instance);
     this.queue.retryNow(instance.instanceId);
@@ -134,7 +134,7 @@ export class WebhookDestination
     return delivery.send({ url, signingKey, id, body, timeoutMs, endsBy, isWanted });
   }
 
-  /** Where no other process takes leases or removes receivers, memory is as good as a read. */
+  /** Without other processes that take leases or remove receivers, no read is needed. */
   #isWanted(claim: WebhookClaim, leftMs: number): MaybePromise<boolean> {
     if (this.#context.store.isExclusive && claim.removals === this.#removals) return true;
     return this.#readWhetherWanted(claim, leftMs);
@@ -186,10 +186,10 @@ export class WebhookDestination
 }
 
 /**
- * Whether a claimed notification is still to be attempted: its delivery may have ended while the
- * attempt waited for its address, or its lease may have passed.
+ * True when a claimed notification is still to be attempted. While the attempt waited for a slot,
+ * its delivery may have ended or its lease may have expired.
  *
- * @param leftMs how long the attempt may take; its lease has to last as long
+ * @param leftMs maximum duration of the attempt, which its lease must cover
  * @see contract: Events, Delivery rules, 3 and 4
  */
 export function isStillClaimed(
