@@ -225,7 +225,7 @@ test("[ours.audit.requests] audit verify names a decided request whose row is an
   assert.equal((await server.read(instance.token, request.id)).status, "pending");
   const { fault, kind, id, message } = (await verifyAll(scene)).finding ?? {};
   assert.deepEqual([fault, kind, id], ["altered", "request", request.id]);
-  assert.equal(message, `request ${id}: its row has the status pending, and the log denied`);
+  assert.equal(message, `request ${id}: its row has the status pending, but the log has denied`);
 });
 
 test("[ours.audit.requests] audit verify names a row that was changed, with or without the secret key", async (t) => {
@@ -235,12 +235,12 @@ test("[ours.audit.requests] audit verify names a row that was changed, with or w
   await untilSealed(scene);
   const before = await rowOf(scene, id);
   for (const [name, value, says] of [
-    ["status", "denied", "another status than request.resolved"],
-    ["expires_at", 9_999_999_999_999, "another expires_at than request.resolved"],
-    ["decided_by", "reviewer:made-up", "another decided_by than request.resolved"],
-    ["note", '"another"', "another note_sha256 than request.resolved"],
-    ["tool", '"another"', "another tool_sha256 than request.opened"],
-    ["arguments", '{"a":1}', "another arguments_sha256 than request.opened"],
+    ["status", "denied", "status of its row differs from the entry request.resolved"],
+    ["expires_at", 9_999_999_999_999, "expires_at of its row differs from the entry request.resolved"],
+    ["decided_by", "reviewer:made-up", "decided_by of its row differs from the entry request.resolved"],
+    ["note", '"another"', "note_sha256 of its row differs from the entry request.resolved"],
+    ["tool", '"another"', "tool_sha256 of its row differs from the entry request.opened"],
+    ["arguments", '{"a":1}', "arguments_sha256 of its row differs from the entry request.opened"],
     ["decided_at", Number(before.decided_at) + 1, "no entry request.resolved of the time"],
   ] as const) {
     await overwrite(scene, id, { ...before, [name]: value });
@@ -255,8 +255,8 @@ test("[ours.audit.requests] audit verify names a row that was changed, with or w
 
 test("[ours.audit.requests] audit verify names a request without its row while the row must be kept", async (t) => {
   for (const [status, says] of [
-    ["pending", /: its row is missing, and the log says that it is pending$/],
-    ["denied", /: its row is missing, and it was resolved within the last 168 h$/],
+    ["pending", /: its row is missing, but it is pending in the log$/],
+    ["denied", /: its row is missing, but it was resolved within the last 168 h$/],
   ] as const) {
     const scene = await startScene(t);
     const { server, instance } = scene;
@@ -280,6 +280,6 @@ test("[ours.audit.requests] audit verify names a row whose entries were deleted 
     await tamper(scene, sql, kind, `request:${id}`);
     const { fault, message } = (await verifyAll(scene)).finding ?? {};
     assert.equal(fault, "missing");
-    assert.equal(message, `request ${id}: the log has no entry ${kind} of the time in its row`);
+    assert.equal(message, `request ${id}: the log has no entry ${kind} with the time of its row`);
   }
 });

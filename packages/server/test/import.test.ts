@@ -146,7 +146,7 @@ test("[ours.import.refused] what is no import is refused with one line, and touc
     { args: [text], env, code: 1, says: /cannot be read: file is not a database/ },
     { args: [other], env, code: 1, says: /is not a Countersign database/ },
     { args: [older], env, code: 1, says: /run countersign migrate --data \S+ first/ },
-    { args: [newer], env, code: 1, says: /use the version of countersign that served it/ },
+    { args: [newer], env, code: 1, says: /use the countersign version that served it/ },
     { args: [data], env: unreachable, code: 1, says: /cannot be used: connect ECONNREFUSED/ },
   ];
   for (const { args, env: given, code, says } of cases) {

@@ -102,7 +102,7 @@ test("[ours.policy.altered] audit verify names a version that was changed with i
   for (const [change, says] of [
     [`source = '${APPROVE}'`, /^the text of version 2 of the policy does not match its SHA-256$/],
     [`source = '${APPROVE}', sha256 = '${sha256}'`, /has another SHA-256 than the one published$/],
-    ["is_two_person = 1", /was changed in whether it requires two people$/],
+    ["is_two_person = 1", /the two-person setting of .* was changed$/],
   ] as const) {
     await tamper(scene, `update policy_version set ${change} where number = 2`);
     const { fault, message } = (await verifyAll(scene)).finding ?? {};

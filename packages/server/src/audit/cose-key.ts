@@ -111,7 +111,7 @@ function readItem(reader: CborReader): number | Uint8Array {
   const { major, value } = readHead(reader);
   if (major === 0) return value;
   if (major === 1) return -1 - value;
-  if (major !== 2) throw new CoseKeyError("the public key has a value that is neither a number nor bytes");
+  if (major !== 2) throw new CoseKeyError("a value of the public key has a wrong type");
   reader.at += value;
   if (reader.at > reader.source.length) throw new CoseKeyError("the public key is truncated");
   return reader.source.subarray(reader.at - value, reader.at);

@@ -14,7 +14,7 @@ export interface EntryCheck {
 export const ENTRY_CHECKS: readonly EntryCheck[] = [
   {
     name: "time",
-    find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its timestamp is invalid"),
+    find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its time is invalid"),
   },
   {
     name: "passkey",

@@ -1,6 +1,6 @@
 /**
- * The audit log as it is in the database, for those who only read it: beside a running server. With
- * the secret key the MACs of rows are checked as well, without it they are not.
+ * Reads the audit log from the database, also beside a running server. With the secret key, it also
+ * verifies the MACs of rows.
  */
 
 import { existsSync } from "node:fs";
@@ -20,11 +20,11 @@ import { openEither } from "./open-store.ts";
 
 export interface AuditDatabase {
   readonly reader: Reader;
-  /** By its clock, epoch ms. */
+  /** Time of the database, epoch ms. */
   readonly now: number;
   /**
-   * @param project its name; undefined for what is of the whole server
-   * @throws Failure when there is no such project, or nothing of it is sealed yet
+   * @param project its name; undefined for the log of the whole server
+   * @throws Failure when the project does not exist, or has no sealed entries
    */
   log(project: string | undefined): Promise<StoredLog>;
 }
@@ -47,7 +47,7 @@ export async function withAuditDatabase<T>(
   }
 }
 
-/** @throws Failure when there is a secret key, and it does not open the row key */
+/** @throws Failure when the secret key does not decrypt the row key */
 async function useRowKey(
   store: Pick<Store, "integrity" | "get">,
   { dataDirectory }: Pick<Settings, "dataDirectory">,
@@ -77,6 +77,6 @@ async function findLog(reader: Reader, name: string | undefined): Promise<Stored
   if (log !== undefined) return log;
   throw new Failure(
     "audit",
-    "this log has no sealed entries yet: start a server, which seals them",
+    "this log has no sealed entries; start a server, which seals them",
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The passes of an import: look through the source, copy it, compare the copy. Each goes through
- * all rows in the order of their keys and holds a few megabytes of them at a time.
+ * The passes of an import: check the source, copy it, compare the copy. Each pass scans all rows in
+ * the order of their keys with a few megabytes in memory.
  */
 
 import { Failure } from "../failure.ts";
@@ -11,35 +11,35 @@ import type { ImportSource } from "../storage/sqlite/import-source.ts";
 import type { Row, Transaction } from "../storage/store.ts";
 import { type Content, ContentDigest, nameOf, sizeOf, type Table } from "../storage/table.ts";
 
-/** What is in memory at a time, whichever comes first. */
+/** Limits of the rows in memory; the first one that is reached applies. */
 const ROWS_PER_STEP_MAX = 2_000;
 const CHARS_PER_STEP_MAX = 4_000_000;
 
-/** Called every {@link ROWS_PER_REPORT} rows of a table, with how many are done so far. */
+/** Called every {@link ROWS_PER_REPORT} rows of a table, with the number of processed rows. */
 export type OnProgress = (step: Step, table: string, rows: number) => void;
 
 export type Step = "check" | "copy" | "compare";
 
 const ROWS_PER_REPORT = 50_000;
 
-/** A row that is not what was once written. */
+/** A row that was altered or is damaged. */
 export interface DamagedRow {
   readonly table: string;
-  /** What people know it by. */
+  /** The identifiers that operators know. */
   readonly key: readonly string[];
   readonly reason: string;
-  /** Whether it can be copied as it is all the same. */
+  /** True when it can be copied unchanged. */
   readonly canBeCopied: boolean;
 }
 
 export interface Examined {
   readonly contents: readonly Content[];
   readonly damaged: readonly DamagedRow[];
-  /** By table: how many rows fit into memory at a time, whichever these are. */
+  /** By table: how many rows fit into memory at a time, for any rows. */
   readonly pageRows: ReadonlyMap<string, number>;
 }
 
-/** Reads everything that will be copied and finds out what it is. */
+/** Scans all rows that the import will copy, and checks them. */
 export function examine(
   source: ImportSource,
   tables: readonly Table[],
@@ -82,7 +82,7 @@ export async function copy(
 ): Promise<void> {
   for (const table of tables) {
     const count = counter("copy", table, onProgress);
-    // While one step is written, the next one is read.
+    // Reads the next step while one is written.
     let writing: Promise<void> = Promise.resolve();
     for (const rows of inSteps(table, source.rows(table))) {
       await writing;
@@ -95,8 +95,8 @@ export async function copy(
 }
 
 /**
- * @param isAdded rows of the target that the import itself has added
- * @throws Failure that names the first table which is not as it was in the source
+ * @param isAdded matches rows that the import itself has added
+ * @throws Failure with the first table that differs
  */
 export async function assertSame(
   tx: Transaction,
@@ -148,7 +148,7 @@ function* inSteps(table: Table, rows: Iterable<Row>): Generator<Row[]> {
   if (step.length > 0) yield step;
 }
 
-/** @returns counts rows */
+/** @returns a function that counts rows */
 function counter(step: Step, { name }: Table, onProgress: OnProgress): (more: number) => void {
   let rows = 0;
   let reported = 0;

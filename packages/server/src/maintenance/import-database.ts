@@ -1,6 +1,7 @@
 /**
- * Moves a whole SQLite database into an empty PostgreSQL: in one transaction there, from one
- * snapshot here, compared before it is committed. Ended anywhere, the target is empty as before.
+ * Imports a SQLite database into an empty PostgreSQL database. It reads one snapshot, writes one
+ * transaction, and compares the copy before the commit. After an interruption, the target is still
+ * empty.
  */
 
 import { existsSync, statSync } from "node:fs";
@@ -36,28 +37,28 @@ import { type BareStore, openShared } from "./open-store.ts";
 export interface ImportOptions {
   /** A data folder, or a database file such as a backup. */
   readonly from: string;
-  /** Copy requests whose checksum does not match, which cannot be read in either database. */
+  /** Copy requests with a wrong checksum. Neither database can read them. */
   readonly acceptsDamaged: boolean;
   readonly onProgress: OnProgress;
 }
 
 export interface Imported {
-  /** Where it is now, without a password. */
+  /** The target, without a password. */
   readonly target: string;
   readonly contents: readonly Content[];
-  /** Over everything, SHA-256 in hex. */
+  /** SHA-256 of all rows, in hex. */
   readonly digest: string;
-  /** The id of the secret key that every replica needs. */
+  /** Id of the secret key that every replica needs. */
   readonly keyId: string;
-  /** Requests that were copied although their checksum does not match. */
+  /** Copied requests with a wrong checksum. */
   readonly damaged: readonly DamagedRow[];
-  /** True when an earlier import had done it and was interrupted before it could say so. */
+  /** True when an earlier, interrupted import had already committed. */
   readonly wasThere: boolean;
 }
 
 /**
- * @throws Failure when either side is not as it must be, or the copy is not the same; the target
- *   then is empty, unless the message says that this is unknown
+ * @throws Failure when either database is unusable for an import, or the copy differs. The target
+ * is then empty, unless the message says that its state is unknown
  */
 export async function importDatabase(
   settings: Pick<Settings, "database" | "dataDirectory">,
@@ -83,11 +84,11 @@ export async function importDatabase(
 
 interface SourceLocation {
   readonly file: string;
-  /** The data folder that the file is the database of; a backup has none. */
+  /** The data folder of the file; undefined for a backup. */
   readonly folder: string | undefined;
 }
 
-/** @throws Failure when there is no database */
+/** @throws Failure when the database does not exist */
 function locationOf(from: string): SourceLocation {
   const isFolder = statSync(from, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? databaseFile(from) : from;
@@ -99,15 +100,15 @@ function locationOf(from: string): SourceLocation {
 function assertNotMovedYet({ folder }: SourceLocation): void {
   if (folder === undefined || markOf(folder) !== "moved") return;
   throw refusal(
-    `the database in ${folder} was already moved (${join(folder, "MOVED")} says where to); ` +
+    `the database in ${folder} was already moved (${join(folder, "MOVED")} has its target); ` +
       "a second import would let two servers decide its requests",
   );
 }
 
 interface SourceKeys {
-  /** Of the secret key. */
+  /** Id of the secret key. */
   readonly keyId: string;
-  /** Undefined where rows have no MACs yet. */
+  /** Undefined when rows have no MACs yet. */
   readonly rowKey: RowKey | undefined;
 }
 
@@ -127,7 +128,7 @@ function assertReady(
   return assertKey(source, location, keyringOf(secrets, dataDirectory, location));
 }
 
-const NEWER = "use the version of countersign that served it";
+const NEWER = "use the countersign version that served it";
 
 function dataFlag({ folder }: SourceLocation): string {
   return folder === undefined ? "on its data folder " : `--data ${folder} `;
@@ -159,12 +160,12 @@ function adviceOf(folder: string | undefined): string {
   const file = folder === undefined ? undefined : join(folder, "secret.key");
   const content = file !== undefined && existsSync(file) ? `"$(cat ${file})"` : "that key";
   return (
-    "the replicas need the one that the imported data is encrypted with; " +
+    "the replicas need the key that encrypts the imported data; " +
     `export COUNTERSIGN_SECRET_KEY=${content}`
   );
 }
 
-/** @throws Failure unless the replicas could use what is imported, with these keys */
+/** @throws Failure unless replicas with these keys can use the imported data */
 function assertKey(source: ImportSource, { folder }: SourceLocation, keyring: Keyring): SourceKeys {
   const columns = "key_id, encrypted_fingerprint_key, encrypted_row_key";
   const row = source.get(`select ${columns} from secret_key`);
@@ -211,7 +212,7 @@ async function move(
       else if (!isMoving) await assertEmpty(tx, tables);
       await assertSame(tx, tables, examined, isAdded, onProgress);
       if (!isThere) await appendImportEntry(tx, examined);
-      // From here on its location is unknown until the commit is answered.
+      // From here until the commit is confirmed, the location of the data is unknown.
       if (location.folder !== undefined) markMoving(location.folder, name);
       return isThere;
     });
@@ -225,7 +226,7 @@ async function move(
 
 const IMPORTED: AuditKind = "database.imported";
 
-/** In the log that was imported, and not in its source: that is only read. */
+/** Written to the imported log only, because the source is read-only. */
 async function appendImportEntry(tx: Transaction, { contents, damaged }: Examined): Promise<void> {
   const rows = contents.reduce((sum, content) => sum + content.rows, 0);
   await appendAudit(tx, systemRandom(), {
@@ -243,9 +244,9 @@ function isAdded({ name }: Table, row: Row): boolean {
 }
 
 /**
- * Whether an earlier import into this target may have been committed before it ended.
+ * True when an interrupted import into this target may have been committed.
  *
- * @throws Failure when it was one into another target
+ * @throws Failure when it had another target
  */
 function wasInterrupted({ folder }: SourceLocation, target: string): boolean {
   if (folder === undefined || markOf(folder) !== "moving") return false;
@@ -257,7 +258,7 @@ function wasInterrupted({ folder }: SourceLocation, target: string): boolean {
   );
 }
 
-/** Gives the target its tables. */
+/** Creates the tables of the target. */
 async function prepare(
   { store, clock }: BareStore,
   tables: readonly Table[],
@@ -284,7 +285,7 @@ async function assertEmpty(tx: Transaction, tables: readonly Table[]): Promise<v
   );
 }
 
-/** What is in the target, like `request: 12 rows`. */
+/** The contents of the target, like `request: 12 rows`. */
 async function contentsOf(tx: Transaction, tables: readonly Table[]): Promise<string[]> {
   const contents: string[] = [];
   for (const table of tables) {
@@ -309,10 +310,10 @@ function assertCopyable({ damaged }: Examined, acceptsDamaged: boolean): void {
   throw refusal([`rows are damaged (${refused.length}); ${advice}`, ...lines].join("\n"));
 }
 
-/** Of a URL, what may be shown. */
+/** The URL without secrets. */
 function nameOf(url: string): string {
   const { host, pathname, searchParams } = new URL(url);
-  // Where it leads may also stand behind the path.
+  // The address can also be in query parameters.
   const where = ["host", "port", "options"].flatMap((name) => {
     const value = searchParams.get(name);
     return value === null ? [] : [`${name}=${value}`];

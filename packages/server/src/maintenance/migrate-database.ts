@@ -1,5 +1,5 @@
 /**
- * Migrations apart from a start: by a person, or by a job that runs before the replicas do.
+ * Migrates a database without starting a server: as a command, or as a job before replicas start.
  */
 
 import type { SecretSettings, Settings } from "../config/settings.ts";
@@ -9,25 +9,25 @@ import { NO_SCHEMA, readAnySchemaVersion, type SchemaVersion } from "../storage/
 import { type BareStore, openEither } from "./open-store.ts";
 
 export interface SchemaState extends SchemaVersion {
-  /** The schema that this program knows. */
+  /** The schema of this program. */
   readonly needed: number;
-  /** Whether this program can use the database as it is. */
+  /** True when this program can use the current schema. */
   readonly isUsable: boolean;
 }
 
 export interface Migrated extends SchemaState {
-  /** The version before. */
+  /** The schema version before the migration. */
   readonly from: number;
 }
 
 type DatabaseSettings = Pick<Settings, "database" | "dataDirectory">;
 
 /**
- * Brings the database to the schema of this program. Needs no secret key.
+ * Migrates the database to the schema of this program. Needs no secret key.
  *
- * @param directory of the migrations, in place of those of this program
+ * @param directory folder of migrations, instead of the program's own
  * @throws Failure when the database cannot be used, a server runs on the data folder, or this
- *   program cannot use what the database has
+ * program cannot use its schema
  */
 export async function migrateDatabase(
   settings: DatabaseSettings,
@@ -46,7 +46,7 @@ export async function migrateDatabase(
 }
 
 /**
- * Only reads, also beside a running server.
+ * Reads only. A server may be running.
  *
  * @throws Failure when the database cannot be used
  */

@@ -1,6 +1,4 @@
-/**
- * Opens the database that the settings name, with nothing around it: no secret key, no worker.
- */
+/** Opens the configured database without a secret key or workers. */
 
 import { existsSync } from "node:fs";
 import { type Clock, systemClock, systemRandom } from "../clock.ts";
@@ -12,7 +10,7 @@ import type { Store } from "../storage/store.ts";
 
 export interface BareStore {
   readonly store: Store;
-  /** True when there is no schema in it yet. */
+  /** True when the database has no schema yet. */
   readonly isNew: boolean;
   readonly clock: Clock;
   close(): Promise<void>;
@@ -29,8 +27,8 @@ export async function openShared(
 }
 
 /**
- * @param access `alone`: no server may run on it; `beside`: one may, and nothing is written
- * @throws Failure when the database cannot be used, or a server runs that may not
+ * @param access `alone`: no server may run on it; `beside`: a server may run, read-only
+ * @throws Failure when the database cannot be used, or a server runs and must not
  */
 export async function openEither(
   settings: Pick<Settings, "database" | "dataDirectory">,

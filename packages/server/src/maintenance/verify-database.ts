@@ -1,6 +1,4 @@
-/**
- * Verifies the logs of a database, one after another.
- */
+/** Verifies the logs of a database, one by one. */
 
 import { toAddedPasskeys } from "../audit/entry-checks.ts";
 import type { Finding } from "../audit/finding.ts";
@@ -16,11 +14,11 @@ import { findAlteredPolicy } from "./verify-policies.ts";
 import { findAlteredRequest } from "./verify-requests.ts";
 
 export interface DatabaseOptions {
-  /** Which log; all of them when undefined. */
+  /** The log to verify; undefined: all logs. */
   readonly log?: { readonly project: string | undefined } | undefined;
-  /** Of the log that it names; each by the key in the database otherwise. */
+  /** Verifies the log that it names. Other logs use the key in the database. */
   readonly verifier?: Verifier | undefined;
-  /** Kept elsewhere; its signature is verified by who gives it. */
+  /** An external checkpoint. The caller has verified its signature. */
   readonly older?: Checkpoint | undefined;
   readonly onProgress?: (project: string | undefined, entries: number, size: number) => void;
 }
@@ -32,11 +30,11 @@ export interface LogVerification extends Verified {
 
 export interface DatabaseVerification {
   readonly logs: readonly LogVerification[];
-  /** The first of any log. */
+  /** The first finding of any log. */
   readonly finding: (Finding & { readonly project?: string | undefined }) | undefined;
 }
 
-/** @throws Failure when the database cannot be read, or has no such log */
+/** @throws Failure when the database cannot be read, or the log does not exist */
 export async function verifyDatabase(
   { reader, now, log: findLog }: AuditDatabase,
   { log: wanted, verifier, older, onProgress }: DatabaseOptions,
@@ -47,7 +45,7 @@ export async function verifyDatabase(
     verifier === undefined ? all : all.filter(({ origin }) => origin === verifier.name);
   for (const origin of [verifier?.name, older?.origin]) {
     if (origin === undefined || chosen.some((log) => log.origin === origin)) continue;
-    const message = `there is no log ${origin} here: the database is another or a new one`;
+    const message = `the log ${origin} does not exist; check that this is the right database`;
     return { logs: [], finding: { fault: "rewritten", origin, message } };
   }
   const passkeys = toAddedPasskeys(await readAddedPasskeys(reader, SERVER));

@@ -1,6 +1,4 @@
-/**
- * Compares the stored versions of a policy with what the audit log says was published.
- */
+/** Compares the stored versions of a policy with the published ones in the audit log. */
 
 import type { Finding } from "../audit/finding.ts";
 import { UNSEALED_MS_MAX } from "../audit/verify-log.ts";
@@ -20,13 +18,13 @@ interface Published {
   readonly two_person?: string;
 }
 
-/** @returns the first version, from the latest on, that is not what the log says */
+/** @returns the latest version that differs from the log */
 export async function findAlteredPolicy(
   reader: Reader,
   projectId: string,
   now: number,
 ): Promise<Finding | undefined> {
-  // Before the versions: one that is published meanwhile is then too young to be missed.
+  // Read before the versions, so that a new version cannot be reported as missing.
   const details = await readPublishedVersions(reader, projectId);
   const published = new Map(
     details.map((detail) => JSON.parse(detail) as Published).map((each) => [each.number, each]),
@@ -65,5 +63,5 @@ async function findFault(
   if (published.sha256 !== sha256) return `${name} has another SHA-256 than the one published`;
   const wasTwoPerson = published.two_person !== undefined;
   if (wasTwoPerson === isTwoPerson) return undefined;
-  return `${name} was changed in whether it requires two people`;
+  return `the two-person setting of ${name} was changed`;
 }

@@ -1,9 +1,9 @@
 /**
- * Compares the requests of a project with its audit log, in both directions. Holds a page of each
- * at a time, and the ids of those that were pending together and are purged.
+ * Compares the requests of a project with its audit log, in both directions. Memory holds one page
+ * of each, and the ids of purged requests that were pending together.
  *
- * The rows are read before their entries, and entries before their rows: a transaction writes both,
- * so that a server that writes meanwhile is no finding.
+ * Rows are read before their entries, and entries before their rows. A transaction writes both, so
+ * concurrent writes of a server cause no finding.
  */
 
 import { timeOfId } from "@countersign/protocol";
@@ -21,13 +21,13 @@ import {
 } from "../storage/sql/requests/request-states.ts";
 import type { Reader } from "../storage/store.ts";
 
-/** Each with up to 1 MiB of contents. */
+/** Each row has up to 1 MiB of contents. */
 const ROWS_PER_READ = 50;
 
-/** How long decided requests are kept at least. @see contract: Endpoints, POST /v1/requests */
+/** Minimum retention of decided requests. @see contract: Endpoints, POST /v1/requests */
 const KEPT_MS_MIN = 168 * 3_600_000;
 
-/** @returns the first request that is not what the log says */
+/** @returns the first request that differs from the log */
 export async function findAlteredRequest(
   reader: Reader,
   projectId: string,
@@ -70,7 +70,7 @@ async function compareRow(reader: Reader, request: StoredRequest): Promise<Findi
   return changed === undefined ? undefined : altered(projectId, id, changed);
 }
 
-/** Entries of earlier versions have fewer members: only those that an entry has are compared. */
+/** Entries of earlier versions have fewer fields. Only existing fields are compared. */
 function findDifference(
   request: StoredRequest,
   { kind, actor, detail }: EntryContent,
@@ -89,11 +89,11 @@ function findDifference(
   const name = Object.keys(expected).find(
     (each) => each in detail && detail[each] !== expected[each],
   );
-  if (name !== undefined) return `its row has another ${name} than ${kind} in the log`;
+  if (name !== undefined) return `${name} of its row differs from the entry ${kind} in the log`;
   const expectedActor = isOpened ? `instance:${instanceId}` : decision?.decidedBy;
   if (actor === expectedActor) return undefined;
   const column = isOpened ? "instance_id" : "decided_by";
-  return `its row has another ${column} than ${kind} in the log`;
+  return `${column} of its row differs from the entry ${kind} in the log`;
 }
 
 async function compareEntries(
@@ -101,7 +101,10 @@ async function compareEntries(
   projectId: string,
   clock: () => number,
 ): Promise<Finding | undefined> {
-  /** Opened, without a row and not resolved so far: purged, if the log resolves them further on. */
+  /**
+   * Opened requests without a row or resolution so far. They are purged if the log resolves them
+   * later.
+   */
   const gone = new Set<string>();
   for (let after = ""; ; ) {
     const rows = await readEntriesAfter(reader, projectId, after, REQUEST_STATES_MAX);
@@ -140,17 +143,17 @@ function findContradiction(
 ): string | undefined {
   if (state === undefined) {
     if (now - at >= KEPT_MS_MIN) return undefined;
-    return "its row is missing, and it was resolved within the last 168 h";
+    return "its row is missing, but it was resolved within the last 168 h";
   }
   const { status, decidedAt, decidedBy } = state;
   if (status !== detail.status) {
-    return `its row has the status ${status}, and the log ${detail.status}`;
+    return `its row has the status ${status}, but the log has ${detail.status}`;
   }
   if (decidedAt === at && decidedBy === actor) return undefined;
   return "its row has another decision than the log";
 }
 
-/** Those that the log does not resolve behind their opening. */
+/** Opened requests that the log does not resolve. */
 async function findLost(
   reader: Reader,
   projectId: string,
@@ -159,9 +162,9 @@ async function findLost(
   for (const requestId of gone) {
     const { at } = placeOf(projectId, requestId);
     const key = { projectId, requestId, at: at ?? 0, kind: "request.resolved" } as const;
-    // Ids of one millisecond are in no order.
+    // Ids within one millisecond are unordered.
     if ((await readTransition(reader, key)) !== undefined) continue;
-    const message = `request ${requestId}: its row is missing, and the log says that it is pending`;
+    const message = `request ${requestId}: its row is missing, but it is pending in the log`;
     return { ...placeOf(projectId, requestId), fault: "missing", message };
   }
   return undefined;
@@ -172,7 +175,7 @@ function idOf(subject: string): string {
 }
 
 function noEntry({ projectId, id }: StoredRequest, kind: string): Finding {
-  const message = `request ${id}: the log has no entry ${kind} of the time in its row`;
+  const message = `request ${id}: the log has no entry ${kind} with the time of its row`;
   return { ...placeOf(projectId, id), fault: "missing", message };
 }
 

@@ -1,11 +1,11 @@
 /**
- * Conditions: CEL expressions, read, checked and bounded when a policy is loaded.
+ * Conditions: CEL expressions that are parsed, type-checked and bounded when a policy is loaded.
  *
- * This is the one file that knows the CEL library. It parses and checks types there; what comes
- * out is translated into our own tree (expression.ts), which can hold nothing that policy does
- * not allow, and is evaluated by our own interpreter (interpret.ts).
+ * Only this file uses the CEL library. The library parses and checks types. The result is
+ * translated into the policy's own expression tree (expression.ts), which can only contain
+ * permitted operations. The policy's own interpreter evaluates it (interpret.ts).
  *
- * Promises: no source throws anything but ConditionError, and none makes it work for long.
+ * Guarantees: any source throws only ConditionError, and no source takes long.
  */
 
 import {
@@ -27,17 +27,17 @@ import { HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
 import { INT_MAX, INT_MIN, isExactDouble, LongNumber } from "./values.ts";
 
-/** A condition that was read. */
+/** A parsed condition. */
 export interface Condition {
   readonly source: string;
   readonly expression: Expression;
   readonly evaluate: (scope: Scope) => boolean | Fault;
 }
 
-/** What a condition answers whose value is neither true nor false. */
+/** The result of a condition that is neither true nor false. */
 export const NOT_BOOL_FAULT = new Fault("the condition returned neither true nor false");
 
-/** An expression that says a text: what a reviewer must type. */
+/** An expression with a string result: the text that a reviewer must type. */
 export interface TextExpression {
   readonly source: string;
   readonly expression: Expression;
@@ -45,12 +45,12 @@ export interface TextExpression {
 }
 
 export interface ConditionFault {
-  /** Where in the source, in UTF-16 units from 0. */
+  /** Position in the source, in UTF-16 units from 0. */
   readonly at: number;
   readonly message: string;
 }
 
-/** The source is not a valid condition. Reports every fault that one pass finds. */
+/** The source is not a valid condition. Reports every fault of one pass. */
 export class ConditionError extends Error {
   readonly faults: readonly ConditionFault[];
 
@@ -68,8 +68,7 @@ const NODES_MAX = 500;
 const DEPTH_MAX = 50;
 
 /**
- * @param options.kind what the condition belongs to; that of a grant sees no other calls, and the
- *   guards are the same for both
+ * @param options.kind what the condition belongs to; a grant's condition cannot use history
  * @throws ConditionError
  */
 export function compileCondition(
@@ -82,7 +81,7 @@ export function compileCondition(
   return conditionOf(source, expression);
 }
 
-/** A condition that was read before, here or in another thread. */
+/** Restores a condition that was parsed earlier, possibly in another thread. */
 export function conditionOf(source: string, expression: Expression): Condition {
   const step = interpret(expression);
   const evaluate = (scope: Scope): boolean | Fault => {
@@ -100,14 +99,14 @@ export function compileText(source: string): TextExpression {
   return textOf(source, expression);
 }
 
-/** A text that was read before, here or in another thread. */
+/** Restores a text expression that was parsed earlier, possibly in another thread. */
 export function textOf(source: string, expression: Expression): TextExpression {
   return { source, expression, evaluate: interpret(expression) };
 }
 
 const TIMESTAMP = "google.protobuf.Timestamp";
 
-/** The library's evaluator is never used, and so no handler is ever called. */
+/** The library requires a handler, but its evaluator is never used. */
 function neverCalled(): never {
   throw new Error("the library's evaluator is not used");
 }
@@ -153,7 +152,7 @@ function read(source: string, type: "bool" | "string", wrongType: string): Expre
   const checked = parsed.check();
   if (!checked.valid) throw new ConditionError([libraryFault(checked.error)]);
   if (checked.type !== type && checked.type !== "dyn") {
-    const message = `${wrongType}, and this is of type ${checked.type}`;
+    const message = `${wrongType}, but this has the type ${checked.type}`;
     throw new ConditionError([{ at: 0, message }]);
   }
   return expression;
@@ -171,7 +170,7 @@ function libraryFault(error: unknown): ConditionFault {
   if (error instanceof ParseError || error instanceof CelTypeError) {
     return { at: error.range?.start ?? 0, message: error.summary };
   }
-  // A stack that is too deep, and whatever the library did not expect.
+  // A stack overflow, or an unexpected error of the library.
   return { at: 0, message: "the condition is nested too deep or malformed" };
 }
 
@@ -179,7 +178,7 @@ const TYPE_NAMES = ["bool", "int", "double", "string", "list", "map", "null_type
 const MACROS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "map", "filter"]);
 const INSTANCE_FIELDS = ["id", "name", "groups"];
 
-/** Names that a macro's variable would hide, or that mean something to one of the engines. */
+/** Names that a macro's variable would hide, or that have a meaning in an engine. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...VARIABLE_NAMES,
   ...TYPE_NAMES,
@@ -218,7 +217,7 @@ const HISTORY_USAGE = `history has ${HISTORY_NAMES.join(", ")}, as in history.ca
 
 const NOTHING: Expression = { kind: "literal", at: 0, value: null };
 
-/** From the library's tree to ours; what policy does not allow becomes a fault. */
+/** Translates the library's tree. A forbidden operation becomes a fault. */
 class Translation {
   readonly faults: ConditionFault[] = [];
   readonly #source: string;
@@ -293,7 +292,7 @@ class Translation {
     if (typeof value === "bigint") {
       const signed = negative ? -value : value;
       if (signed >= INT_MIN && signed <= INT_MAX) return { kind: "literal", at, value: signed };
-      return this.#refuse(at, "an int has 64 bits, this number needs more");
+      return this.#refuse(at, "an int has 64 bits, but this number needs more");
     }
     if (typeof value === "number") {
       if (isExactDouble(this.#source.slice(node.start, node.end))) {
@@ -304,7 +303,7 @@ class Translation {
     if (value === null || typeof value === "string" || typeof value === "boolean") {
       return { kind: "literal", at, value };
     }
-    return this.#refuse(at, "unsigned numbers and bytes are not supported: use an int or a text");
+    return this.#refuse(at, "unsigned numbers and bytes are not supported: use an int or a string");
   }
 
   #name(name: string, at: number): Expression {
@@ -316,7 +315,7 @@ class Translation {
     if (name === "agent_reasoning") {
       return this.#refuse(at, "agent_reasoning is not available to a policy");
     }
-    return this.#refuse(at, `unknown name \`${name}\`: there are ${VARIABLE_NAMES.join(", ")}`);
+    return this.#refuse(at, `unknown name \`${name}\`: use ${VARIABLE_NAMES.join(", ")}`);
   }
 
   #select(operand: ASTNode, field: string, at: number): Expression {
@@ -387,7 +386,7 @@ class Translation {
     }
     const variable = name.args;
     if (RESERVED.has(variable)) {
-      return this.#refuse(name.start, `\`${variable}\` is taken: use another name`);
+      return this.#refuse(name.start, `\`${variable}\` is reserved: use another name`);
     }
     if (this.#variable !== undefined) {
       return this.#refuse(at, `${macro}() cannot be nested in another macro`);
@@ -405,13 +404,13 @@ class Translation {
       return this.#refuse(at, 'matches() is not allowed: use glob(text, "a pattern with * and ?")');
     }
     const names = [...FUNCTIONS.keys(), ...ZONED_FUNCTIONS, ...MACROS, "has"].sort();
-    return this.#refuse(at, `unknown function ${name}(): there are ${names.join(", ")}`);
+    return this.#refuse(at, `unknown function ${name}(): use ${names.join(", ")}`);
   }
 
   #wrongCount(name: string, at: number): Expression {
     const known = FUNCTIONS.get(name);
     const style = (known?.free.length ?? 1) > 0 ? `${name}(x)` : `x.${name}()`;
-    return this.#refuse(at, `${name}() is called in another way, such as ${style}`);
+    return this.#refuse(at, `${name}() has another call style, such as ${style}`);
   }
 
   #refuse(at: number, message: string): Expression {

@@ -1,23 +1,23 @@
 /**
- * Who may decide a request, what an approval must bring along, and when enough people have
- * approved: the rules of a requirement, as pure functions.
+ * Evaluates requirements as pure functions: who may decide a request, what an approval must
+ * include, and when the quorum is complete.
  *
- * Whether a role may decide anything at all is asked elsewhere, see core/roles.ts.
+ * core/roles.ts decides whether a role may decide at all.
  */
 
 import type { ConfirmationKind, Requirement } from "./rule.ts";
 
-/** A reviewer, as far as rules can name one. */
+/** A reviewer with the names that rules can use. */
 export interface Decider {
   readonly id: string;
   readonly name: string;
   readonly groups: readonly string[];
   readonly isBot: boolean;
-  /** The only groups that they decide for, with a token that says so; null: for any reason. */
+  /** Groups to which the token restricts verdicts; null: no restriction. */
   readonly forGroups: readonly string[] | null;
 }
 
-/** Whose call it is. */
+/** Owner and id of the call's instance. */
 export interface CallOwnership {
   /** A reviewer; null when the instance has no owner. */
   readonly ownerId: string | null;
@@ -25,8 +25,8 @@ export interface CallOwnership {
 }
 
 /**
- * Why this reviewer may not approve, as a sentence for them; undefined when they may. An unknown
- * excluded owner excludes all reviewers, because any of them could be the owner.
+ * Why this reviewer may not approve, as a sentence; undefined when permitted. An unknown excluded
+ * owner excludes all reviewers, because any of them could be the owner.
  */
 export function approvalRefusal(
   requirement: Requirement,
@@ -39,7 +39,7 @@ export function approvalRefusal(
   if (!requirement.excludeOwner) return undefined;
   if (ownerId === null) {
     return (
-      "This call excludes the owner of its instance, and the instance has no owner. " +
+      "This call excludes the owner of its instance, but the instance has no owner. " +
       `Set one with countersign instances set ${instanceId} --owner NAME.`
     );
   }
@@ -48,17 +48,17 @@ export function approvalRefusal(
     : undefined;
 }
 
-/** Whether an approval must be signed with a passkey. */
+/** True when an approval must be signed with a passkey. */
 export function needsPasskey({ confirm }: Requirement): boolean {
   return confirm.kind === "passkey";
 }
 
-/** Why this caller cannot sign an approval with a passkey; undefined when it can. */
+/** Why this caller cannot sign an approval with a passkey; undefined when possible. */
 export function passkeyRefusal({
   isPerson,
   hasPasskey,
 }: {
-  /** Signed in, and not with a token. */
+  /** True for a session, false for a token. */
   readonly isPerson: boolean;
   readonly hasPasskey: boolean;
 }): string | undefined {
@@ -66,15 +66,17 @@ export function passkeyRefusal({
   return hasPasskey ? undefined : NO_PASSKEY;
 }
 
-/** Wrong confirmations on one request, after which its reviewer cannot approve it. */
+/** Failed confirmations on one request, after which its reviewer cannot approve it. */
 export const FAILED_ATTEMPTS_MAX = 3;
 
-/** Why a reviewer with so many failed attempts cannot approve; undefined when they can. */
+/** Why a reviewer with this many failed attempts cannot approve; undefined when possible. */
 export function failedAttemptsRefusal(attempts: number): string | undefined {
   return attempts < FAILED_ATTEMPTS_MAX ? undefined : TOO_MANY_ATTEMPTS;
 }
 
-/** As {@link approvalRefusal}, for a denial: one of those who are named is enough, or the owner. */
+/**
+ * As {@link approvalRefusal}, for a denial: any one named reviewer may deny, and so may the owner.
+ */
 export function denialRefusal(
   requirement: Requirement,
   decider: Decider,
@@ -85,7 +87,7 @@ export function denialRefusal(
 }
 
 /**
- * Whether these people together are enough.
+ * True when these approvers fulfil the requirement.
  *
  * @param approvers who approved and still may
  */
@@ -104,23 +106,23 @@ function countPeople(people: readonly Decider[]): number {
   return new Set(people.map(({ id }) => id)).size;
 }
 
-/** Whether one approval may not be enough, so that votes are kept. */
+/** True when one approval may not be sufficient, so votes are stored. */
 export function collectsVotes({ from, quorum }: Requirement): boolean {
   return quorum > 1 || from.length > 1;
 }
 
-/** How much of an id is typed with the confirmation `match`. */
+/** How many characters of an id the confirmation `match` requires. */
 const MATCHED_CHARS = 4;
 
-/** What must be sent as confirmation; undefined when nothing. */
+/** The confirmation that a verdict must contain; undefined: none. */
 export function confirmationOf(confirm: ConfirmationKind, requestId: string): string | undefined {
   if (confirm.kind === "type") return confirm.text;
   return confirm.kind === "match" ? requestId.slice(-MATCHED_CHARS) : undefined;
 }
 
 /**
- * What is wrong with a confirmation, so that it completes a sentence that begins with the name of
- * its field; undefined when nothing is.
+ * The fault of a confirmation, as the end of a sentence that starts with its field; undefined when
+ * it is correct.
  */
 export function confirmationFault(
   confirm: ConfirmationKind,
@@ -134,12 +136,12 @@ export function confirmationFault(
     : `must be the last ${MATCHED_CHARS} characters of the request's id`;
 }
 
-/** Whether a note has no visible character. */
+/** True when a note has no visible character. */
 export function isBlank(note: string | undefined): boolean {
   return !/[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(note ?? "");
 }
 
-/** What this program can ask for; a newer one may have stored another kind. */
+/** Supported kinds. A newer program may have stored another one. */
 const CONFIRMS: readonly string[] = ["click", "type", "match", "passkey"];
 
 const UNKNOWN_CONFIRM =
@@ -156,7 +158,7 @@ const TOO_MANY_ATTEMPTS =
 const NO_BOTS = "Bots cannot approve this call: no rule has `bots: true`. You can only deny it.";
 
 function isNamed({ from }: Requirement, decider: Decider): boolean {
-  // Who decides for a group alone decides only what asks that group.
+  // A restriction to groups permits only calls that require one of them.
   if (from.length === 0) return decider.forGroups === null;
   return from.some((set) => belongs(set, decider));
 }
@@ -167,7 +169,7 @@ function belongs(set: readonly string[], { name, groups, forGroups }: Decider): 
   return groups.some((group) => forGroups.includes(group) && isNamed(group));
 }
 
-/** More of them make no sentence. */
+/** Maximum names in a message. */
 const NAMES_SHOWN_MAX = 10;
 
 function notNamed({ from }: Requirement, { forGroups }: Decider): string {

@@ -1,7 +1,8 @@
 /**
- * Conditions that belong to no policy, as grants have them, evaluated against one call.
+ * Evaluates conditions without a policy, such as those of grants, against one call.
  *
- * Promises: never throws; back within the time limit of one evaluation, however many there are.
+ * Guarantees: never throws; returns within the time limit of one evaluation for any number of
+ * conditions.
  */
 
 import type { Condition } from "./condition.ts";
@@ -23,14 +24,14 @@ import type { Call } from "./rule.ts";
 import { withinTime } from "./time-limit.ts";
 
 export interface ConditionOutcome {
-  /** True only when the condition gave exactly true. */
+  /** True only when the condition returned true. */
   readonly holds: boolean;
   /** At most 300 characters, without any value of the call. */
   readonly error: string | undefined;
 }
 
 /**
- * All of them within the limits of one evaluation.
+ * Evaluates all conditions within the limits of one evaluation.
  *
  * @returns an outcome for each
  */

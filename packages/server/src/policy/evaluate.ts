@@ -1,11 +1,12 @@
 /**
- * What a policy says about one call.
+ * Evaluates the policies for one call.
  *
- * `deny` is stronger than `ask`, and `ask` than `approve`; nothing that applies asks. Rules are
- * looked at in one order of their own, so their order in the file means nothing. Whatever goes
- * wrong asks people: a failure never approves.
+ * `deny` overrides `ask`, and `ask` overrides `approve`. Without a matching rule, the result is
+ * `ask`. The order of rules in the file has no effect. Any error results in `ask`: a failure never
+ * approves.
  *
- * Promises: never throws; the same answer for the same call; back within the time limit.
+ * Guarantees: never throws; returns the same result for the same call; returns within the time
+ * limit.
  */
 
 import { Fault } from "./fault.ts";
@@ -34,16 +35,16 @@ import {
 import { withinTime } from "./time-limit.ts";
 import { type CelKey, type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
 
-/** Of the whole evaluation, in wall time. */
+/** Wall time of one evaluation. */
 export const TIME_LIMIT_MS = 50;
 
-/** Of one condition: a number that is the same on every machine. */
+/** Steps of one condition: the same number on every machine. */
 export const RULE_STEPS_MAX = 1_000_000;
 
-/** Up to here nothing is watched: it is well under a millisecond. */
+/** Below this number, no time is measured: it takes well under a millisecond. */
 export const UNTIMED_STEPS = 20_000;
 
-/** In front of the ids of its rules; no id of a project begins with it. */
+/** Prefix of baseline rule ids. No id of a project's rule has it. */
 const FLOOR = "floor/";
 
 const ERRORS_MAX = 20;
@@ -72,7 +73,7 @@ export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
   try {
     return new EvaluationRun(policies, call).evaluate();
   } catch (error) {
-    // Not foreseen, and so nothing that fired can be relied on.
+    // Unexpected, so earlier results are not used either.
     const message = error instanceof Error ? error.name : "unknown";
     return {
       ...asks("error"),
@@ -102,12 +103,12 @@ export function faultOf(error: unknown): Fault {
   return error instanceof StepsExceeded ? TOO_MANY_STEPS : EVALUATION_FAULT;
 }
 
-/** What became of one rule that applies. */
+/** The result of one applicable rule. */
 interface Outcome {
   readonly qualified: QualifiedRule;
   /** undefined: not evaluated yet */
   result: "fired" | "quiet" | Fault | undefined;
-  /** What `confirm: type(...)` says, of a rule that asks. */
+  /** Result of `confirm: type(...)`, for a rule with `ask`. */
   text: string | Fault | undefined;
 }
 
@@ -122,8 +123,8 @@ function qualify({ floor, project }: Policies): readonly QualifiedPolicy[] {
 }
 
 /**
- * What all rules that ask would ask for together. Where it is not known which of them apply, an
- * agent that is able to bring that about must not gain easier approvers by it.
+ * Merges the requirements of all rules with `ask`. When it is unknown which of them apply, an agent
+ * must not gain an easier requirement by causing that.
  */
 function strictestRequirement(
   policies: readonly QualifiedPolicy[],
@@ -144,7 +145,7 @@ class EvaluationRun {
   readonly #policies: readonly QualifiedPolicy[];
   readonly #call: Call;
   #scope: Scope | undefined;
-  /** In order, filled by whichever pass gets there. */
+  /** In evaluation order; either pass fills it. */
   #outcomes: Outcome[] = [];
 
   constructor(policies: Policies, call: Call) {
@@ -157,7 +158,10 @@ class EvaluationRun {
     return this.#conclude();
   }
 
-  /** Most calls are done here, without a watch. @returns false when steps ran out */
+  /**
+   * Evaluates without measuring time, which suffices for most calls. @returns false when the steps
+   * ran out
+   */
   #unwatched(): boolean {
     const meter = new Meter(UNTIMED_STEPS);
     try {
@@ -171,7 +175,7 @@ class EvaluationRun {
     }
   }
 
-  /** Goes on where the first pass ran out of steps, with many more for each rule. */
+  /** Continues after the first pass ran out of steps, with many more for each rule. */
   #watched(): void {
     withinTime(TIME_LIMIT_MS, () => {
       if (this.#scope === undefined) this.#prepare(undefined);
@@ -186,7 +190,7 @@ class EvaluationRun {
     });
   }
 
-  /** @param shared bounds the matching of all rules together; undefined: each has its own */
+  /** @param shared limits the matching of all rules together; undefined: a limit for each */
   #prepare(shared: Meter | undefined): void {
     const outcomes = shared === undefined ? this.#findEach() : this.#findTogether(shared);
     if (this.#policies.length > 1)
@@ -207,7 +211,7 @@ class EvaluationRun {
     return outcomes;
   }
 
-  /** A rule whose match takes too long counts as one that applies and failed. */
+  /** A rule with a match that takes too long counts as an applicable rule that failed. */
   #findEach(): Outcome[] {
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#policies) {
@@ -246,7 +250,7 @@ class EvaluationRun {
       validityMs: undefined,
       requirement: NO_REQUIREMENT,
     };
-    // The time ran out before the rules were even found.
+    // The time ran out before the rules were found.
     if (this.#scope === undefined) {
       const errors = [{ rule: "", ...TOO_LONG_ERROR }];
       return {
@@ -265,8 +269,8 @@ class EvaluationRun {
     const approvals = fired.filter(({ qualified }) => qualified.rule.verb === "approve");
     const because = asks[0]?.qualified.id ?? this.#causeOfAsking(outcomes, approvals.length > 0);
     if (because !== undefined) {
-      // A rule that asks and could not be judged asks for its own people all the same: leaving
-      // out a field must not be a way to easier approvers.
+      // A failed rule with `ask` still contributes its requirement: omitting a field must not lead
+      // to an easier one.
       const asking = outcomes.filter(({ qualified }) => qualified.rule.verb === "ask");
       return {
         ...base,
@@ -288,7 +292,7 @@ class EvaluationRun {
     };
   }
 
-  /** Why people decide although no rule asks; undefined: they need not. */
+  /** Why reviewers decide although no rule with `ask` fired; undefined when they need not. */
   #causeOfAsking(outcomes: readonly Outcome[], approved: boolean): string | undefined {
     const faults = outcomes.filter(({ result }) => result instanceof Fault);
     const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;
@@ -324,7 +328,7 @@ export function scopeOf(call: Call, meter: Meter): Scope {
 
 const EMPTY: CelMap = new Map();
 
-/** Characters that an evaluation may have to read. */
+/** Number of characters that an evaluation may have to read. */
 export function sizeOf({ args, context, tool, server = "" }: Call): number {
   return args.source.length + (context?.source.length ?? 0) + tool.length + server.length;
 }
@@ -354,7 +358,7 @@ function typedText(text: CelValue | Fault): string | Fault {
   return /\p{Cc}/u.test(text) ? NOT_TYPEABLE : text;
 }
 
-/** Of the floor's rules first: of two texts to type the first is kept, and no project's id is. */
+/** Baseline rules first: the first of two texts to type is used. */
 function requirementOf(asking: readonly Outcome[]): Requirement {
   const isFloor = ({ qualified }: Outcome): boolean => qualified.id.startsWith(FLOOR);
   const ordered = [...asking.filter(isFloor), ...asking.filter((each) => !isFloor(each))];

@@ -26,7 +26,7 @@ test("[ours.policy.check.bounded] tests that take too long together are a fault,
   const { findings, tests } = examinePolicy({ kind: "project" }, SOURCE, clockOf(2_500));
   assert.equal(tests.length, 2);
   assert.match(findings[0]?.message ?? "", /expected deny, got approve/);
-  assert.match(findings[1]?.message ?? "", /take longer than 5 s/);
+  assert.match(findings[1]?.message ?? "", /took longer than 5 s/);
   assert.deepEqual([findings[1]?.line, findings[1]?.path], [6, "tests[1]"]);
   const quick = examinePolicy({ kind: "project" }, SOURCE, clockOf(1));
   assert.deepEqual([quick.tests.length, quick.findings.length], [3, 1]);

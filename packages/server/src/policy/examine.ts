@@ -1,6 +1,4 @@
-/**
- * Whether a policy could be active.
- */
+/** Checks whether a policy may become active. */
 
 import type { ProblemFinding } from "@countersign/protocol";
 import { loadPolicy, PolicyError } from "./load.ts";
@@ -10,21 +8,20 @@ import type { LoadOptions, Policy, PolicyTest } from "./rule.ts";
 export interface Examined {
   /** Undefined when it does not load. */
   readonly policy: Policy | undefined;
-  /** Why it may not be published; empty when it may. Failed tests are among them. */
+  /** Reasons against publication, including failed tests; empty when it may be published. */
   readonly findings: readonly ProblemFinding[];
-  /** In the order of the file; none when it does not load. */
+  /** In the order of the file; empty when it does not load. */
   readonly tests: readonly TestOutcome[];
 }
 
-/** Of their evaluations together; a thousand usual tests take some ten milliseconds. */
+/** Time limit of all tests together. A thousand typical tests take about ten milliseconds. */
 const TESTS_MS_MAX = 5_000;
 
 /**
- * It could be active when it loads, what it names is known and its tests are green. A malicious
- * policy takes seconds, during which it blocks the thread.
+ * A policy may become active when it loads, all referenced names exist and its tests pass. A
+ * malicious policy takes seconds, during which it blocks the thread.
  *
- * @param clock milliseconds; undefined: the tests may take as long as they take; null: they are
- *   not run
+ * @param clock milliseconds; undefined: no time limit for tests; null: skip the tests
  */
 export function examinePolicy(
   options: LoadOptions,
@@ -56,7 +53,7 @@ function failed(tests: readonly TestOutcome[]): readonly ProblemFinding[] {
 
 function tooLong({ index, line }: PolicyTest): ProblemFinding {
   const seconds = TESTS_MS_MAX / 1000;
-  const message = `the tests up to this one take longer than ${seconds} s; the rest was not run`;
+  const message = `the tests up to this one took longer than ${seconds} s; later tests did not run`;
   return { line, column: 1, path: `tests[${index}]`, message };
 }
 

@@ -1,12 +1,12 @@
 /**
- * An expression of CEL as a tree, with nothing in it that policy does not allow.
+ * A CEL expression as a tree of permitted operations.
  *
- * Promises: it is plain data, which a thread can hand to another.
+ * Guarantees: it is plain data, which can be sent to another thread.
  */
 
 import { type HistoryName, type HistoryQuery, historyKey } from "./history.ts";
 
-/** Where the part begins in the source, in UTF-16 units. */
+/** Start of the part in the source, in UTF-16 units. */
 interface At {
   readonly at: number;
 }
@@ -34,7 +34,7 @@ interface Literal {
   readonly value: string | bigint | number | boolean | null;
 }
 
-/** The name of a type, which is a value. */
+/** A type name, which is a value. */
 interface TypeLiteral {
   readonly kind: "type";
   readonly name: string;
@@ -67,7 +67,7 @@ interface Has {
 export interface FunctionCall {
   readonly kind: "call";
   readonly name: string;
-  /** The receiver first, when there is one. */
+  /** The receiver first, if there is one. */
   readonly operands: readonly Expression[];
 }
 
@@ -114,18 +114,18 @@ interface Choice {
   readonly no: Expression;
 }
 
-/** One of the macros over a list, or over the keys of a map. Never inside another one. */
+/** A macro over a list, or over the keys of a map. Macros are not nested. */
 export interface Comprehension {
   readonly kind: "comprehension";
   readonly macro: "all" | "exists" | "exists_one" | "map" | "filter";
   readonly range: Expression;
   readonly variable: string;
   readonly predicate: Expression | undefined;
-  /** Only of `map`. */
+  /** Only for `map`. */
   readonly transform: Expression | undefined;
 }
 
-/** The parts an expression is made of, in the order of the source. */
+/** The direct subexpressions, in source order. */
 export function subexpressionsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case "history":
@@ -156,7 +156,7 @@ export function subexpressionsOf(expression: Expression): readonly Expression[] 
   }
 }
 
-/** Whether a part of the expression satisfies the predicate. */
+/** True when any subexpression satisfies the predicate. */
 export function someSubexpression(
   expression: Expression,
   wanted: (part: Expression) => boolean,
@@ -167,7 +167,7 @@ export function someSubexpression(
   );
 }
 
-/** The history that an expression reads, each once. */
+/** The history queries of an expression, without duplicates. */
 export function historyQueriesIn(expression: Expression): readonly HistoryQuery[] {
   const queries = new Map<string, HistoryQuery>();
   collect(expression, queries);

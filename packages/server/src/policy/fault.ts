@@ -1,14 +1,14 @@
 /**
- * What a condition answers when it has no answer: a missing field, a wrong type, an overflow.
+ * The result of a condition without a value: a missing field, a wrong type, an overflow.
  *
- * A value, not an exception: `false && missing` is false in CEL, and a policy of many rules meets
- * many missing fields in every call.
+ * A value instead of an exception: `false && missing` is false in CEL, and large policies evaluate
+ * many missing fields for every call.
  */
 
 export class Fault {
-  /** For people who write policies. Never holds a value of the call. */
+  /** For authors of policies. Never contains a value of the call. */
   readonly message: string;
-  /** Whether the condition needed more of a long number than its place among others. */
+  /** True when the condition needed more of a long number than its order. */
   readonly inexact: boolean;
 
   constructor(message: string, inexact = false) {

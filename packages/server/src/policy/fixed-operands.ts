@@ -1,7 +1,4 @@
-/**
- * Faults of literal operands of a function, as far as they are known before
- * anything is evaluated.
- */
+/** Faults of literal operands of a function that are known at load. */
 
 import type { Expression } from "./expression.ts";
 import { ZONED_FUNCTIONS } from "./functions.ts";
@@ -10,12 +7,12 @@ import { isWithin } from "./paths.ts";
 import { readZone } from "./times.ts";
 
 export interface OperandFault {
-  /** As the expression's; undefined: of the call as a whole. */
+  /** Offset as in the expression; undefined: the complete call. */
   readonly at: number | undefined;
   readonly message: string;
 }
 
-/** @param second what the function is given behind its text or time */
+/** @param second the operand after the text or time */
 export function operandFault(
   name: string,
   second: Expression | undefined,
@@ -37,7 +34,7 @@ function faultOf(name: string, text: string): string | undefined {
     return "the pattern is too long or ends in a lone backslash";
   }
   if (name === "within" && isWithin("", text) === undefined) {
-    return "the folder is empty or has .. in it";
+    return "the folder is empty or contains ..";
   }
   return undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * The functions that conditions may call, and no others. Left out on purpose: `matches` (its
- * expressions backtrack), what grows text without bound, and what reads differently in two
- * engines. `glob`, `within`, `hour` and `weekday` are ours.
+ * The functions that conditions may call. Excluded on purpose: `matches` (its expressions
+ * backtrack), functions that grow text without bound, and functions with different results in two
+ * engines. `glob`, `within`, `hour` and `weekday` are extensions.
  *
- * Promises: throws only StepsExceeded; linear in the values that it reads.
+ * Guarantees: throws only StepsExceeded; linear in the values that it reads.
  */
 
 import { Fault, INEXACT_FAULT } from "./fault.ts";
@@ -36,7 +36,7 @@ import {
 type Apply = (operands: readonly CelValue[], meter: Meter) => CelValue | Fault;
 
 export interface PolicyFunction {
-  /** Numbers of operands, the receiver included. */
+  /** Permitted numbers of operands, including the receiver. */
   readonly free: readonly number[];
   readonly method: readonly number[];
   readonly apply: Apply;
@@ -44,7 +44,7 @@ export interface PolicyFunction {
 
 const NOT_EXACT = new Fault("the number cannot be converted exactly");
 const NO_NUMBER = new Fault("the text is not a number");
-const NO_FOLDER = new Fault("the folder is empty or has .. in it");
+const NO_FOLDER = new Fault("the folder is empty or contains ..");
 const LONG_PATTERN = new Fault("the pattern is too long or ends in a lone backslash");
 
 function free(operands: number, apply: Apply): PolicyFunction {
@@ -55,7 +55,7 @@ function method(operands: number, apply: Apply): PolicyFunction {
   return { free: [], method: [operands], apply };
 }
 
-/** A method of two texts. */
+/** A method of two strings. */
 function ofTexts(name: string, apply: (left: string, right: string) => CelValue): PolicyFunction {
   return method(2, ([left = null, right = null], meter) => {
     if (typeof left !== "string" || typeof right !== "string") return refused(name, left, right);
@@ -64,7 +64,7 @@ function ofTexts(name: string, apply: (left: string, right: string) => CelValue)
   });
 }
 
-/** A method of one text. */
+/** A method of one string. */
 function ofText(name: string, apply: (text: string) => CelValue): PolicyFunction {
   return method(1, ([text = null], meter) => {
     if (typeof text !== "string") return refused(name, text);
@@ -95,13 +95,13 @@ for (const name of new Set([...Object.keys(TIMESTAMP_PARTS), ...Object.keys(DURA
   functions.push([name, method(1, ([value = null]) => partOf(name, value))]);
 }
 
-/** By name. A Map: no name is found that is not written here. */
+/** By name. A Map, so that inherited names are not found. */
 export const FUNCTIONS: ReadonlyMap<string, PolicyFunction> = new Map(functions);
 
-/** Functions whose second operand is a time zone, written out. */
+/** Functions with a literal time zone as the second operand. */
 export const ZONED_FUNCTIONS: ReadonlySet<string> = new Set(["hour", "weekday"]);
 
-/** `hour(time, zone)` and `weekday(time, zone)` for one zone; undefined: no such zone. */
+/** `hour(time, zone)` and `weekday(time, zone)` for one zone; undefined: unknown zone. */
 export function functionInZone(name: string, zoneName: string): Apply | undefined {
   const zone = readZone(zoneName);
   if (zone === undefined) return undefined;
@@ -131,7 +131,7 @@ function size([value = null]: readonly CelValue[], meter: Meter): CelValue | Fau
   return BigInt(points);
 }
 
-/** The library's own would also lower `İ` and the Kelvin sign, into text that means another. */
+/** The library's function would also lower-case `İ` and the Kelvin sign into ASCII letters. */
 function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -175,7 +175,7 @@ function withinInt(value: bigint): bigint | Fault {
 
 const NUMBER_CHARS_MAX = 100;
 
-/** Refuses to round: a text of 4999.99999999999999999 is not 5000. */
+/** Does not round: the text 4999.99999999999999999 is not 5000. */
 function toDouble([value = null]: readonly CelValue[]): CelValue | Fault {
   if (typeof value === "number") return value;
   if (typeof value === "bigint") {

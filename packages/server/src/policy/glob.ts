@@ -1,30 +1,33 @@
 /**
- * Patterns for names: `*` is any run of characters, `?` is one code point, `\` takes the next
- * character as it is. The whole text must fit; upper and lower case differ.
+ * Patterns for names: `*` is any run of characters, `?` is one code point, `\` escapes the next
+ * character. A pattern matches the complete text and is case-sensitive.
  *
- * Promises: nothing is tried twice over; what a piece with `?` costs beyond one walk of the text is
- * spent from the meter, so that no pattern can hold the process.
+ * Guarantees: no backtracking. A piece with `?` spends its extra cost from the meter, so no pattern
+ * can block the process.
  */
 
 import { indexWithin } from "./linear-search.ts";
 import type { Meter } from "./meter.ts";
 
-/** A pattern that was read: pieces of text between the stars. */
+/** A parsed pattern: pieces of text between the stars. */
 export interface Glob {
   readonly source: string;
-  /** The text, when the pattern has no wildcard. */
+  /** The text of a pattern without wildcards. */
   readonly literal: string | undefined;
-  /** Whether every text fits, or all but short ones: the pattern has wildcards only. */
+  /**
+   * True for patterns with wildcards only, which match every text or every text of a minimum
+   * length.
+   */
   readonly everything: boolean;
-  /** One piece more than there are stars. */
+  /** One more piece than stars. */
   readonly pieces: readonly Piece[];
 }
 
 /** Text between two stars. */
 interface Piece {
-  /** null stands for any one code point. */
+  /** null matches any one code point. */
   readonly points: readonly (string | null)[];
-  /** The same as text, when no `?` is in it. */
+  /** The piece as a string if it contains no `?`. */
   readonly text: string | undefined;
 }
 
@@ -42,7 +45,7 @@ export function readGlob(source: string): Glob | undefined {
       escaped = false;
     } else if (point === "\\") escaped = true;
     else if (point === "?") piece.push(null);
-    // A run of stars is one star.
+    // Several stars in a row equal one star.
     else if (point !== "*") piece.push(point);
     else if (pieces.length === 1 || piece.length > 0) pieces.push([]);
   }
@@ -61,7 +64,7 @@ function pieceOf(points: readonly (string | null)[]): Piece {
   return { points, text: points.includes(null) ? undefined : points.join("") };
 }
 
-/** Whether the whole text fits. */
+/** True when the complete text matches. */
 export function matchesGlob(glob: Glob, text: string, meter: Meter): boolean {
   if (glob.literal !== undefined) return glob.literal === text;
   meter.spend(1 + text.length / 16);
@@ -81,7 +84,7 @@ export function matchesGlob(glob: Glob, text: string, meter: Meter): boolean {
   return endsWith(last, text, at);
 }
 
-/** Where the piece ends that begins at `at`; -1: it does not fit there. */
+/** End of the match of a piece at `at`; -1: no match there. */
 function endOf(piece: Piece, text: string, at: number): number {
   if (piece.text !== undefined) {
     return text.startsWith(piece.text, at) ? at + piece.text.length : -1;
@@ -95,7 +98,7 @@ function endOf(piece: Piece, text: string, at: number): number {
   return at;
 }
 
-/** Where the leftmost such piece from `from` on ends; -1: there is none. */
+/** End of the leftmost match of a piece from `from` on; -1: none. */
 function search(piece: Piece, text: string, from: number, meter: Meter): number {
   if (piece.text !== undefined) {
     const found = indexWithin(text, piece.text, from);
@@ -109,7 +112,7 @@ function search(piece: Piece, text: string, from: number, meter: Meter): number 
   return -1;
 }
 
-/** Whether the text ends in the piece, and the piece begins no earlier than `from`. */
+/** True when the text ends with the piece, and the piece starts at or after `from`. */
 function endsWith(piece: Piece, text: string, from: number): boolean {
   let at = text.length;
   for (let index = piece.points.length - 1; index >= 0; index--) {

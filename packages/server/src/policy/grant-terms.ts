@@ -1,8 +1,8 @@
 /**
- * The terms of a grant, matched against a call.
+ * Matches the terms of a grant against a call.
  *
- * Promises: whatever cannot be read or evaluated fits nothing. Compiled terms are kept in a map of
- * bounded size; they never change.
+ * Guarantees: terms that cannot be parsed or evaluated match nothing. Compiled terms are cached in
+ * a map of bounded size; they never change.
  */
 
 import { RecentlyUsed } from "../recently-used.ts";
@@ -14,9 +14,9 @@ import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
 
 /**
- * A glob and a condition over the call; `session` is the text of `context.session_id`. Of `server`
- * exactly this name fits, and without it only calls that name none: tools of different servers may
- * have one name.
+ * A glob and a condition over the call; `session` is the text of `context.session_id`. `server`
+ * must equal the call's server. Without it, only calls without a server match, because tools of
+ * different servers may have the same name.
  */
 export interface Terms {
   readonly tool: string;
@@ -27,11 +27,11 @@ export interface Terms {
 
 export interface TermsFault {
   readonly field: "tool" | "when";
-  /** Completes a sentence that begins with the name of the field. */
+  /** Completes a sentence that starts with the name of the field. */
   readonly message: string;
 }
 
-/** Why the terms of a grant are not valid; undefined when they are. */
+/** The fault of a grant's terms; undefined when they are valid. */
 export function termsFault({ tool, when }: Terms): TermsFault | undefined {
   if (readGlob(tool) === undefined) {
     return {
@@ -49,8 +49,8 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
 }
 
 /**
- * Which of these terms answer the call, within the limits of one evaluation for all of them: what
- * they leave no time for fits nothing. Never throws.
+ * The terms that match the call, within the limits of one evaluation for all terms. Terms that
+ * exceed the limit match nothing. Never throws.
  */
 export function findMatchingTerms<T extends Terms>(all: readonly T[], call: Call): ReadonlySet<T> {
   const meter = new Meter(RULE_STEPS_MAX);
@@ -61,13 +61,13 @@ export function findMatchingTerms<T extends Terms>(all: readonly T[], call: Call
   if (fitting.length === 0) return new Set();
   const conditions = fitting.flatMap(({ condition }) => condition ?? []);
   const outcomes = evaluateConditions(conditions, call).values();
-  // In their order: one outcome for each condition.
+  // In the same order: one outcome for each condition.
   const holds = (condition: Condition | undefined) =>
     condition === undefined || outcomes.next().value?.holds === true;
   return new Set(fitting.filter(({ condition }) => holds(condition)).map(({ terms }) => terms));
 }
 
-/** @returns undefined when session, server or tool are others */
+/** @returns undefined when session, server or tool do not match */
 function compiledIfNamed(terms: Terms, call: Call, meter: Meter): Compiled | undefined {
   try {
     if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
@@ -79,13 +79,13 @@ function compiledIfNamed(terms: Terms, call: Call, meter: Meter): Compiled | und
   }
 }
 
-/** The session that an adapter says a call belongs to. */
+/** The session of a call, as the agent reported it. */
 export function sessionOf({ context }: Pick<Call, "context">): string | undefined {
   const session = context?.members.get("session_id");
   return typeof session === "string" ? session : undefined;
 }
 
-/** A pattern that fits exactly this text. */
+/** A pattern that matches exactly this text. */
 export function escapeGlob(text: string): string {
   return text.replace(/[\\*?]/g, "\\$&");
 }
@@ -99,7 +99,7 @@ const COMPILED_MAX = 500;
 
 const kept = new RecentlyUsed<string, Compiled>(COMPILED_MAX);
 
-/** @throws when the terms cannot be read any more */
+/** @throws when the terms can no longer be parsed */
 function compiled({ tool, when }: Terms): Compiled {
   const key = JSON.stringify([tool, when]);
   const known = kept.get(key);

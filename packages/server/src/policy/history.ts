@@ -1,13 +1,13 @@
 /**
- * History queries of a condition: how many calls there were before this one within a span of
- * time that is written out. They are counted beforehand, so evaluating stays pure.
+ * History queries of a condition: the number of earlier calls within a literal time window. They
+ * are counted before the evaluation, which stays pure.
  *
- * Promises: what was not counted, or is too much to count, is a fault and no number.
+ * Guarantees: a count that is missing or too large is a fault, never a number.
  */
 
 import { Fault } from "./fault.ts";
 
-/** `history.NAME("1h")`; without `instance_`, of calls of the same tool. */
+/** `history.NAME("1h")`; names without `instance_` count calls of the same tool. */
 export const HISTORY_NAMES = [
   "calls",
   "approved",
@@ -19,25 +19,25 @@ export const HISTORY_NAMES = [
 
 export type HistoryName = (typeof HISTORY_NAMES)[number];
 
-/** Which calls to count, and how far back. */
+/** Which calls to count, in which window. */
 export interface HistoryQuery {
   readonly name: HistoryName;
   readonly windowMs: number;
 }
 
 /**
- * How many calls there were, by {@link historyKey}; null: more than {@link HISTORY_CALLS_MAX} lie
- * in that time, or it reaches further back than calls are kept.
+ * Counts by {@link historyKey}; null: the window has more than {@link HISTORY_CALLS_MAX} calls, or
+ * is longer than the retention.
  */
 export type CallHistory = ReadonlyMap<string, number | null>;
 
-/** Above it nothing is counted. */
+/** Maximum counted calls. */
 export const HISTORY_CALLS_MAX = 10_000;
 
-/** How far back a history query can reach. */
+/** Longest window of a history query. */
 export const HISTORY_MS_MAX = 31 * 24 * 3_600_000;
 
-/** Different spans of time in one policy. */
+/** Maximum different windows in one policy. */
 export const HISTORY_WINDOWS_MAX = 8;
 
 export function historyKey({ name, windowMs }: HistoryQuery): string {
@@ -56,7 +56,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 24 * 3_600_000,
 };
 
-/** @returns milliseconds, or undefined when it is no duration of 1 s to 31 d */
+/** @returns milliseconds; undefined unless it is a duration from 1 s to 31 d */
 export function readWindowMs(text: string): number | undefined {
   const [, amount = "", unit = ""] = WINDOW.exec(text) ?? [];
   const windowMs = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
@@ -65,7 +65,7 @@ export function readWindowMs(text: string): number | undefined {
 
 const UNKNOWN = new Fault("the history of calls is not available here");
 const UNCOUNTED = new Fault(
-  `cannot count the calls of that time: more than ${HISTORY_CALLS_MAX}, or not kept for so long`,
+  `cannot count the calls: more than ${HISTORY_CALLS_MAX}, or beyond the retention`,
 );
 
 /** @param history undefined where calls are not counted */

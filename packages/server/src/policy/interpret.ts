@@ -1,9 +1,9 @@
 /**
- * Turns the tree of an expression into a function once, at load; what is left for each call is to
- * run it. The parser's own evaluator is not used: see docs/decisions/0014.
+ * Compiles an expression tree into a function at load. The parser's own evaluator is not used: see
+ * docs/decisions/0014.
  *
- * Promises: what is made never throws but StepsExceeded, answers a Fault wherever CEL has an error,
- * and spends a step from the meter for every value it reads.
+ * Guarantees: the function throws only StepsExceeded, returns a Fault for every CEL error, and
+ * spends a step from the meter for every value that it reads.
  */
 
 import type { Binary, Comprehension, Expression, FunctionCall } from "./expression.ts";
@@ -24,7 +24,7 @@ import {
 } from "./operators.ts";
 import { type CelKey, type CelValue, isMap, LongNumber, TypeName, typeOf } from "./values.ts";
 
-/** What one evaluation sees. */
+/** The input of one evaluation. */
 export interface Scope {
   readonly tool: CelValue;
   readonly args: CelValue;
@@ -33,7 +33,7 @@ export interface Scope {
   readonly now: CelValue;
   readonly history: CallHistory | undefined;
   meter: Meter;
-  /** The value of a macro's variable: macros are never inside each other. */
+  /** The value of a macro's variable. Macros are not nested. */
   local: CelValue;
 }
 
@@ -60,7 +60,7 @@ export function interpret(expression: Expression): Step {
       return () => type;
     }
     case "variable":
-      // A name that is not one of ours is that of the macro around it.
+      // Any other name is the variable of the surrounding macro.
       return VARIABLES.get(expression.name) ?? ((scope) => scope.local);
     case "select":
       return select(interpret(expression.operand), expression.field);
@@ -148,7 +148,7 @@ function call({ name, operands }: FunctionCall): Step {
 
 type Apply = (operands: readonly CelValue[], meter: Meter) => CelValue | Fault;
 
-/** What is known at load need not be read again for every call. */
+/** Precomputes operands that are known at load. */
 function special(name: string, operands: readonly Expression[]): Apply | undefined {
   const [, second] = operands;
   if (second?.kind !== "literal" || typeof second.value !== "string") return undefined;
@@ -210,7 +210,7 @@ function unary(operator: "!" | "-", operand: Step): Step {
 
 function notBool(value: CelValue): Fault {
   if (value instanceof LongNumber) return INEXACT_FAULT;
-  return new Fault(`true or false is needed, not a value of type ${typeOf(value)}`);
+  return new Fault(`expected true or false, got a value of type ${typeOf(value)}`);
 }
 
 function binary({ operator, left, right }: Binary): Step {
@@ -248,7 +248,7 @@ const ORDERS = {
   ">=": (order: number) => order >= 0,
 };
 
-/** Either side may decide alone; an error on one side counts only when the other does not. */
+/** One side is sufficient; an error on the other side then has no effect. */
 function logical(deciding: boolean, left: Step, right: Step): Step {
   return (scope) => {
     scope.meter.spend(1);
@@ -287,7 +287,7 @@ function comprehension(expression: Comprehension): Step {
   };
 }
 
-/** Over the keys of a map, as CEL has it. */
+/** Over the keys of a map, as in CEL. */
 function itemsOf(container: CelValue): readonly CelValue[] | Fault {
   if (isList(container)) return container;
   if (isMap(container)) return [...container.keys()];
@@ -338,7 +338,7 @@ function exactlyOne(test: Step): Loop {
   };
 }
 
-/** `filter` without a `make`, else `map`. */
+/** `filter` without `make`, otherwise `map`. */
 function collecting(test: Step | undefined, make: Step | undefined): Loop {
   return (items, scope) => {
     const values: CelValue[] = [];

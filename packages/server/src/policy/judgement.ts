@@ -1,13 +1,12 @@
 /**
- * How policy judged a call, as it is kept with the request for good: which versions were in
- * force, which rules fired and why, and what deciding it takes. Publishing another policy
- * changes nothing in it.
+ * The stored judgement of a call: the active versions, the rules that fired with reasons, and the
+ * requirement of a decision. Publishing another policy does not change it.
  */
 
 import { acceptsBotApprovals } from "./requirement.ts";
 import { NO_REQUIREMENT, type Requirement, type RuleError, type Verb } from "./rule.ts";
 
-/** A published version; the digest is of its source. */
+/** A published version, with the digest of its source. */
 export interface VersionRef {
   readonly number: number;
   readonly sha256: string;
@@ -19,18 +18,18 @@ export interface Judgement {
   readonly because: string;
   readonly fired: readonly string[];
   readonly errors: readonly RuleError[];
-  /** Null where none was published. */
+  /** Null when no version was published. */
   readonly project: VersionRef | null;
   readonly floor: VersionRef | null;
-  /** Why people are asked, in the words of the rule. */
+  /** The rule's explanation for reviewers. */
   readonly note?: string;
-  /** The longest that an approval by people may be used. */
+  /** Maximum validity of an approval by reviewers. */
   readonly validityMs?: number;
-  /** What deciding takes, when people are asked. */
+  /** The requirement of a decision by reviewers. */
   readonly requirement?: Requirement;
 }
 
-/** What holds for a request of a time without any policy. */
+/** The judgement of a request from before policies existed. */
 export const UNJUDGED: Judgement = {
   verb: "ask",
   because: "no-policy",
@@ -40,17 +39,17 @@ export const UNJUDGED: Judgement = {
   floor: null,
 };
 
-/** @returns JSON text; null for what needs no row of its own to be known */
+/** @returns JSON text; null for the default, which needs no column value */
 export function writeJudgement(judgement: Judgement): string | null {
   return judgement.because === UNJUDGED.because ? null : JSON.stringify(judgement);
 }
 
-/** @param text as `writeJudgement` gave it */
+/** @param text from `writeJudgement` */
 export function readJudgement(text: string | null): Judgement {
   return text === null ? UNJUDGED : (JSON.parse(text) as Judgement);
 }
 
-/** What deciding a request takes. */
+/** The requirement of a request's decision. */
 export function requirementOf(judgement: Judgement): Requirement {
   const requirement = judgement.requirement ?? NO_REQUIREMENT;
   return { ...requirement, bots: acceptsBotApprovals({ ...judgement, requirement }) };

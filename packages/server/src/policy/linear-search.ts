@@ -1,9 +1,9 @@
 /**
- * Finding text in text within a bound. The engine's own `indexOf` is fast for most and takes
- * text times pattern for some, inside native code that no time limit can stop.
+ * Text search with a bound. The engine's `indexOf` is fast for most texts, but its worst case is
+ * text times pattern, in native code that no time limit can stop.
  */
 
-/** Up to this product the worst case of `indexOf` is well under a millisecond. */
+/** Up to this product, the worst case of `indexOf` takes well under a millisecond. */
 const NATIVE_PRODUCT_MAX = 100_000;
 
 /** As `text.indexOf(wanted, from)`, in time linear in both. */

@@ -1,7 +1,4 @@
-/**
- * Reads a policy file: everything is checked and compiled here, once, and every fault is told
- * with its location.
- */
+/** Parses a policy file: checks and compiles it once, and reports every fault with its location. */
 
 import { createHash } from "node:crypto";
 import type { ProblemFinding } from "@countersign/protocol";
@@ -17,9 +14,9 @@ export const POLICY_TESTS_MAX = 1000;
 
 const KEYS = ["version", "two_person", "rules", "tests"];
 
-/** The file is no policy. */
+/** The file is not a valid policy. */
 export class PolicyError extends Error {
-  /** In the order of the file; at least one, at most 200. */
+  /** In the order of the file; 1 to 200. */
   readonly findings: readonly ProblemFinding[];
 
   constructor(findings: readonly ProblemFinding[]) {
@@ -33,7 +30,7 @@ export class PolicyError extends Error {
 
 /**
  * @param source YAML 1.2
- * @throws PolicyError with every finding, not only the first
+ * @throws PolicyError with all findings
  */
 export function loadPolicy(source: string, options: LoadOptions): Policy {
   if (Buffer.byteLength(source) > POLICY_BYTES_MAX) {
@@ -41,7 +38,7 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
     throw new PolicyError([{ line: 1, column: 1, path: "", message }]);
   }
   const document = new PolicyDocument(source);
-  // Text that is not YAML has no locations.
+  // Invalid YAML has no locations.
   if (document.findings.length > 0) throw new PolicyError(document.findings);
   const members = document.map(document.root, KEYS, ["version", "rules"]);
   checkVersion(document, members?.get("version"));

@@ -1,6 +1,4 @@
-/**
- * Which rules apply to a call, without an evaluation of those that cannot.
- */
+/** Selects the rules that apply to a call, without evaluating conditions. */
 
 import { RecentlyUsed } from "../recently-used.ts";
 import { matchesGlob } from "./glob.ts";
@@ -8,16 +6,16 @@ import type { HistoryQuery } from "./history.ts";
 import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
 
-/** A rule with its id outside its policy. */
+/** A rule with an id that is unique over all policies. */
 export interface QualifiedRule {
   readonly rule: Rule;
-  /** A rule of the floor is `floor/ID`. */
+  /** A baseline rule is `floor/ID`. */
   readonly id: string;
 }
 
 const RANKS: Readonly<Record<Verb, number>> = { deny: 0, ask: 1, approve: 2 };
 
-/** The order in which rules are evaluated, whatever their order in the files. */
+/** Evaluation order, independent of the order in the files. */
 export function compareEvaluationOrder(left: QualifiedRule, right: QualifiedRule): number {
   const ranks = RANKS[left.rule.verb] - RANKS[right.rule.verb];
   if (ranks !== 0) return ranks;
@@ -25,26 +23,26 @@ export function compareEvaluationOrder(left: QualifiedRule, right: QualifiedRule
 }
 
 interface RuleIndex {
-  /** Rules that name every tool they apply to, by each of those names. */
+  /** Rules that list all their tools by name, by each name. */
   readonly byTool: ReadonlyMap<string, readonly QualifiedRule[]>;
   readonly others: readonly QualifiedRule[];
   /** Rules with history queries. */
   readonly usingHistory: readonly QualifiedRule[];
-  /** What {@link rulesMatchingTool} found, by tool. */
+  /** Results of {@link rulesMatchingTool}, by tool. */
   readonly fitting: RecentlyUsed<string, readonly QualifiedRule[]>;
 }
 
-/** Agents have few tools; who invents names pays for them with every call. */
+/** Agents have few tools. Invented names cost the matching in every call. */
 const TOOLS_KEPT_MAX = 256;
 const KEPT_TOOL_CHARS_MAX = 256;
 
-/** Steps to check whether one rule may apply. */
+/** Steps for matching one rule. */
 const MATCH_STEPS_MAX = 10_000;
 
 /** By prefix. A policy is immutable, and so is its index. */
 const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
 
-/** The rules that may apply to a tool: all that do, and few that do not. */
+/** The rules that may apply to a tool: all applicable ones, and few others. */
 export function candidateRules(
   policy: Policy,
   prefix: string,
@@ -53,7 +51,7 @@ export function candidateRules(
   return candidatesOf(indexFor(policy, prefix), tool);
 }
 
-/** The rules whose tools fit, in order. */
+/** The rules with matching tools, in order. */
 export function rulesMatchingTool(
   policy: Policy,
   prefix: string,
@@ -70,8 +68,8 @@ export function rulesMatchingTool(
 }
 
 /**
- * History queries of the rules that may apply to a tool. Includes all rules that do apply
- * and may include some that do not.
+ * History queries of the rules that may apply to a tool. Includes those of all applicable rules,
+ * and possibly others.
  */
 export function historyQueriesFor(
   policy: Policy,
@@ -85,7 +83,7 @@ export function historyQueriesFor(
     .flatMap(({ rule }) => rule.history);
 }
 
-/** False only of tools that certainly do not fit. */
+/** False only for tools that certainly do not match. */
 function mayFit({ tools }: Match, tool: string): boolean {
   const meter = new Meter(MATCH_STEPS_MAX);
   try {
@@ -129,12 +127,12 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
   return { byTool, others, usingHistory, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
 }
 
-/** Whether the rule applies. */
+/** True when the rule applies. */
 export function matches(match: Match, call: Call, meter: Meter): boolean {
   return matchesCaller(match, call, meter) && fitsTool(match, call.tool, meter);
 }
 
-/** Whether the rule applies to the instance and the server that it names, whatever its tools. */
+/** True when the rule applies to the instance and server, for any tool. */
 export function matchesCaller(match: Match, { instance, server }: Call, meter: Meter): boolean {
   meter.spend(1);
   if (!fitsServer(match, server, meter)) return false;

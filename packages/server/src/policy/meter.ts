@@ -1,9 +1,9 @@
 /**
- * Counts the steps of an evaluation, so that its cost is bounded by a number that is the same on
- * every machine and on every day. A step is about the cost of reading one value.
+ * Counts the steps of an evaluation, so that its bound is the same on every machine. A step costs
+ * about as much as reading one value.
  */
 
-/** The steps are used up. Not an error of a condition: no `||` makes it good. */
+/** The steps are used up. Not a condition error, so `||` does not handle it. */
 export class StepsExceeded extends Error {
   constructor() {
     super("the condition takes too many steps");
@@ -18,7 +18,7 @@ export class Meter {
     this.#left = steps;
   }
 
-  /** @throws StepsExceeded when less than that is left */
+  /** @throws StepsExceeded when fewer steps are left */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new StepsExceeded();

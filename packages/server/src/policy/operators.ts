@@ -1,8 +1,8 @@
 /**
- * The operators of CEL over exact values: equality and order across int and double are those of
- * the numbers, text is ordered by code point, integers do not overflow in silence.
+ * The operators of CEL over exact values. Int and double compare by numeric value, text by code
+ * point, and integer overflow is an error.
  *
- * Promises: never throws but StepsExceeded; a Fault wherever CEL has an error.
+ * Guarantees: throws only StepsExceeded; returns a Fault for every CEL error.
  *
  * @see CEL specification: Values, Numeric values; Standard definitions
  */
@@ -58,7 +58,7 @@ export function equals(left: CelValue, right: CelValue, meter: Meter): boolean |
   return right instanceof TypeName && left.name === right.name;
 }
 
-/** Unequal as soon as one pair is; a fault when none is and one could not be compared. */
+/** Unequal when any pair is unequal; a fault when no pair is unequal and one cannot be compared. */
 function equalLists(
   left: readonly CelValue[],
   right: readonly CelValue[],
@@ -103,7 +103,7 @@ export function contains(value: CelValue, container: CelValue, meter: Meter): bo
   return fault ?? false;
 }
 
-/** @returns undefined when no map has such a key */
+/** @returns undefined for a value that no map can have as a key */
 export function keyOf(value: CelValue): CelKey | undefined | Fault {
   switch (typeof value) {
     case "string":
@@ -118,7 +118,7 @@ export function keyOf(value: CelValue): CelKey | undefined | Fault {
   }
 }
 
-/** -1, 0 or 1; NaN when one of them is no number that could be ordered. */
+/** -1, 0 or 1; NaN for values without an order. */
 export function compare(
   left: CelValue,
   right: CelValue,
@@ -149,8 +149,8 @@ export function compare(
 }
 
 /**
- * Orders numbers of which one is long. The answer is certain when the exact numbers and their
- * nearest doubles are in the same order: the tool behind the call may read them as doubles.
+ * Compares numbers when at least one is long. The result requires that the exact numbers and their
+ * nearest doubles have the same order, because the tool may read them as doubles.
  */
 function orderLong(left: CelNumber, right: CelNumber, meter: Meter): number | Fault {
   meter.spend((digitsOf(left) + digitsOf(right)) / 64);
@@ -167,7 +167,7 @@ function digitsOf(value: CelNumber): number {
   return value instanceof LongNumber ? value.decimal.digits.length : 1;
 }
 
-/** By code point: in UTF-16 units an emoji would stand before U+FFFD. */
+/** By code point: in UTF-16 units, an emoji would sort before U+FFFD. */
 function compareText(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   for (let at = 0; at < length; at++) {
@@ -309,7 +309,7 @@ export function itemAt(container: CelValue, index: CelValue): CelValue | Fault {
 const NO_ITEM = new Fault("the index is beyond the list");
 const NO_KEY = new Fault("there is no such key");
 
-/** A key whose value is null is there. */
+/** A key with the value null exists. */
 function absent(map: CelMap, key: CelKey | undefined): CelValue | Fault {
   return key !== undefined && map.has(key) ? null : NO_KEY;
 }

@@ -1,19 +1,19 @@
 /**
- * Whether a path lies below a folder, judged by its text alone: the path may still lead through a
+ * Decides whether a path is below a folder from its text. The path may still lead through a
  * symbolic link.
  *
- * Promises: false for whatever could be read as another place.
+ * Guarantees: false for any path that another program could resolve differently.
  */
 
-/** What systems or programs read as something else than the name of a file. */
+/** Characters that some programs do not treat as part of a file name. */
 const READ_OTHERWISE = /[\p{Cc}\p{Zl}\p{Zp}\\]|^~/u;
 
-/** Besides `.` and `..`: some systems drop dots and spaces at the end, and `:` names a drive. */
+/** Besides `.` and `..`: some systems drop trailing dots and spaces, and `:` names a drive. */
 const NAMED_OTHERWISE = /[. ]$|:/;
 
 /**
- * @param folder absolute or relative, as the path must be; `.` is wherever relative paths begin
- * @returns undefined when the folder is none: empty, or with `..` in it
+ * @param folder absolute or relative, like the path; `.` is the base of relative paths
+ * @returns undefined for an invalid folder: empty, or with `..`
  */
 export function isWithin(path: string, folder: string): boolean | undefined {
   const start = folder.endsWith("/") ? folder : `${folder}/`;

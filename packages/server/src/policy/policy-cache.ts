@@ -1,26 +1,26 @@
 /**
- * Cache of compiled policies by the digest of their source, so that an entry is
- * never stale; which one is active is asked of the database for every call.
+ * Cache of compiled policies by the digest of their source, so entries never become stale. Every
+ * call reads the active version from the database.
  *
- * Promises: bounded; what several wait for is read once.
+ * Guarantees: bounded; concurrent requests share one load.
  */
 
 import { RecentlyUsed } from "../recently-used.ts";
 import type { LoadOptions, Policy } from "./rule.ts";
 
-/** A policy, or why this program cannot read one that another program published. */
+/** A policy, or the error of a policy that this program cannot load. */
 export type CachedPolicy =
   | { readonly kind: "policy"; readonly policy: Policy }
   | { readonly kind: "unreadable"; readonly message: string };
 
 export type PolicyKind = LoadOptions["kind"];
 
-/** Their compiled conditions take some megabytes when all of them are as large as allowed. */
+/** At the maximum size of policies, their compiled conditions take some megabytes. */
 const POLICIES_MAX = 100;
 
 export class PolicyCache {
   readonly #cached = new RecentlyUsed<string, CachedPolicy>(POLICIES_MAX);
-  /** Reads in progress. */
+  /** Loads in progress. */
   readonly #coming = new Map<string, Promise<CachedPolicy>>();
 
   find(kind: PolicyKind, sha256: string): CachedPolicy | undefined {

@@ -1,9 +1,9 @@
 /**
- * Reads YAML with locations: every value has its line, and all faults are collected, so that an
- * author sees all of them at once.
+ * Reads YAML with locations. Every value has its line, and all faults are collected, so that an
+ * author receives all of them at once.
  *
- * Promises: no alias, anchor, tag or second document is read; keys are unique; numbers keep their
- * spelling.
+ * Guarantees: aliases, anchors, tags and further documents are rejected; keys are unique; numbers
+ * keep their spelling.
  */
 
 import type { ProblemFinding } from "@countersign/protocol";
@@ -19,24 +19,24 @@ import {
   type Scalar,
 } from "yaml";
 
-/** A value of the file; its node is null where nothing is written. */
+/** A value of the file; its node is null when it is missing. */
 export interface YamlLocation {
   readonly node: Node | null;
   /** For example `rules[3].when`. */
   readonly path: string;
-  /** Where to point when nothing is written. */
+  /** Position for findings about a missing value. */
   readonly offset: number;
 }
 
-/** The usual reason: a condition that YAML parses as something else. */
-const HINT = " (a text with quotes, `: `, ` #` or a leading ! in it is put in quotes)";
+/** The usual cause: a condition that YAML parses as another type. */
+const HINT = " (put a text with quotes, `: `, ` #` or a leading ! in quotes)";
 
 const FINDINGS_MAX = 200;
 
-/** What is wrong may be repeated in it, and be as long as the file. */
+/** The library's message may repeat the fault, which may be as long as the file. */
 const MESSAGE_CHARS_MAX = 500;
 
-/** The parser builds expressions as long as the indent; no policy needs such a line. */
+/** The parser's expressions grow with the indent. No policy needs such a line. */
 const DEEP_LINE = /^[ \t?:-]{400}/m;
 
 export class PolicyDocument {
@@ -54,7 +54,7 @@ export class PolicyDocument {
   #parse(): Node | null {
     const deep = DEEP_LINE.exec(this.source);
     if (deep !== null) {
-      this.#addAt(deep.index, "", "this line is indented too deep");
+      this.#addAt(deep.index, "", "the indent of this line is too deep");
       return null;
     }
     try {
@@ -68,12 +68,12 @@ export class PolicyDocument {
         lineCounter: this.#lines,
       });
       if (!Array.isArray(documents) || documents.length > 1) {
-        this.#addAt(0, "", "the file holds more than one document");
+        this.#addAt(0, "", "the file contains more than one document");
         return null;
       }
       const [document] = documents;
       for (const problem of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-        this.#addAt(problem.pos[0], "", `this is not YAML 1.2: ${problem.message}${HINT}`);
+        this.#addAt(problem.pos[0], "", `invalid YAML 1.2: ${problem.message}${HINT}`);
       }
       return document?.contents ?? null;
     } catch {
@@ -91,7 +91,7 @@ export class PolicyDocument {
     this.warnings.push({ line: at.line, column: at.col, path: location.path, message });
   }
 
-  /** A fault inside a text: pointed at where the text stands as it is in the file. */
+  /** Adds a fault inside a text, at its position in the file. */
   addInside(location: YamlLocation, at: number, message: string): void {
     this.#addAt(this.#offsetInside(location, at), location.path, message);
   }
@@ -103,7 +103,7 @@ export class PolicyDocument {
     const text = start + quote;
     if (this.source.startsWith(node.value, text)) return text + at;
     if (node.type !== "BLOCK_LITERAL") return start;
-    // A block begins on the line below its mark, each line with the same indent.
+    // A block scalar starts on the line after its indicator, with the same indent on each line.
     const before = node.value.slice(0, at).split("\n");
     let line = this.source.indexOf("\n", start) + 1;
     const indent = /^\s*?( *)\S/.exec(this.source.slice(line))?.[1]?.length ?? 0;
@@ -126,15 +126,15 @@ export class PolicyDocument {
     return this.#lines.linePos(location.node?.range?.[0] ?? location.offset).line;
   }
 
-  /** Whether something is written there at all. */
+  /** True when the value exists. */
   isThere(location: YamlLocation | undefined): location is YamlLocation {
     return location !== undefined && location.node !== null;
   }
 
   /**
-   * The members of a map. Unknown keys, and with `required` the missing ones, become findings.
+   * The entries of a map. Unknown keys, and missing `required` ones, become findings.
    *
-   * @returns undefined when it is no map
+   * @returns undefined unless it is a map
    */
   map(
     location: YamlLocation,
@@ -153,12 +153,12 @@ export class PolicyDocument {
     return members;
   }
 
-  /** The members of a map with keys of any name. */
+  /** The entries of a map with any keys. */
   members(location: YamlLocation): ReadonlyMap<string, YamlLocation> | undefined {
     const { node } = location;
     if (this.#isForeign(location)) return undefined;
     if (!isMap(node)) {
-      this.add(location, `a map of keys and values is needed${was(node)}`);
+      this.add(location, `expected a map of keys and values${was(node)}`);
       return undefined;
     }
     const members = new Map<string, YamlLocation>();
@@ -175,7 +175,7 @@ export class PolicyDocument {
     if (this.#isForeign(keyLocation)) return;
     const key = isScalar(pair.key) ? pair.key.value : undefined;
     if (typeof key !== "string") {
-      this.add(keyLocation, "a key must be text: put it in quotes");
+      this.add(keyLocation, "a key must be a string: put it in quotes");
       return;
     }
     if (members.has(key)) this.add(keyLocation, `\`${shown(key)}\` is a duplicate key`);
@@ -183,12 +183,12 @@ export class PolicyDocument {
     members.set(key, { node: pair.value, path, offset: pair.key.range?.[0] ?? location.offset });
   }
 
-  /** @returns undefined when it is no list */
+  /** @returns undefined unless it is a list */
   list(location: YamlLocation): readonly YamlLocation[] | undefined {
     const { node } = location;
     if (this.#isForeign(location)) return undefined;
     if (!isSeq(node)) {
-      this.add(location, `a list is needed${was(node)}`);
+      this.add(location, `expected a list${was(node)}`);
       return undefined;
     }
     return node.items.map((item, index) => ({
@@ -198,11 +198,11 @@ export class PolicyDocument {
     }));
   }
 
-  /** One value, or a list of them: the list. */
+  /** A single value becomes a list of one. */
   oneOrMore(location: YamlLocation): readonly YamlLocation[] | undefined {
     if (!isSeq(location.node)) return [location];
     const items = this.list(location);
-    if (items?.length === 0) this.add(location, "an empty list fits nothing: leave it out");
+    if (items?.length === 0) this.add(location, "an empty list matches nothing: omit it");
     return items;
   }
 
@@ -210,11 +210,11 @@ export class PolicyDocument {
     const scalar = this.scalar(location);
     if (scalar === undefined) return undefined;
     if (typeof scalar.value !== "string") {
-      this.add(location, `a text is needed${was(scalar)}: put it in quotes`);
+      this.add(location, `expected a string${was(scalar)}: put it in quotes`);
       return undefined;
     }
     if (scalar.value === "" || scalar.value.length > charsMax) {
-      this.add(location, `a text of 1 to ${charsMax} characters is needed`);
+      this.add(location, `expected a string of 1 to ${charsMax} characters`);
       return undefined;
     }
     return scalar.value;
@@ -223,14 +223,14 @@ export class PolicyDocument {
   oneOf<T extends string>(location: YamlLocation, allowed: readonly T[]): T | undefined {
     const value = this.scalar(location)?.value;
     const found = allowed.find((each) => each === value);
-    if (found === undefined) this.add(location, `one of ${allowed.join(", ")} is needed`);
+    if (found === undefined) this.add(location, `expected one of ${allowed.join(", ")}`);
     return found;
   }
 
   bool(location: YamlLocation): boolean | undefined {
     const value = this.scalar(location)?.value;
     if (typeof value === "boolean") return value;
-    this.add(location, "true or false is needed");
+    this.add(location, "expected true or false");
     return undefined;
   }
 
@@ -239,7 +239,7 @@ export class PolicyDocument {
     if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) {
       return value;
     }
-    this.add(location, `a whole number from ${min} to ${max} is needed`);
+    this.add(location, `expected a whole number from ${min} to ${max}`);
     return undefined;
   }
 
@@ -247,16 +247,16 @@ export class PolicyDocument {
     const { node } = location;
     if (this.#isForeign(location)) return undefined;
     if (isScalar(node)) return node;
-    this.add(location, `a single value is needed${was(node)}`);
+    this.add(location, `expected a single value${was(node)}`);
     return undefined;
   }
 
-  /** What YAML has and a policy does not: it would hide what is written. */
+  /** YAML features that policies do not support, because they would hide values. */
   #isForeign(location: YamlLocation): boolean {
     const { node } = location;
-    if (isAlias(node)) this.add(location, "aliases are not allowed: write it out");
+    if (isAlias(node)) this.add(location, "aliases are not allowed: repeat the value");
     else if (node?.tag !== undefined)
-      this.add(location, "tags are not allowed: a text that begins with ! is put in quotes");
+      this.add(location, "tags are not allowed: put a text that starts with ! in quotes");
     else if (node !== null && "anchor" in node && node.anchor !== undefined) {
       this.add(location, "anchors are not allowed");
     } else return false;
@@ -265,10 +265,10 @@ export class PolicyDocument {
 }
 
 function was(node: unknown): string {
-  if (isMap(node)) return ", not a map";
-  if (isSeq(node)) return ", not a list";
-  if (!isScalar(node) || node.value === null) return ", and nothing is here";
-  return typeof node.value === "string" ? ", not a text" : `, not a ${typeof node.value}`;
+  if (isMap(node)) return ", got a map";
+  if (isSeq(node)) return ", got a list";
+  if (!isScalar(node) || node.value === null) return ", got nothing";
+  return typeof node.value === "string" ? ", got a string" : `, got a ${typeof node.value}`;
 }
 
 function shown(key: string): string {
@@ -276,5 +276,5 @@ function shown(key: string): string {
 }
 
 function choices(allowed: readonly string[]): string {
-  return allowed.length === 0 ? "" : `: there are ${allowed.join(", ")}`;
+  return allowed.length === 0 ? "" : `: use one of ${allowed.join(", ")}`;
 }

@@ -1,4 +1,4 @@
-/** Calls and policies for tests: short to write, complete to read. */
+/** Short helpers that create calls and policies for tests. */
 
 import { JsonObject, parseJson } from "@countersign/protocol";
 import { loadPolicy } from "./load.ts";
@@ -32,7 +32,7 @@ export function objectOf(json: string): JsonObject {
   return value;
 }
 
-/** @param rules each a rule in YAML's flow style: `id: a, then: ask` */
+/** @param rules each a rule in YAML flow style: `id: a, then: ask` */
 export function policyOf(rules: readonly string[], kind: LoadOptions["kind"] = "project"): Policy {
   const lines = rules.map((rule) => `  - { ${rule} }`);
   return loadPolicy(`version: 1\nrules:${lines.length === 0 ? " []" : ""}\n${lines.join("\n")}\n`, {

@@ -1,6 +1,4 @@
-/**
- * Runs the tests that a policy file brings along.
- */
+/** Runs the tests of a policy file. */
 
 import { formatDuration } from "@countersign/protocol";
 import { evaluatePolicies } from "./evaluate.ts";
@@ -21,13 +19,13 @@ export interface TestOutcome {
   /** From 1. */
   readonly line: number;
   readonly passed: boolean;
-  /** What the test says, for people: `approve because small-refunds`. */
+  /** The expectation, for people: `approve because small-refunds`. */
   readonly expected: string;
-  /** What the policy says, as far as the test speaks of it. */
+  /** The result, limited to the parts that the test compares. */
   readonly got: string;
 }
 
-/** In the order of the file. The policy is evaluated without a floor. */
+/** In the order of the file. Evaluates the policy without the baseline policy. */
 export function runPolicyTests(policy: Policy): readonly TestOutcome[] {
   return policy.tests.map((test) => runTest(policy, test));
 }
@@ -68,7 +66,7 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
   add("from", from === undefined ? undefined : sets(from), sets(requirement.from));
   add("quorum", quorum?.toString(), requirement.quorum.toString());
   add("exclude owner", excludeOwner?.toString(), requirement.excludeOwner.toString());
-  // `type` alone is content with any text.
+  // `type` alone matches any text.
   const found = confirm === "type" ? requirement.confirm.kind : confirmText(requirement.confirm);
   add("confirm", confirm, found);
   add("note required", noteRequired?.toString(), requirement.noteRequired.toString());
@@ -79,7 +77,7 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
   return compared;
 }
 
-/** In an order of their own, so that two spellings of the same sets are equal. */
+/** Sorted, so that two spellings of the same sets are equal. */
 function sets(from: Requirement["from"]): string {
   const texts = from.map((set) => `[${[...new Set(set)].sort().join(", ")}]`);
   return texts.length === 0 ? "any reviewer" : [...new Set(texts)].sort().join(" and ");

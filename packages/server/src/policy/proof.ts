@@ -1,7 +1,6 @@
 /**
- * Whether an approval depends on a verified fact. A name is chosen by the client, and
- * context and server are what an adapter says, so none of them may be all that an `approve` rule
- * looks at.
+ * Checks that an approval depends on a verified fact. Clients choose names, and agents report
+ * context and server, so an `approve` rule must not depend on these alone.
  */
 
 import { type Expression, someSubexpression, subexpressionsOf } from "./expression.ts";
@@ -10,7 +9,7 @@ import type { Match } from "./rule.ts";
 
 const PROVED_FIELDS: readonly string[] = ["id", "groups"];
 
-/** @returns what is wrong with the rule, or undefined */
+/** @returns the fault of the rule, or undefined */
 export function findProofFault(match: Match, when: Expression | undefined): string | undefined {
   const { tools, servers, groups, instanceIds, instanceNames } = match;
   if (groups !== undefined || instanceIds !== undefined) return undefined;
@@ -20,7 +19,7 @@ export function findProofFault(match: Match, when: Expression | undefined): stri
     instanceNames !== undefined ||
     servers !== undefined ||
     (when !== undefined && restsOnClaims(when));
-  // A star alone is how one says: everything, on purpose.
+  // A star alone explicitly matches everything.
   if (tools !== undefined && !claims) return undefined;
   return (
     "an approve rule must depend on a verified fact in every case: match a tool, an instance " +
@@ -33,8 +32,8 @@ function isEverything(glob: Glob): boolean {
 }
 
 /**
- * Whether the expression cannot be true (or, negated, false) without a proved part being looked
- * at: every side of an `||` needs one, one side of an `&&` is enough.
+ * True when the expression cannot be true (or, negated, false) without a verified fact: every side
+ * of an `||` needs one, and one side of an `&&` is sufficient.
  */
 function restsOnProof(expression: Expression, wanted: boolean): boolean {
   if (expression.kind === "unary" && expression.operator === "!") {
@@ -63,7 +62,7 @@ function isProved(part: Expression): boolean {
   return isInstance(part) && PROVED_FIELDS.includes(part.field);
 }
 
-/** Whatever is taken from the instance otherwise than by those fields may be its name. */
+/** Any other access to the instance may read its name. */
 function restsOnClaims(expression: Expression): boolean {
   if (isInstance(expression)) return !PROVED_FIELDS.includes(expression.field);
   if (expression.kind === "variable") return ["context", "instance"].includes(expression.name);

@@ -1,6 +1,4 @@
-/**
- * `given.history` of a policy's test: how many calls there were before this one.
- */
+/** `given.history` of a policy test: the number of earlier calls. */
 
 import {
   type CallHistory,
@@ -17,8 +15,8 @@ import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 const COUNT_MAX = 1_000_000_000;
 
 /**
- * @param queries of the rules of the policy: a query without a count counts as 0, and a count
- *   without a query is a fault
+ * @param queries of the policy's rules; a query without a count is 0, and a count without a query
+ * is a fault
  */
 export function readTestHistory(
   document: PolicyDocument,
@@ -48,6 +46,6 @@ function keyIn(
 ): string | undefined {
   const windowMs = readWindowMs(text);
   if (windowMs !== undefined) return historyKey({ name, windowMs });
-  document.add(at, "a time of 1s to 31d is needed, such as 24h");
+  document.add(at, "expected a time from 1s to 31d, such as 24h");
   return undefined;
 }

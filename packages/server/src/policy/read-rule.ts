@@ -1,6 +1,4 @@
-/**
- * One entry of `rules:`.
- */
+/** Parses one entry of `rules:`. */
 
 import { formatDuration, parseDuration } from "@countersign/protocol";
 import {
@@ -16,7 +14,7 @@ import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { findProofFault } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
 
-/** The most that an operator may allow. */
+/** Upper limit of the operator's setting. */
 const VALIDITY_MS_MAX = 24 * 3_600_000;
 
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
@@ -25,7 +23,7 @@ const INSTANCE_KEYS = ["group", "id", "name"];
 const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
 
 const RULE_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
-/** What `because` says when no rule decided. */
+/** Values of `because` without a deciding rule. */
 const RESERVED_IDS = ["no-match", "error", "inexact", "no-policy"];
 
 const NOTE_CHARS_MAX = 1000;
@@ -40,7 +38,7 @@ const NO_MATCH: Match = {
   instanceNames: undefined,
 };
 
-/** @returns undefined when the rule cannot be used; why is among the document's findings */
+/** @returns undefined for an invalid rule; the document's findings have the reason */
 export function readRule(
   document: PolicyDocument,
   location: YamlLocation,
@@ -102,7 +100,7 @@ class RuleReader {
       if (RULE_ID.test(id) && !RESERVED_IDS.includes(id)) return id;
       const message = RESERVED_IDS.includes(id)
         ? `the id \`${id}\` is reserved: use another one`
-        : "an id has 1 to 64 characters of a-z, 0-9 and -, led by a letter or digit";
+        : "an id has 1 to 64 characters of a-z, 0-9 and -, and starts with a letter or digit";
       this.#document.add(at, message);
       return undefined;
     });
@@ -136,12 +134,12 @@ class RuleReader {
       );
     }
     if (verb === "approve" && this.#options.kind === "floor") {
-      const message = "a floor cannot approve: it only adds restrictions to every project";
+      const message = "a baseline policy cannot approve; it only restricts all projects";
       document.add(this.#members.get("then") ?? location, message);
     }
   }
 
-  /** @returns undefined when something in it is wrong */
+  /** @returns undefined when a part is invalid */
   #match(): Match | undefined {
     const location = this.#members.get("match");
     if (location === undefined) return NO_MATCH;
@@ -163,7 +161,7 @@ class RuleReader {
 }
 
 /**
- * Tools of different servers may have the same name, and an approval by name alone does not cover a
+ * Tools of different servers may have the same name. An approval by name alone does not cover a
  * tool of an unexpected server.
  */
 function withoutServer(match: Match): Match {
@@ -177,7 +175,7 @@ export function readDurationMs(
   const value = document.scalar(location)?.value;
   const ms = typeof value === "string" ? parseDuration(value) : undefined;
   if (ms !== undefined && Number.isSafeInteger(ms)) return ms;
-  document.add(location, "a duration such as 90s, 30m or 2h is needed");
+  document.add(location, "expected a duration such as 90s, 30m or 2h");
   return undefined;
 }
 
@@ -208,7 +206,7 @@ function readCel<T>(
 function cel(document: PolicyDocument, location: YamlLocation): string | undefined {
   const value = document.scalar(location)?.value;
   if (typeof value === "string") return value;
-  document.add(location, "a condition is a text: put it in quotes, or leave it out");
+  document.add(location, "a condition is a string: put it in quotes, or omit it");
   return undefined;
 }
 
@@ -289,7 +287,7 @@ export function readFrom(
     if (text === undefined) continue;
     const [, kind, name = ""] = MEMBER.exec(text) ?? [];
     const known = kind === "group" ? groups?.reviewers : groups?.reviewerNames;
-    if (kind === undefined) document.add(item, "group:NAME or reviewer:NAME is needed");
+    if (kind === undefined) document.add(item, "expected group:NAME or reviewer:NAME");
     else if (known !== undefined && !known.has(name)) {
       document.add(item, `unknown ${kind} \`${name}\``);
     }
@@ -321,7 +319,7 @@ function readConfirm(document: PolicyDocument, location: YamlLocation): Ask["con
   const kind = SIMPLE_CONFIRMS.find((each) => each === value);
   if (kind !== undefined) return { kind };
   if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
-    document.add(location, "click, match, passkey or type(EXPRESSION) is needed");
+    document.add(location, "expected click, match, passkey or type(EXPRESSION)");
     return undefined;
   }
   const source = value.slice(TYPE_OPENS.length, -1);

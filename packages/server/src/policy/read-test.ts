@@ -1,8 +1,8 @@
 /**
- * One entry of `tests:`: a call, and what the policy must say about it.
+ * Parses one entry of `tests:`: a call, and the expected result.
  *
- * The call's arguments are read as exactly as an agent's are: from the spelling in the file, by
- * the same parser.
+ * The arguments are parsed as exactly as those of agents: from the spelling in the file, by the
+ * same parser.
  */
 
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
@@ -22,19 +22,19 @@ const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
 const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
 const NAMELESS = ["no-match", "error", "inexact"];
 
-/** When a test does not say: noon in UTC on a Thursday. */
+/** Default time of a test: noon UTC on a Thursday. */
 const NOW = Date.UTC(2026, 0, 1, 12);
 const INSTANCE_ID = "00000000-0000-7000-8000-000000000000";
 const CHARS_MAX = 1000;
 
-/** What the tests of a policy may speak of. */
+/** The rules and queries that tests of a policy may reference. */
 export interface KnownRules {
   readonly ids: ReadonlySet<string>;
-  /** What they ask about the calls before. */
+  /** The history queries of the rules. */
   readonly history: readonly HistoryQuery[];
 }
 
-/** @returns undefined when the test cannot be run; why is among the document's findings */
+/** @returns undefined for an invalid test; the document's findings have the reason */
 export function readTest(
   document: PolicyDocument,
   location: YamlLocation,
@@ -102,11 +102,11 @@ function readNow(document: PolicyDocument, location: YamlLocation): number | und
   const text = document.text(location, CHARS_MAX);
   const time = text === undefined ? undefined : readTimestamp(text);
   if (time instanceof Fault)
-    document.add(location, "a time such as 2026-11-21T10:00:00Z is needed");
+    document.add(location, "expected a time such as 2026-11-21T10:00:00Z");
   return time === undefined || time instanceof Fault ? undefined : Number(time.nanos / 1_000_000n);
 }
 
-/** What is written in YAML, as the JSON an agent would have sent. */
+/** Converts YAML to the JSON that an agent would send. */
 function readObject(document: PolicyDocument, location: YamlLocation): JsonObject | undefined {
   const before = document.findings.length;
   const text = jsonOf(document, location, 0);
@@ -114,7 +114,7 @@ function readObject(document: PolicyDocument, location: YamlLocation): JsonObjec
   try {
     const value = parseJson(text);
     if (value instanceof JsonObject) return value;
-    document.add(location, "a map of keys and values is needed");
+    document.add(location, "expected a map of keys and values");
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     document.add(location, `this cannot be sent as JSON: ${error.message}`);
@@ -168,7 +168,7 @@ function readExpect(
     if (!ruleIds.has(cause) && !NAMELESS.includes(cause)) {
       document.add(
         because,
-        `unknown rule \`${cause}\`: name a rule, or one of ${NAMELESS.join(", ")}`,
+        `unknown rule \`${cause}\`: use the id of a rule, or one of ${NAMELESS.join(", ")}`,
       );
     }
   }

@@ -1,9 +1,8 @@
 /**
- * Who must decide: merging what several rules ask for to the strictest. Judging approvers by what
- * came out is decider.ts.
+ * Merges the requirements of several rules to the strictest. decider.ts evaluates the result.
  *
- * Promises: merging does not depend on order, and adding a requirement never makes the result
- * easier to meet.
+ * Guarantees: the order has no effect, and adding a requirement never makes the result easier to
+ * meet.
  */
 
 import {
@@ -18,10 +17,9 @@ import {
 const CONFIRMS: readonly ConfirmationKind["kind"][] = ["click", "type", "match", "passkey"];
 
 /**
- * The strictest of all.
+ * The strictest of all requirements.
  *
- * @param requirements each of one rule, in the order of their rules' ids: of two texts to type the
- *   first is kept
+ * @param requirements one of each rule, ordered by rule id; the first of two texts to type is used
  */
 export function mergeRequirements(requirements: readonly Requirement[]): Requirement {
   const sets = mergeSets(requirements);
@@ -29,14 +27,14 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
   return {
     ...requirements.reduce(stricter, NO_REQUIREMENT),
     from: sets.map(({ members }) => members),
-    // Without a rule that asks, people decide.
+    // Without a rule with `ask`, people decide.
     bots: requirements.length > 0 && requirements.every(({ bots }) => bots),
-    // Of one set all approvers are, and the highest quorum counts them.
+    // With one set, all approvers are members of it, and the highest quorum counts them.
     ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),
   };
 }
 
-/** A part of a requirement, as the key of a rule that asks for it. */
+/** A part of a requirement, named by the key in `ask`. */
 export type RequirementPart =
   | ("from" | "quorum" | "exclude" | "confirm" | "note" | "within" | "grants")
   | ("bots" | "valid_for");
@@ -47,7 +45,7 @@ export interface DecisionTerms {
   readonly validityMs?: number | undefined;
 }
 
-/** In which parts two requirements differ; the order and repetition of names mean nothing. */
+/** The parts in which two requirements differ, regardless of the order and repetition of names. */
 export function differingParts(
   left: DecisionTerms,
   right: DecisionTerms,
@@ -71,13 +69,13 @@ function partsOf({ requirement, validityMs }: DecisionTerms): Record<Requirement
     note: String(noteRequired),
     within: String(withinMs),
     grants: String(grants),
-    // Rows of before were written without it.
+    // Older rows lack this field.
     bots: String(requirement.bots === true),
     valid_for: String(validityMs),
   };
 }
 
-/** Without the sets and the bots, which are not merged two by two. */
+/** Without sets and bots, which are not merged pairwise. */
 function stricter(left: Requirement, right: Requirement): Requirement {
   return {
     from: [],
@@ -101,25 +99,25 @@ function shortest(left: number | null, right: number | null): number | null {
 }
 
 /**
- * Whether approvals by bots count for a call that was judged so: where policy met an error or a
- * number that cannot be held, people answer, whatever rules say.
+ * True when approvals by bots count. After a policy error or an inexact number, only people may
+ * approve, regardless of rules.
  */
 export function acceptsBotApprovals({
   requirement,
   errors,
   because,
 }: Pick<Evaluation, "requirement" | "errors" | "because">): boolean {
-  // A program of an earlier version kept none.
+  // Earlier versions stored no errors.
   return requirement.bots === true && errors.length === 0 && because !== "inexact";
 }
 
 interface CountedSet {
   readonly members: readonly string[];
-  /** How many of its members its rule asks for. */
+  /** How many members the rule requires. */
   readonly quorum: number;
 }
 
-/** Each set once, in an order of their own. */
+/** Each set once, sorted. */
 function mergeSets(requirements: readonly Requirement[]): CountedSet[] {
   const sets = new Map<string, CountedSet>();
   for (const { from, quorum } of requirements) {
@@ -133,9 +131,9 @@ function mergeSets(requirements: readonly Requirement[]): CountedSet[] {
 }
 
 /**
- * What one rule that asks asks for.
+ * The requirement of one rule with `ask`.
  *
- * @param text what `confirm: type(...)` says of the call, where that could be said
+ * @param text result of `confirm: type(...)` for the call; undefined after a fault
  */
 export function requirementOfRule(ask: Ask | undefined, text: string | undefined): Requirement {
   if (ask === undefined) return NO_REQUIREMENT;
@@ -153,6 +151,6 @@ export function requirementOfRule(ask: Ask | undefined, text: string | undefined
 
 function confirmOf(kind: ConfirmationKind["kind"], text: string | undefined): ConfirmationKind {
   if (kind !== "type") return { kind };
-  // What cannot be typed is confirmed in the next harder way.
+  // Without a text to type, the next harder confirmation applies.
   return text === undefined ? { kind: "match" } : { kind, text };
 }

@@ -1,7 +1,7 @@
 /**
- * Which rules differ between two policies, for those who are about to publish one of them.
+ * Compares the rules of two policies, for publishers.
  *
- * Promises: spelling, order and tests make no difference, only what a rule means.
+ * Guarantees: spelling, order and tests have no effect.
  */
 
 import type { Glob } from "./glob.ts";
@@ -29,7 +29,7 @@ function meanings(rules: readonly Rule[]): ReadonlyMap<string, string> {
   return new Map(rules.map((rule) => [rule.id, JSON.stringify(meaningOf(rule))]));
 }
 
-/** Everything but the id and where it stands; compiled parts by their source. */
+/** All parts except id and position; compiled parts by their source. */
 function meaningOf({ match, when, verb, note, validityMs, ask }: Rule): object {
   return {
     tools: globs(match.tools),

@@ -1,8 +1,8 @@
 /**
- * The nouns of policy: what a policy file says once it is read, what policy is asked, and what
- * it answers. Types only, besides the requirement that asks for nothing special.
+ * The types of policy: a parsed policy file, the call, and the result. Only types, except for the
+ * default requirement.
  *
- * Promises: every value here is immutable; `Requirement` and `Evaluation` are plain JSON.
+ * Guarantees: every value is immutable; `Requirement` and `Evaluation` are plain JSON.
  */
 
 import type { JsonObject, ProblemFinding } from "@countersign/protocol";
@@ -10,32 +10,32 @@ import type { Condition, TextExpression } from "./condition.ts";
 import type { Glob } from "./glob.ts";
 import type { CallHistory, HistoryQuery } from "./history.ts";
 
-/** What a rule says; `deny` is stronger than `ask`, and `ask` than `approve`. */
+/** The result of a rule; `deny` overrides `ask`, and `ask` overrides `approve`. */
 export type Verb = "approve" | "ask" | "deny";
 
-/** A policy file that was read without a fault. */
+/** A valid policy file. */
 export interface Policy {
-  /** Of the source's UTF-8, in lower-case hexadecimal: the name of this version. */
+  /** SHA-256 of the source in UTF-8, in lower-case hexadecimal: the id of this version. */
   readonly sha256: string;
   readonly source: string;
-  /** Whether another person than its author must publish what comes after it. */
+  /** True when another user than its author must publish the next version. */
   readonly isTwoPerson: boolean;
   readonly rules: readonly Rule[];
   readonly tests: readonly PolicyTest[];
-  /** What is allowed and yet probably not meant. */
+  /** Valid but probably unintended parts. */
   readonly warnings: readonly ProblemFinding[];
 }
 
 export interface LoadOptions {
-  /** A floor stands above every project, and may not approve. */
+  /** A baseline policy applies to every project, and may not approve. */
   readonly kind: "project" | "floor";
-  /** undefined: not known here, not checked */
+  /** undefined: unknown here, not checked */
   readonly groups?: KnownGroups | undefined;
-  /** How far back calls are kept, ms; undefined: not known here, not checked */
+  /** Retention of calls, ms; undefined: unknown here, not checked */
   readonly keptMs?: number | undefined;
 }
 
-/** What a policy may name. */
+/** The groups that a policy may name. */
 export interface KnownGroups {
   readonly reviewers: ReadonlySet<string>;
   readonly reviewerNames: ReadonlySet<string>;
@@ -44,31 +44,31 @@ export interface KnownGroups {
 
 export interface Rule {
   readonly id: string;
-  /** Where the rule begins in the source; from 1. */
+  /** First line of the rule in the source, from 1. */
   readonly line: number;
   readonly match: Match;
   readonly when: Condition | undefined;
-  /** What the condition asks about the calls before. */
+  /** History queries of the condition. */
   readonly history: readonly HistoryQuery[];
   readonly verb: Verb;
   readonly note: string | undefined;
-  /** Of an approval, from its decision on. */
+  /** Validity of an approval, from its decision. */
   readonly validityMs: number | undefined;
-  /** Only with `ask`; without it NO_REQUIREMENT is asked for. */
+  /** Only with `ask`; NO_REQUIREMENT when undefined. */
   readonly ask: Ask | undefined;
 }
 
-/** What a rule applies to: every list that is given must have a member that fits. */
+/** What a rule applies to. Every list that is present must have a matching member. */
 export interface Match {
   readonly tools: readonly Glob[] | undefined;
-  /** Of the server that a call names; empty: it names none. */
+  /** Server of the call; an empty list matches calls without a server. */
   readonly servers: readonly Glob[] | undefined;
   readonly groups: ReadonlySet<string> | undefined;
   readonly instanceIds: ReadonlySet<string> | undefined;
   readonly instanceNames: readonly Glob[] | undefined;
 }
 
-/** The `ask:` of one rule: {@link Requirement}, before its text to type is known. */
+/** The `ask:` of one rule: a {@link Requirement} before its text to type is evaluated. */
 export interface Ask {
   /** "group:x" or "reviewer:y"; undefined: any reviewer */
   readonly from: readonly string[] | undefined;
@@ -83,14 +83,14 @@ export interface Ask {
 
 export interface TypeConfirm {
   readonly kind: "type";
-  /** Says what must be typed for one call. */
+  /** Evaluates to the text to type for one call. */
   readonly text: TextExpression;
 }
 
-/** What policy is asked: everything it may see. */
+/** The input of policy. */
 export interface Call {
   readonly tool: string;
-  /** What the adapter calls the MCP server; undefined: it names none. */
+  /** Name of the MCP server, from the agent; undefined: none. */
   readonly server?: string | undefined;
   readonly args: JsonObject;
   readonly context: JsonObject | undefined;
@@ -101,25 +101,25 @@ export interface Call {
   };
   /** Epoch ms. */
   readonly now: number;
-  /** The counted history of calls; undefined when it was not counted. */
+  /** Counted history of calls; undefined when it was not counted. */
   readonly history?: CallHistory | undefined;
 }
 
-/** What policy answers. */
+/** The result of policy. */
 export interface Evaluation {
   readonly verb: Verb;
   /**
-   * The deciding rule's id (the first in alphabetical order of those with the verb), or
-   * `no-match`, `error`, `inexact` or `no-policy`: no rule can have one of these names.
+   * Id of the deciding rule (the first in alphabetical order with that verb), or one of the
+   * reserved names `no-match`, `error`, `inexact` or `no-policy`.
    */
   readonly because: string;
-  /** The ids of all rules that fired, sorted; a rule of the floor is `floor/ID`. */
+  /** Ids of all rules that fired, sorted; a baseline rule is `floor/ID`. */
   readonly fired: readonly string[];
-  /** At most 20; without any value of the call. */
+  /** At most 20, without any value of the call. */
   readonly errors: readonly RuleError[];
   readonly note: string | undefined;
   readonly validityMs: number | undefined;
-  /** Has a meaning when the verb is `ask`. */
+  /** Meaningful only with the verb `ask`. */
   readonly requirement: Requirement;
 }
 
@@ -129,26 +129,26 @@ export interface RuleError {
   readonly message: string;
 }
 
-/** Who must decide, and how. JSON as it is: it is stored with the request. */
+/** Who must decide, and how. Stored with the request as this JSON. */
 export interface Requirement {
   /**
-   * Sets of "group:x" and "reviewer:y". Together the approvers hold a member of every set, and
-   * each of them is a member of at least one. Empty: any reviewer.
+   * Sets of "group:x" and "reviewer:y". The approvers must include a member of every set, and each
+   * approver must be a member of at least one. Empty: any reviewer.
    */
   readonly from: readonly (readonly string[])[];
-  /** Distinct people, at least 1. */
+  /** Different reviewers, at least 1. */
   readonly quorum: number;
-  /** Distinct members of each set of `from`, in its order; absent: one of each. */
+  /** Different members of each set of `from`, in its order; absent: one each. */
   readonly quorums?: readonly number[];
   /** The owner of the instance may not decide. */
   readonly excludeOwner: boolean;
   readonly confirm: ConfirmationKind;
   readonly noteRequired: boolean;
-  /** The longest decision window; null: as the request asked. */
+  /** Maximum decision window; null: the requested one. */
   readonly withinMs: number | null;
-  /** Whether a standing grant may answer in place of people. */
+  /** True when a standing grant may approve instead of reviewers. */
   readonly grants: boolean;
-  /** Whether approvals by bots count as those of people. */
+  /** True when approvals by bots count. */
   readonly bots: boolean;
 }
 
@@ -156,7 +156,7 @@ export type ConfirmationKind =
   | { readonly kind: "click" | "match" | "passkey" }
   | { readonly kind: "type"; readonly text: string };
 
-/** Any one reviewer, by a click. */
+/** Any one reviewer, with a click. */
 export const NO_REQUIREMENT: Requirement = Object.freeze({
   from: Object.freeze([]),
   quorum: 1,
@@ -178,7 +178,7 @@ export interface PolicyTest {
   readonly expect: Expectation;
 }
 
-/** What is not given is not compared. */
+/** Missing parts are not compared. */
 export interface Expectation {
   readonly verb: Verb;
   readonly because: string | undefined;
