@@ -272,7 +272,7 @@ test("[ours.policy.proved] an approval that rests on a name or on context alone 
 
 test("[ours.policy.floor] a floor cannot approve", () => {
   const rule = "id: a, match: { tool: pay }, then: approve";
-  assert.match(ofRule(rule, { kind: "floor" })[0] ?? "", /a floor cannot approve/);
+  assert.match(ofRule(rule, { kind: "floor" })[0] ?? "", /a baseline policy cannot approve/);
   assert.deepEqual(ofRule("id: a, then: deny", { kind: "floor" }), []);
 });
 
