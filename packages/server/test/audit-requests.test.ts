@@ -236,12 +236,20 @@ test("[ours.audit.requests] audit verify names a row that was changed, with or w
   const before = await rowOf(scene, id);
   for (const [name, value, says] of [
     ["status", "denied", "status of its row differs from the entry request.resolved"],
-    ["expires_at", 9_999_999_999_999, "expires_at of its row differs from the entry request.resolved"],
-    ["decided_by", "reviewer:made-up", "decided_by of its row differs from the entry request.resolved"],
+    [
+      "expires_at",
+      9_999_999_999_999,
+      "expires_at of its row differs from the entry request.resolved",
+    ],
+    [
+      "decided_by",
+      "reviewer:made-up",
+      "decided_by of its row differs from the entry request.resolved",
+    ],
     ["note", '"another"', "note_sha256 of its row differs from the entry request.resolved"],
     ["tool", '"another"', "tool_sha256 of its row differs from the entry request.opened"],
     ["arguments", '{"a":1}', "arguments_sha256 of its row differs from the entry request.opened"],
-    ["decided_at", Number(before.decided_at) + 1, "no entry request.resolved of the time"],
+    ["decided_at", Number(before.decided_at) + 1, "no entry request.resolved with the time"],
   ] as const) {
     await overwrite(scene, id, { ...before, [name]: value });
     const { message = "" } = (await verifyAll(scene)).finding ?? {};

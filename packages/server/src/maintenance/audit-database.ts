@@ -75,8 +75,5 @@ async function findLog(reader: Reader, name: string | undefined): Promise<Stored
   if (id === undefined) throw new Failure("audit", `unknown project ${JSON.stringify(name)}`);
   const log = await readLog(reader, id);
   if (log !== undefined) return log;
-  throw new Failure(
-    "audit",
-    "this log has no sealed entries; start a server, which seals them",
-  );
+  throw new Failure("audit", "this log has no sealed entries; start a server, which seals them");
 }

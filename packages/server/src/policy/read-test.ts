@@ -101,8 +101,7 @@ function readInstance(
 function readNow(document: PolicyDocument, location: YamlLocation): number | undefined {
   const text = document.text(location, CHARS_MAX);
   const time = text === undefined ? undefined : readTimestamp(text);
-  if (time instanceof Fault)
-    document.add(location, "expected a time such as 2026-11-21T10:00:00Z");
+  if (time instanceof Fault) document.add(location, "expected a time such as 2026-11-21T10:00:00Z");
   return time === undefined || time instanceof Fault ? undefined : Number(time.nanos / 1_000_000n);
 }
 
