@@ -1,9 +1,9 @@
 /**
- * The keys under which secrets are stored: encrypted copies of credentials (a provisioning replay
- * must return the original token for 168 hours), and fingerprints of inputs that may hold a
- * secret. Encryption keys are derived from master keys that never enter the database. The
- * fingerprint key is a value of the database, encrypted like others: it outlives every rotation,
- * because replays must be recognised across it.
+ * The keys that protect stored secrets: encryption of credentials (a provisioning replay must
+ * return the original token for 168 hours), and fingerprints of inputs that may contain a secret.
+ * Encryption keys are derived from master keys, which are never in the database. The fingerprint
+ * key is an encrypted value of the database. It survives every rotation, because replays must be
+ * recognized after one.
  */
 
 import {
@@ -32,22 +32,22 @@ const SIGNING_KEYS_MAX = 10_000;
 const ENCRYPTED = /^([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/;
 
 interface DerivedKeys {
-  /** No bytes: with those, to open a secret takes four times as long (Node 24.21). */
+  /** A key object, because decrypting with raw bytes takes four times as long (Node 24.21). */
   readonly encryption: KeyObject;
   readonly fingerprinting: Buffer;
 }
 
 export class Keyring {
-  /** Names the current master key in its ciphertexts; reveals nothing about the key. */
+  /** Identifies the current master key in ciphertexts, without revealing the key. */
   readonly keyId: string;
   readonly previousKeyIds: readonly string[];
   readonly #keys = new Map<string, DerivedKeys>();
-  /** The decrypted ones, the last used at the end. */
+  /** Decrypted signing keys, least recently used first. */
   readonly #signingKeys = new RecentlyUsed<string, KeyObject>(SIGNING_KEYS_MAX);
   #fingerprinting: Uint8Array | undefined;
 
   /**
-   * @param current 32 random bytes; everything is encrypted with it
+   * @param current 32 random bytes, which encrypt
    * @param previous older keys, which only decrypt
    * @throws Failure when a key has another length
    */
@@ -62,9 +62,9 @@ export class Keyring {
   }
 
   /**
-   * Encrypts with AES-256-GCM under the current key.
+   * Encrypts with AES-256-GCM and the current key.
    *
-   * @param context what the secret belongs to; a ciphertext does not decrypt in another context
+   * @param context object of the secret; a ciphertext does not decrypt in another context
    */
   encrypt(secret: string, context: string): string {
     const nonce = randomBytes(NONCE_BYTES);
@@ -76,9 +76,9 @@ export class Keyring {
   }
 
   /**
-   * Decrypts with the key that encrypted it.
+   * Decrypts with the key that encrypted the text.
    *
-   * @throws Failure when that key is not here, or the text was altered or moved
+   * @throws Failure when that key is missing, or the text was altered or moved
    */
   decrypt(text: string, context: string): string {
     const [, keyId = "", encoded = ""] = ENCRYPTED.exec(text) ?? [];
@@ -98,8 +98,8 @@ export class Keyring {
   }
 
   /**
-   * As `decrypt`, for a signing secret, and ready to sign with. It caches the latest keys: to
-   * decrypt and decode one takes several times as long as to sign with it.
+   * As `decrypt`, for a signing secret. Returns a key object and caches the most recently used
+   * ones: decrypting takes several times as long as signing.
    *
    * @throws Failure also when it is not a signing secret
    */
@@ -112,23 +112,23 @@ export class Keyring {
     return key;
   }
 
-  /** Hands over the fingerprint key of the database that this keyring serves. */
+  /** Sets the fingerprint key of the database. */
   useFingerprintKey(key: Uint8Array): void {
     this.#fingerprinting = key;
   }
 
   /**
-   * What fingerprints were made with before they had a key of their own (schema 1).
+   * The fingerprint key of schema 1, which was derived from the master key.
    *
-   * @throws Failure when that master key is not here
+   * @throws Failure when that master key is missing
    */
   derivedFingerprintKey(keyId: string): Uint8Array {
     return this.#keyOf(keyId).fingerprinting;
   }
 
-  /** A keyed hash: equal inputs are recognised, and the stored value reveals no input. */
+  /** A keyed hash: it recognizes equal inputs without revealing them. */
   fingerprint(text: string): string {
-    if (this.#fingerprinting === undefined) throw new Error("no fingerprint key was handed over");
+    if (this.#fingerprinting === undefined) throw new Error("no fingerprint key is set");
     return createHmac("sha256", this.#fingerprinting).update(text).digest("base64url");
   }
 
@@ -136,18 +136,18 @@ export class Keyring {
     const keys = this.#keys.get(keyId);
     if (keys !== undefined) return keys;
     const known = [this.keyId, ...this.previousKeyIds].join(", ");
-    throw new Failure("secret-key", `a secret was encrypted with key ${keyId}; here is ${known}`);
+    throw new Failure("secret-key", `no key for a secret of key ${keyId}; here is ${known}`);
   }
 }
 
 /**
  * @param secret `whsec_...`
- * @throws Failure when it is none
+ * @throws Failure when it is malformed
  */
 export function signingKeyOf(secret: string): KeyObject {
   const key = parseSigningSecret(secret);
   if (key === undefined) throw new Failure("secret-key", "a stored signing secret is malformed");
-  // Bare bytes would be a key too, at four times the price (Node 24.21).
+  // A key object, because raw bytes take four times as long (Node 24.21).
   return createSecretKey(key);
 }
 
@@ -164,14 +164,14 @@ export function masterKeyId(masterKey: Uint8Array): string {
   return derive(masterKey, "key id").toString("hex").slice(0, 8);
 }
 
-/** An Idempotency-Key as it is stored: of bounded length and not readable. */
+/** The stored form of an Idempotency-Key: bounded length, not reversible. */
 export function hashIdempotencyKey(key: string): string {
   return hash("sha256", key, "base64url");
 }
 
 const REQUEST_KEY_CHARS = 32;
 
-/** The Idempotency-Key of a request together with its scope, in 192 bits. */
+/** Hash of a request's Idempotency-Key and scope, 192 bits. */
 export function hashRequestKey(instanceId: string, key: string): string {
   return hash("sha256", `${instanceId} ${key}`, "base64url").slice(0, REQUEST_KEY_CHARS);
 }

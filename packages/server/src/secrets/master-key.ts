@@ -1,8 +1,8 @@
 /**
- * Where the master keys come from. The current one: the setting `secret_key`, else the file
- * `secret.key` in the data folder, made on first start and readable by its owner only. Previous
- * ones, which only decrypt what was encrypted before a rotation: the setting `secret_key_previous`
- * and, when the current one is a file, the lines of `secret.key.previous`.
+ * Loads the master keys. The current one is the setting `secret_key`, or else the file `secret.key`
+ * in the data folder, which the first start creates with access for its owner only. Previous ones
+ * only decrypt: the setting `secret_key_previous` and, if the current one is a file, the lines of
+ * `secret.key.previous`.
  */
 
 import {
@@ -25,17 +25,17 @@ import { createMasterKey, masterKeyId } from "./keyring.ts";
 
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/;
 
-/** The settings about keys, as they were given. */
+/** The key settings, unparsed. */
 export interface Secrets {
   readonly secretKey: string | undefined;
-  /** Keys separated by commas. */
+  /** Keys, separated by commas. */
   readonly secretKeyPrevious: string | undefined;
 }
 
-/** What may be shown of a key. */
+/** The facts about a key that may be displayed. */
 export interface KeyDescription {
   readonly keyId: string;
-  /** The file or setting that holds it. */
+  /** The file or setting of the key. */
   readonly source: string;
 }
 
@@ -45,15 +45,15 @@ interface MasterKey extends KeyDescription {
 
 export interface KeySet<K extends KeyDescription = MasterKey> {
   readonly current: K;
-  /** The current key is not among them, and none is twice. */
+  /** Without duplicates and without the current key. */
   readonly previous: readonly K[];
 }
 
 /**
- * @param mayCreate whether a missing file may be made: only for a database that is new, because
- *   a new key decrypts nothing that the lost one encrypted
+ * @param mayCreate true permits creating a missing file: for a new database only, because a new key
+ * cannot decrypt existing data
  * @throws Failure when a key is malformed or the current one missing; a system error when a file
- *   cannot be read or made
+ * cannot be read or created
  */
 export function loadKeys(
   { secretKey, secretKeyPrevious }: Secrets,
@@ -74,7 +74,7 @@ export function loadKeys(
 }
 
 /**
- * Which keys there are, without the keys.
+ * Describes the keys without revealing them.
  *
  * @throws as {@link loadKeys}
  */
@@ -85,9 +85,9 @@ export function describeKeys(secrets: Secrets, dataDirectory: string): KeySet<Ke
 }
 
 /**
- * Puts a new key into `secret.key`, after the old one was added to `secret.key.previous`. Each
- * file is replaced as a whole and synced: whenever this ends, every key that something was
- * encrypted with is in one of the two. Repeating it after an interruption is harmless.
+ * Writes a new key to `secret.key`, after it has added the old one to `secret.key.previous`. Each
+ * file is replaced atomically and synced. After an interruption at any point, the two files contain
+ * every key that encrypted something, and it can be repeated.
  *
  * @throws Failure when a file is malformed; a system error when one cannot be written
  */
@@ -116,9 +116,9 @@ function readKeyFile(file: string, mayCreate: boolean): MasterKey {
   if (!mayCreate) {
     throw new Failure(
       "secret-key",
-      `${file} is missing: put back the file that belongs to this database, or set its content ` +
-        "as COUNTERSIGN_SECRET_KEY; a new key would decrypt nothing that the lost one encrypted " +
-        "(for a new database at database_url, make one first: openssl rand -base64 32)",
+      `${file} is missing: restore the file that belongs to this database, or set its content ` +
+        "as COUNTERSIGN_SECRET_KEY; a new key cannot decrypt the existing data " +
+        "(for a new database at database_url, create one first: openssl rand -base64 32)",
     );
   }
   createFile(file);
@@ -132,7 +132,7 @@ function readPreviousFile(file: string): MasterKey[] {
   );
 }
 
-/** What a source that is no file begins with. */
+/** Prefix of a source that is a setting. */
 const SETTING = "the setting ";
 
 function splitSetting(setting = ""): MasterKey[] {
@@ -143,9 +143,9 @@ function splitSetting(setting = ""): MasterKey[] {
     .map((text, index) => decode(text.trim(), source, `${source}, key ${index + 1},`));
 }
 
-/** @param label how a message names it, if not by its source alone */
+/** @param label name in messages, if it differs from the source */
 function decode(text: string, source: string, label = source): MasterKey {
-  // Never the text itself: it may be a key with one letter wrong.
+  // Never includes the text, because it may be a key with a typo.
   if (!BASE64_OF_32_BYTES.test(text)) {
     const Fault = source.startsWith(SETTING) ? Misconfigured : Failure;
     throw new Fault("secret-key", `${label} must be 32 bytes in base64`);
@@ -158,7 +158,7 @@ function toLine({ key }: Pick<MasterKey, "key">): string {
   return `${Buffer.from(key).toString("base64")}\n`;
 }
 
-/** Complete or not there: a second process never reads half a key, and the first one wins. */
+/** Creates the file atomically. If two processes start, the first one wins. */
 function createFile(file: string): void {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, toLine({ key: createMasterKey() }), SECRET_FILE);
@@ -178,14 +178,16 @@ interface FileOwner {
   readonly gid: number;
 }
 
-/** The old content or the new one, also after a power cut; and the new one once this returns. */
+/**
+ * Replaces the file atomically, also across a power failure. The new content is durable on return.
+ */
 function replaceFile(file: string, text: string, { uid, gid }: FileOwner): void {
   const draft = `${file}.draft`;
-  // One that an interrupted rotation left: its key encrypted nothing.
+  // Left by an interrupted rotation. Its key has encrypted nothing.
   rmSync(draft, { force: true });
   try {
     writeFileSync(draft, text, SECRET_FILE);
-    // When root rotates the key, it stays readable for the user of the server.
+    // After a rotation by root, the server's user can still read the key.
     if (process.getuid?.() === 0) chownSync(draft, uid, gid);
     renameSync(draft, file);
   } finally {
@@ -194,7 +196,7 @@ function replaceFile(file: string, text: string, { uid, gid }: FileOwner): void 
   syncDirectory(dirname(file));
 }
 
-/** Makes a rename durable. Windows can neither open folders nor needs it. */
+/** Makes a rename durable. Windows cannot open folders and does not need it. */
 function syncDirectory(directory: string): void {
   if (process.platform === "win32") return;
   const descriptor = openSync(directory, "r");
@@ -205,7 +207,9 @@ function syncDirectory(directory: string): void {
   }
 }
 
-/** @throws Failure when another user owns it, or others can read it and this cannot be changed */
+/**
+ * @throws Failure when another user owns the file, or its mode is too open and cannot be changed
+ */
 function readIfThere(file: string): string | undefined {
   let descriptor: number;
   try {
@@ -222,12 +226,12 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** Of the open file, so that it cannot be exchanged between the check and the read. */
+/** Checks the open file, so that it cannot be replaced between the check and the read. */
 function closeToOthers(file: string, descriptor: number): void {
   const own = process.getuid?.();
   if (own === undefined) return;
   const { mode, uid } = fstatSync(descriptor);
-  // Root rotates the key of a service that has a user of its own.
+  // Root may rotate the key of a service that runs as another user.
   if (uid !== own && uid !== 0 && own !== 0) {
     throw new Failure(
       "secret-key",

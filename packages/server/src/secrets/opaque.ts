@@ -1,7 +1,6 @@
 /**
- * Secrets that a browser brings back: what a session's cookie holds, what stands in a link, what
- * a ceremony began with. 256 random bits as 43 characters of base64url; stored as
- * {@link hashToken} makes it.
+ * Secrets that browsers send back: session cookies, links and ceremonies. 256 random bits as 43
+ * characters of base64url. The database stores their {@link hashToken}.
  */
 
 import type { Random } from "../clock.ts";
@@ -14,7 +13,7 @@ export function generateOpaque(random: Random): string {
   return Buffer.from(random.bytes(OPAQUE_BYTES)).toString("base64url");
 }
 
-/** Whether a text can be one of ours: others need no lookup. */
+/** False for texts in another form, which need no lookup. */
 export function isOpaque(text: string): boolean {
   return OPAQUE.test(text);
 }

@@ -1,7 +1,7 @@
 /**
- * Passwords as they are stored: scrypt with a salt and its parameters beside the hash, so that
- * stronger ones can be chosen later. One is computed at a time, beside the event loop and with a
- * bounded line: however many sign in, others are served.
+ * Password hashes: scrypt with the salt and parameters beside the hash, so that the parameters can
+ * change later. It computes one hash at a time, outside the event loop, with a bounded queue, so
+ * that sign-ins do not block other exchanges.
  *
  * @see OWASP Password Storage Cheat Sheet (scrypt: N = 2^15, r = 8, p = 3); RFC 7914
  */
@@ -16,14 +16,14 @@ interface Parameters {
   readonly p: number;
 }
 
-/** 32 MiB and about a third of a second of a processor. */
+/** 32 MiB and about a third of a second of CPU time. */
 const CURRENT: Parameters = { N: 2 ** 15, r: 8, p: 3 };
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const MEMORY_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Who comes behind so many is asked to come again. */
+/** Maximum queue length; more are rejected. */
 const WAITING_MAX = 30;
 const RETRY_S = 5;
 
@@ -39,8 +39,8 @@ export class PasswordHasher {
   }
 
   /**
-   * @returns what is stored
-   * @throws Problem `rate_limited` while too many wait
+   * @returns the stored form
+   * @throws Problem `rate_limited` when the queue is full
    */
   async hash(password: string): Promise<string> {
     const salt = Buffer.from(this.#random.bytes(SALT_BYTES));
@@ -50,8 +50,8 @@ export class PasswordHasher {
   }
 
   /**
-   * @param stored null for an unknown login: it takes the same work and does not match
-   * @throws Problem `rate_limited` while too many wait
+   * @param stored null for an unknown login: takes the same time and returns false
+   * @throws Problem `rate_limited` when the queue is full
    */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const known = stored === null ? undefined : parse(stored);
@@ -60,7 +60,7 @@ export class PasswordHasher {
     return known !== undefined && timingSafeEqual(hash, known.hash);
   }
 
-  /** Behind those who came before. */
+  /** After all queued ones. */
   async #compute(password: string, salt: Buffer, parameters: Parameters): Promise<Buffer> {
     if (this.#waiting >= WAITING_MAX) {
       const message = "Too many users are signing in. Retry in a few seconds.";
@@ -96,7 +96,7 @@ interface Known {
 function parse(stored: string): Known {
   const [, N, r, p, salt = "", hash = ""] = STORED.exec(stored) ?? [];
   const bytes = Buffer.from(hash, "base64url");
-  if (bytes.length !== HASH_BYTES) throw new Error("a stored password hash cannot be read");
+  if (bytes.length !== HASH_BYTES) throw new Error("a stored password hash is malformed");
   return {
     parameters: { N: Number(N), r: Number(r), p: Number(p) },
     salt: Buffer.from(salt, "base64url"),

@@ -1,5 +1,5 @@
 /**
- * Encrypts the row key of a database together with the time since when rows have MACs, so that
+ * Encrypts the row key of a database together with the time from which rows have MACs, so that
  * write access to the database cannot change that time.
  */
 

@@ -1,6 +1,6 @@
 /**
- * What a sign-in at an identity provider is recognized by, all of it derived from the one value
- * that the browser keeps: the database holds a digest of that and could not make any of them.
+ * The state of a sign-in at an identity provider. All values are derived from the browser's cookie.
+ * The database has only a digest of the cookie, which cannot produce them.
  */
 
 import { createHmac } from "node:crypto";

@@ -1,10 +1,11 @@
 /**
- * Bearer credentials: `cs_inst_`, `cs_prov_` or `cs_rev_`, 43 random base62 characters (256
- * bits) and 6 of checksum. The checksum lets us refuse a mistyped token without a look-up and
- * lets secret scanners know ours; it protects nothing. The prefix is for people: what a token
- * may do is read from its record.
+ * Bearer credentials: `cs_inst_`, `cs_prov_` or `cs_rev_`, 43 random base62 characters (256 bits)
+ * and a checksum of 6. The checksum rejects mistyped tokens without a lookup and helps secret
+ * scanners; it protects nothing. The prefix is for people: the permissions of a token are in its
+ * row.
  *
- * A token is stored as its SHA-256 only. With 256 bits of entropy a slow hash would add nothing.
+ * The database stores only the SHA-256 of a token. With 256 bits of entropy, a slow hash adds
+ * nothing.
  */
 
 import { hash } from "node:crypto";
@@ -29,7 +30,7 @@ export function createToken(kind: CredentialKind, random: Random): string {
   return body + checksum(body);
 }
 
-/** Whether a text has the form and checksum of a token of ours. */
+/** True when a text has the form and checksum of a token. */
 export function isWellFormedToken(text: string): boolean {
   if (!TOKEN.test(text)) return false;
   return checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(-CHECKSUM_CHARS);
@@ -44,7 +45,7 @@ function randomBase62(length: number, random: Random): string {
   let text = "";
   while (text.length < length) {
     for (const byte of random.bytes(length)) {
-      // 248 is the largest multiple of 62 in a byte; what is above would bias the draw.
+      // 248 is the largest multiple of 62 in a byte. Larger bytes would bias the result.
       if (byte < 248 && text.length < length) text += BASE62[byte % 62];
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Keys of Web Push on the curve P-256: our own pair, and those that browsers send.
+ * P-256 keys of Web Push: the server's pair, and those of browsers.
  *
  * @see RFC 8292 section 2, RFC 8291 section 3
  */
@@ -15,12 +15,12 @@ export function createVapidKey(): { readonly publicKey: string; readonly private
   const pair = createECDH(CURVE);
   const publicKey = pair.generateKeys("base64url");
   const secret = pair.getPrivateKey();
-  // Leading zeros are left out of it.
+  // Node omits leading zeros.
   const privateKey = Buffer.concat([Buffer.alloc(PRIVATE_BYTES - secret.length), secret]);
   return { publicKey, privateKey: privateKey.toString("base64url") };
 }
 
-/** Whether a text is a public key that something can be encrypted for. */
+/** True for a valid public key for encryption. */
 export function isPushPoint(text: string): boolean {
   const point = bytesOf(text, POINT_BYTES);
   if (point === undefined) return false;

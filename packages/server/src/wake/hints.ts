@@ -32,15 +32,15 @@ export const ALL_HINTS = "*";
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const SENDER = new RegExp(`^${UUID}$`);
 const RESOLVED = new RegExp(`^r:(${UUID})$`);
-/** Hex, and older ones a UUID. */
+/** Hex; a UUID in older databases. */
 const PROJECT = `[0-9a-f]{16}|${UUID}`;
 const VOTED = new RegExp(`^t:(${PROJECT}):(${UUID})$`);
 const RETRY_REQUESTED = new RegExp(`^h:(${PROJECT}):(${UUID})$`);
 const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43})$`);
 
 /**
- * @returns undefined for what does not concern other replicas, or is found soon enough by their
- *   poll every second. Whether a receiver was removed is checked before sending
+ * @returns undefined for signals that other replicas do not need or find with their poll every
+ * second. A removed receiver is checked before every attempt
  */
 export function toHint(signal: Signal): string | undefined {
   switch (signal.kind) {
@@ -62,12 +62,12 @@ export function toHint(signal: Signal): string | undefined {
   }
 }
 
-/** @param hints texts of {@link toHint}, or the star alone */
+/** @param hints texts of {@link toHint}, or only the star */
 export function toMessage(sender: string, hints: Iterable<string>): string {
   return [FORMAT, sender, ...hints].join(" ");
 }
 
-/** @returns undefined when it is no message of a replica, or of one that speaks another format */
+/** @returns undefined unless it is a replica's message in this format */
 export function readMessage(message: string): ReplicaMessage | undefined {
   const [format, sender = "", ...texts] = message.split(" ");
   if (format !== FORMAT || !SENDER.test(sender) || texts.length === 0) return undefined;

@@ -1,6 +1,4 @@
-/**
- * Waking within one process.
- */
+/** Wakes waiting exchanges within one process. */
 
 import type { Signal, Wake } from "./wake.ts";
 

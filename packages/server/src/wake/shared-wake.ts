@@ -1,10 +1,10 @@
 /**
- * Waking across the processes that share a database: signals of this one are sent to the others,
- * and their messages wake the exchanges that wait here. It is used like any other Wake.
+ * Wakes waiting exchanges across the processes that share a database: it sends this process's
+ * signals to the others, and their messages wake the exchanges that wait here.
  *
- * Hints are collected while a message is sent and for a few milliseconds after it,
- * so the number of messages does not grow with that of decisions. A lost message delays
- * waiting exchanges by up to a second, their own polling interval.
+ * It collects hints while a message is sent and for a few milliseconds after it, so the number of
+ * messages does not grow with that of decisions. A lost message delays waiting exchanges by up to a
+ * second, their own polling interval.
  */
 
 import type { Clock, Random } from "../clock.ts";
@@ -13,14 +13,14 @@ import { ALL_HINTS, readMessage, toHint, toMessage, type WakeHint } from "./hint
 import type { LocalWake } from "./local-wake.ts";
 import type { Signal, Wake } from "./wake.ts";
 
-/** Between two messages: each is read by every replica. */
+/** Pause between two messages, because every replica reads each of them. */
 const GAP_MS = 5;
 
 export interface SharedWakeParts {
   readonly local: LocalWake;
   readonly bus: ReplicaBus;
   readonly random: Random;
-  /** That of the machine: it also goes on where tests hold the time of everything else. */
+  /** The system clock, because tests stop the provider's. */
   readonly clock: Pick<Clock, "after">;
 }
 
@@ -38,15 +38,15 @@ export class SharedWake implements Wake {
   readonly #hints = new Set<string>();
   /** Projects of its hints about opened requests. */
   readonly #openedIn = new Set<string>();
-  /** How long a message of it would be. */
+  /** Length of the next message. */
   #bytes: number;
-  /** It is more than a message holds. */
+  /** True when the hints do not fit into a message. */
   #isEverything = false;
   #sending: Promise<void> | undefined;
   isListening = false;
-  /** Messages, since the start. */
+  /** Sent messages since the start. */
   sent = 0;
-  /** Those of other replicas. */
+  /** Received messages of other replicas since the start. */
   received = 0;
 
   constructor({ local, bus, random, clock }: SharedWakeParts) {
@@ -57,7 +57,7 @@ export class SharedWake implements Wake {
     this.#bytes = toMessage(this.#id, []).length;
   }
 
-  /** Starts to send and to receive. */
+  /** Starts to send and receive. */
   open({ onListening, onLost, onResolvedElsewhere }: SharedWakeListener): void {
     this.#bus.open({
       onMessage: (message) => this.#receive(message, onResolvedElsewhere),
@@ -111,14 +111,14 @@ export class SharedWake implements Wake {
     return this.#local.projectOf(requestId);
   }
 
-  /** Sends the remaining hints, and nothing after that. */
+  /** Sends the remaining hints, then stops. */
   async close(): Promise<void> {
     await this.#sending;
     await this.#bus.close();
     this.isListening = false;
   }
 
-  /** One opened request of a project per message is enough: the receiver rereads the project. */
+  /** One opened request per project and message is sufficient: the receiver rereads the project. */
   #isFirst(projectId: string): boolean {
     if (this.#openedIn.has(projectId)) return false;
     this.#openedIn.add(projectId);
@@ -128,7 +128,7 @@ export class SharedWake implements Wake {
   #gather(hint: string): void {
     if (this.#isEverything || this.#hints.has(hint)) return;
     this.#hints.add(hint);
-    // With the space in front of it; hints are ASCII.
+    // Includes the space before it. Hints are ASCII.
     this.#bytes += hint.length + 1;
     if (this.#bytes <= this.#bus.messageBytesMax) return;
     this.#isEverything = true;
@@ -136,7 +136,7 @@ export class SharedWake implements Wake {
   }
 
   async #send(): Promise<void> {
-    // Signals of one event loop iteration go into one message.
+    // Collects the signals of one event loop iteration in one message.
     await this.#sleep(0);
     while (this.#isEverything || this.#hints.size > 0) {
       if (await this.#bus.send(this.#take())) this.sent++;

@@ -1,7 +1,7 @@
 /**
- * Wakes waiting exchanges. A signal is a hint that a request may have changed: its receiver reads
- * the store again, and only that read is the truth. Operations send signals with
- * `Transaction.onCommit`, so that a signal never precedes its commit.
+ * Wakes waiting exchanges. A signal is a hint that a request may have changed. Its receiver rereads
+ * the store, which is authoritative. Operations send signals with `Transaction.onCommit`, so a
+ * signal never precedes its commit.
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
@@ -21,42 +21,42 @@ export type Signal =
       readonly requestId: string;
       readonly projectId: string;
       readonly status: TerminalStatus;
-      /** Who or what decided. */
+      /** Kind of the decider. */
       readonly by: ActorKind;
-      /** The instance whose receiver is to be notified; undefined when there is none. */
+      /** The instance to notify; undefined: none. */
       readonly notifies: string | undefined;
     }
-  /** Another replica says that it has resolved this one. */
+  /** Another replica has resolved this request. */
   | { readonly kind: "ended"; readonly requestId: string }
   /**
-   * An approval was kept that is not enough, or taken back. Of another replica it may also be a
-   * verdict with a delay, or a request that was opened, one for all of its project.
+   * A vote was stored or withdrawn. From another replica, it can also be a delayed verdict or an
+   * opened request; one hint then represents its whole project.
    */
   | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
-  /** A verdict with a delay was stored or taken back. */
+  /** A delayed verdict was stored or withdrawn. */
   | {
       readonly kind: "delayed";
       readonly projectId: string;
       readonly requestId: string;
       /** The owner of the verdict. */
       readonly reviewerId: string;
-      /** When it is applied, epoch ms; undefined when it was taken back. */
+      /** When it is applied, epoch ms; undefined: withdrawn. */
       readonly commitsAt: number | undefined;
     }
-  /** A freeze was set or lifted, in this project or, with an empty id, on the server. */
+  /** A freeze was created or lifted, in this project or, with an empty id, on the server. */
   | { readonly kind: "frozen"; readonly projectId: string }
-  /** Something may be delivered earlier than it was said before. */
+  /** A delivery may be due earlier than before. */
   | { readonly kind: "retryRequested"; readonly projectId: string; readonly instanceId: string }
-  /** A receiver was removed, alone or with its instance: its deliveries have ended. */
+  /** A receiver was removed, with or without its instance. Its deliveries have ended. */
   | { readonly kind: "removed"; readonly instanceId: string }
-  /** A verification under this key has ended, well or not. */
+  /** A verification with this key succeeded or failed. */
   | { readonly kind: "verified"; readonly scope: string; readonly keyHash: string };
 
 export interface Wake {
   signal(signal: Signal): void;
 
   /**
-   * Calls back when this request was resolved, or when all waiting is stopped.
+   * Calls back when this request was resolved, or when waiting is stopped.
    *
    * @returns ends the subscription
    */
@@ -64,13 +64,13 @@ export interface Wake {
 
   onSignal(callback: (signal: Signal) => void): () => void;
 
-  /** Calls back everybody who waits for a request: the process is shutting down. */
+  /** Calls back all waiters, because the process is stopping. */
   releaseAll(): void;
 
-  /** Calls back those who wait for this request, which another replica has resolved. */
+  /** Calls back the waiters of this request, which another replica has resolved. */
   resolvedElsewhere(requestId: string): void;
 
-  /** How many wait for a request. */
+  /** Number of waiters. */
   readonly waiting: number;
 
   /** The requests with long polls, each once. */

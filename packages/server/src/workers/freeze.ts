@@ -1,6 +1,6 @@
 /**
- * Denies pending requests under an active freeze that the freezing request left: every second, and
- * at once while more remain. Without a freeze, a run is one query on an empty index.
+ * Denies the pending requests that a freeze covers and its own exchange did not deny: every second,
+ * and at once while more remain. Without a freeze, a run is one query on an empty index.
  */
 
 import type { Context } from "../context.ts";
@@ -13,7 +13,7 @@ const INTERVAL_MS = 1_000;
 /** Between two batches of a long denial, so that requests are served in between. */
 const BATCH_PAUSE_MS = 5;
 
-/** After this time everything that is frozen is scanned again. */
+/** Interval of complete scans of frozen requests. */
 const FULL_SCAN_MS = 30_000;
 
 export function startFreeze(context: Context, report: Report): Worker {

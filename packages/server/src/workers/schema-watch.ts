@@ -1,6 +1,6 @@
 /**
  * Checks every second whether another process has migrated the database, or is about to. A program
- * that supports the new schema continues. A program that does not stops before the migration:
+ * that supports the new schema continues. Any other program stops before the migration:
  * storage/migrate.ts announces it and waits. Only needed where other processes can migrate.
  */
 
@@ -15,9 +15,9 @@ const INTERVAL_MS = 1_000;
 export interface Watched {
   /** The schema that the database had at the start. */
   readonly version: number;
-  /** The schema that this program knows. */
+  /** The schema of this program. */
   readonly known: number;
-  /** Called once, when this program cannot use the database any more; it stops this worker. */
+  /** Called once, when this program can no longer use the database. It stops this worker. */
   readonly onOutgrown: (reason: Failure) => void;
 }
 

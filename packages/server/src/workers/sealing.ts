@@ -25,15 +25,15 @@ const INTERVAL_MS = 1_000;
 const BATCH_PAUSE_MS_MIN = 2;
 
 /**
- * Of the time that a batch took: a log that is far behind, as after an update, is sealed with a
- * quarter of the time, and the rest is for requests.
+ * Pause after a batch, as a multiple of its duration: a large backlog, for example after an update,
+ * uses a quarter of the time and leaves the rest for requests.
  */
 const BATCH_PAUSE_SHARE = 3;
 
-/** Parts of a walk, between two records of how far it has come. */
+/** Parts of a scan between two records of its progress. */
 const STEPS_PER_RECORD = 50;
 
-/** About 500 bytes each. */
+/** Maximum cached keys, at about 500 bytes each. */
 const KEYS_MAX = 1_000;
 
 export function startSealing({ clock, ...rest }: Context, report: Report): Worker {
@@ -41,7 +41,7 @@ export function startSealing({ clock, ...rest }: Context, report: Report): Worke
   const every = { name: "audit", intervalMs: INTERVAL_MS, firstDelayMs: INTERVAL_MS };
   const start = (run: () => Promise<undefined>) => new TimerLoop(clock, report, { ...every, run });
   const sealing = start(() => sealer.sealAll());
-  // Beside the sealing: a scan of a large log takes long.
+  // Concurrent with the sealing, because the scan of a large log takes long.
   const late = start(() => sealer.sealLate());
   return {
     async stop() {
@@ -58,9 +58,9 @@ class Sealer {
   readonly #keys = new RecentlyUsed<string, KeyObject>(KEYS_MAX);
   /** By project. */
   #recentSeal = new Map<string, RecentSeal>();
-  /** For the log before. */
+  /** True when the store failed for the previous log. */
   #hasStoreFailed = false;
-  /** Ends the pauses that are under way. */
+  /** Ends running pauses. */
   readonly #pauses = new Set<() => void>();
 
   constructor(context: Context, report: Report) {
@@ -68,7 +68,7 @@ class Sealer {
     this.#report = report;
   }
 
-  /** Everything that is there to be sealed. */
+  /** Seals all unsealed entries. */
   async sealAll(): Promise<undefined> {
     const recentSeal = new Map<string, RecentSeal>();
     for (const projectId of await listUnsealedLogs(this.#context)) {
@@ -76,12 +76,12 @@ class Sealer {
       const seen = await this.#guardPerLog(() => this.#seal(projectId));
       if (seen !== undefined) recentSeal.set(projectId, seen);
     }
-    // What is not written to any more need not be remembered.
+    // Drops the state of logs without new entries.
     this.#recentSeal = recentSeal;
     return undefined;
   }
 
-  /** One log that is damaged, or without its key, is in no other's way. */
+  /** A damaged log, or a log without its key, does not block the others. */
   async #guardPerLog<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       const done = await work();
@@ -89,7 +89,7 @@ class Sealer {
       return done;
     } catch (error) {
       const isStore = error instanceof Failure && error.dependency === "store";
-      // Twice in a row: it is the database, and every log would only say so once more.
+      // Two failures in a row: the database fails, so every further log would repeat the report.
       if (isStore && this.#hasStoreFailed) throw error;
       this.#hasStoreFailed = isStore;
       this.#report.dependencyFailed("audit", error);
@@ -100,7 +100,7 @@ class Sealer {
   async #seal(projectId: string): Promise<RecentSeal | undefined> {
     const [context, keys] = [this.#context, this.#keys];
     let [recentSeal, next] = [this.#recentSeal.get(projectId), undefined as string | undefined];
-    // A call that fails may have used it up.
+    // A failed call may have consumed it.
     this.#recentSeal.delete(projectId);
     do {
       const begunAt = context.clock.monotonic();
@@ -112,7 +112,7 @@ class Sealer {
     return recentSeal;
   }
 
-  /** Seals late entries, also with a full scan when that is due. */
+  /** Seals late entries. Runs a full scan when that is due. */
   async sealLate(): Promise<undefined> {
     for (const rescan of await claimRescans(this.#context)) {
       await this.#guardPerLog(() => this.#rescan(rescan));

@@ -1,6 +1,4 @@
-/**
- * The workers that every server has, whatever database it is on.
- */
+/** The workers of every server, on any database. */
 
 import type { Context } from "../context.ts";
 import { ChannelDestination } from "../outbox/channel-destination.ts";
@@ -17,7 +15,7 @@ import { startSealing } from "./sealing.ts";
 
 const ALWAYS = [startExpiry, startDelayedVerdicts, startFreeze, startRetention, startSealing];
 
-/** Starts those of one server; those that send webhooks only where that is on. */
+/** Starts the workers of a server. Webhook workers only start when webhooks are on. */
 export function startWorkers(context: Context, report: Report): Worker[] {
   const workers: Worker[] = ALWAYS.map((start) => start(context, report));
   workers.push(new Outbox(context, report, new ChannelDestination(context, report)));

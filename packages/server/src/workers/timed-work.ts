@@ -1,6 +1,6 @@
 /**
- * Does work that falls due at known times. Signals with an earlier time wake it. It also runs once
- * a second, for work of other replicas and for clocks that were set.
+ * Runs work that is due at known times. A signal with an earlier time wakes it. It also runs once a
+ * second, for work of other replicas and after clock changes.
  */
 
 import type { Context } from "../context.ts";
@@ -10,17 +10,17 @@ import type { Signal } from "../wake/wake.ts";
 
 const INTERVAL_MS = 1_000;
 
-/** Before retrying work that is due and could not be done. */
+/** Pause before a retry of due work that failed. */
 const RETRY_MS = 50;
 
 export interface TimedWork {
-  /** The dependency that failures are reported for. */
+  /** Dependency name in failure reports. */
   readonly name: string;
-  /** Does what is due. @returns how much, and whether there may be more */
+  /** Runs due work. @returns the number of items, and whether more may be due */
   act(): Promise<{ readonly done: number; readonly more: boolean }>;
   /** Epoch ms. */
   nextAt(): Promise<number | undefined>;
-  /** When the subject of a signal falls due, epoch ms; undefined for other signals. */
+  /** When the subject of a signal is due, epoch ms; undefined for other signals. */
   dueAt(signal: Signal): number | undefined;
 }
 

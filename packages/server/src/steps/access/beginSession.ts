@@ -1,4 +1,4 @@
-/** Starts a session for a person who has proven who they are. */
+/** Starts a session for an authenticated user. */
 
 import { Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
@@ -17,27 +17,27 @@ import type { Transaction } from "../../storage/store.ts";
 import { endSessions } from "./endSessions.ts";
 
 export interface SessionOrder {
-  /** Who has just proven who they are. */
+  /** The authenticated user. */
   readonly personId: string;
   readonly method: SignInMethod;
-  /** As the browser calls itself; cut where it is long. */
+  /** The browser's User-Agent, truncated. */
   readonly userAgent: string;
-  /** The project to select; one of theirs when undefined. */
+  /** The project to select; undefined: one of the user's projects. */
   readonly projectId?: string | undefined;
 }
 
 const USER_AGENT_CHARS_MAX = 300;
 
-/** Of one person; who begins one more ends the oldest. */
+/** Maximum for one user. One more ends the oldest. */
 const SESSIONS_MAX = 20;
 
 /**
- * Signs a person in: called by every way to do so, in the transaction that has checked the proof.
- * The value is drawn here and never taken from the browser.
+ * Signs a user in. Every sign-in method calls it, in the transaction that verified the proof. The
+ * cookie value is generated here and never taken from the browser.
  *
- * @returns what the cookie holds; it is stored nowhere
- * @throws Problem `invalid_credential` when there is no such person or they are disabled;
- *   `forbidden` when they are to sign in at the identity provider
+ * @returns the cookie value, which is not stored
+ * @throws Problem `invalid_credential` when the user does not exist or is disabled; `forbidden`
+ * when the user must sign in at the identity provider
  */
 export async function beginSession(
   tx: Transaction,
@@ -77,8 +77,8 @@ export async function beginSession(
 }
 
 /**
- * An account of the identity provider signs in there only: a key of this server would outlive a
- * removal at the provider. Checked after the proof, so that only the owner sees the reason.
+ * An account of the identity provider can only sign in there: a local credential would survive a
+ * removal at the provider. Checked after the proof, so that only the owner receives the reason.
  *
  * @throws Problem `forbidden`
  */
@@ -93,8 +93,8 @@ function assertTheirWay(
 }
 
 /**
- * With `oidc_only`, one login may still sign in here, for when the provider is down. Checked for
- * each session, and before the proof, so that the answer does not reveal a correct one.
+ * With `oidc_only`, one login may still sign in locally, in case the provider is down. Checked
+ * before the proof, so that the answer does not reveal a correct one.
  *
  * @throws Problem `forbidden`
  */

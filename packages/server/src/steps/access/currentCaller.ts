@@ -6,13 +6,13 @@ import type { Transaction } from "../../storage/store.ts";
 import { mayAuthenticate } from "./mayAuthenticate.ts";
 
 export interface CurrentCaller extends ReviewerCaller {
-  /** When the token ends, epoch ms; null when it does not, or when it is none but a session. */
+  /** Expiry of the token, epoch ms; null for sessions and tokens without one. */
   readonly expiresAt: number | null;
 }
 
 /**
- * Rereads and locks the caller and the token, so that a concurrent demotion, removal, disabling or
- * revocation is honoured: an earlier one is seen, and a later one waits for this transaction.
+ * Rereads and locks the caller and the token. So an earlier demotion, removal, disabling or
+ * revocation is visible, and a later one waits for this transaction.
  *
  * @throws Problem `invalid_credential`
  */
@@ -22,7 +22,7 @@ export async function currentCaller(
 ): Promise<CurrentCaller> {
   const { projectId, reviewerId } = caller;
   const isSession = caller.session !== null;
-  // Sent at once and answered one after another, in the order in which a removal takes them.
+  // Sent together and executed in this order, which is also the lock order of a removal.
   const [current, credential] = await Promise.all([
     lockReviewer(tx, "share", { projectId, id: reviewerId }),
     isSession ? undefined : lockToken(tx, caller),

@@ -12,15 +12,14 @@ import type { Transaction } from "../../storage/store.ts";
 
 export interface SessionEnd {
   readonly by: Actor;
-  /** A few words for the audit log. */
+  /** The reason, for the audit log. */
   readonly because: string;
 }
 
 /**
- * Ends all sessions of a person: when their password changes, they are disabled, or they come
- * back by a link.
+ * Ends all sessions of a user: after a new password, after disabling, or after a return by link.
  *
- * @param exceptId the one that goes on
+ * @param exceptId session to keep
  */
 export async function endSessionsOf(
   tx: Transaction,
@@ -38,7 +37,7 @@ export async function endSessionsOf(
   );
 }
 
-/** Ends these, and says so of each that had not ended meanwhile. */
+/** Ends these sessions, with an audit entry for each one that was still active. */
 export async function endSessions(
   tx: Transaction,
   { random }: Pick<Context, "random">,

@@ -1,10 +1,10 @@
-/** Checks whether a reviewer may authenticate, and makes them a caller. */
+/** Checks whether a reviewer may authenticate, and creates the caller. */
 
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readEnabledPersons, type StoredReviewer } from "../../storage/sql/access/holders.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** Whether a reviewer was neither removed, nor is a person who is disabled. */
+/** True unless the reviewer was removed or the user is disabled. */
 export async function mayAuthenticate(
   reader: Reader,
   { removedAt, personId }: Pick<StoredReviewer, "removedAt" | "personId">,
@@ -13,7 +13,7 @@ export async function mayAuthenticate(
   return personId === null || (await readEnabledPersons(reader, [personId])).has(personId);
 }
 
-/** A reviewer who was found and not removed, as a caller. */
+/** The caller of an existing reviewer. */
 export function toReviewerCaller(
   { id: reviewerId, name, role, groups, isBot, personId }: StoredReviewer,
   through: Pick<ReviewerCaller, "credentialId" | "tokenHash" | "projectId" | "scopes" | "session">,

@@ -12,13 +12,13 @@ import type { Reader, Transaction } from "../../storage/store.ts";
 
 /** A reviewer who can authenticate: neither removed nor disabled. */
 export interface ActiveReviewer extends StoredReviewer {
-  /** Scopes of every live token, and null for a user who can sign in. */
+  /** Scopes of every valid token, and null for a user who can sign in. */
   readonly ways: readonly Scopes[];
 }
 
 /**
- * As {@link readActiveReviewers}, and locks their rows: a transaction that removes, demotes or
- * disables one of them, or revokes a token, waits until this transaction ends.
+ * As {@link readActiveReviewers}, and locks their rows. Transactions that remove, demote or disable
+ * one of them, or revoke a token, wait for this transaction.
  *
  * @param now epoch ms
  */
@@ -29,7 +29,7 @@ export async function lockActiveReviewers(
   now: number,
 ): Promise<ActiveReviewer[]> {
   if (ids.length === 0) return [];
-  // Sent at once and answered one after another.
+  // Sent together and executed in this order.
   const [, , reviewers] = await Promise.all([
     lockReviewers(tx, projectId, ids),
     lockTokens(tx, projectId, ids),
@@ -41,8 +41,8 @@ export async function lockActiveReviewers(
 }
 
 /**
- * The reviewers with these ids who can authenticate: neither removed nor disabled, with a live
- * token or a sign-in. A vote counts for as long as its voter could still cast it.
+ * The reviewers with these ids who can authenticate: neither removed nor disabled, with a valid
+ * token or a sign-in. A vote counts while its voter could still cast it.
  *
  * @param now epoch ms
  */
@@ -68,7 +68,7 @@ export async function readActiveReviewers(
       const { id, personId } = reviewer;
       const ways = tokens.filter(({ holderId }) => holderId === id).map(({ scopes }) => scopes);
       if (personId === null) return { ...reviewer, ways };
-      // A disabled user cannot authenticate, whatever tokens they have.
+      // A disabled user cannot authenticate with any token.
       return { ...reviewer, ways: persons.has(personId) ? [null, ...ways] : [] };
     })
     .filter(({ ways }) => ways.length > 0);

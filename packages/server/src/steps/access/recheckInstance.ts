@@ -9,9 +9,9 @@ import {
 } from "../../storage/sql/access/credentials.ts";
 
 /**
- * Reads the credential of an instance again, at the end of a long poll.
+ * Rereads the credential of an instance at the end of a long poll.
  *
- * @throws Problem `invalid_credential` when it was revoked or has expired meanwhile
+ * @throws Problem `invalid_credential` when it has been revoked or has expired
  */
 export async function recheckInstance(
   context: Context,

@@ -19,24 +19,26 @@ import {
 import type { Transaction } from "../../storage/store.ts";
 import { keyContext } from "./beginAuditLog.ts";
 
-/** Bounds how long one transaction holds the thread: about 2 ms (see docs/decisions/0018). */
+/**
+ * Limits the time for which one transaction blocks the thread to about 2 ms (see
+ * docs/decisions/0018).
+ */
 const ENTRIES_PER_SEAL_MAX = 256;
 
-/** How far ahead of the clock an entry may be and still move the start of the search. */
+/** Maximum time ahead of the clock at which an entry still moves the start of the search. */
 const AHEAD_MS_MAX = 60_000;
 
 /** Decrypted keys, by their ciphertext. */
 export type OpenKeys = RecentlyUsed<string, KeyObject>;
 
 /**
- * Appends entries to a log: their leaves, a seal that says where they stand, and a checkpoint over
- * all of it.
+ * Appends entries to a log: their leaves, a seal with their positions, and a checkpoint.
  *
  * @param log locked by this transaction
- * @param entries of it that are not sealed, in the order of their ids, as {@link batchOf} has them
- * @returns the log as it is now
- * @throws Failure `secret-key` when the signing key cannot be opened, `audit` when the state of the
- *   log was damaged; nothing is then appended
+ * @param entries unsealed ones, ordered by id, as from {@link batchOf}
+ * @returns the updated log
+ * @throws Failure `secret-key` when the signing key cannot be decrypted, `audit` when the state of
+ * the log is damaged; nothing is appended then
  */
 export async function appendSealed(
   tx: Transaction,
@@ -81,16 +83,16 @@ function frontierOf({ origin, size, subtrees }: StoredLog): Frontier {
   }
 }
 
-/** Hashes that come behind others in a tile. */
+/** New hashes in a tile. */
 interface TileGrowth {
   readonly level: number;
   readonly tile: number;
-  /** Where in the tile the first of them is. */
+  /** Position of the first one in the tile. */
   readonly from: number;
   readonly hashes: Hash[];
 }
 
-/** Heights that one level of tiles spans. */
+/** Heights of one level of tiles. */
 const TILE_BITS = Math.log2(TILE_WIDTH);
 
 function grow(tiles: Map<string, TileGrowth>, level: number, index: number, hash: Hash): void {
@@ -114,7 +116,7 @@ function openKey(
   return key;
 }
 
-/** The first ids that one seal may hold: not too many, and none too far behind the first. */
+/** The first ids for one seal: a bounded number, within a bounded time after the first. */
 export function batchOf(ids: readonly string[]): string[] {
   const [first = ""] = ids;
   const begin = timeOfId(first);
@@ -127,7 +129,7 @@ export function batchOf(ids: readonly string[]): string[] {
   return ids.slice(0, Math.min(end === -1 ? ids.length : end, ENTRIES_PER_SEAL_MAX));
 }
 
-/** Where the search starts after these were sealed. An id from far ahead does not move it. */
+/** Start of the search after these ids were sealed. An id from far ahead does not move it. */
 export function sealedIdAfter(before: string, ids: readonly string[], now: number): string {
   return ids.reduce((highest, id) => {
     const time = timeOfId(id);

@@ -7,11 +7,11 @@ import { readLog, type StoredLog } from "../../storage/sql/audit/audit-logs.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** The log of the caller's project, or that of what is of the whole server. */
+/** The log of the caller's project, or of the whole server. */
 export type AuditScope = "project" | "server";
 
 /**
- * Whose log it is that the caller wants to see.
+ * The project of the requested log.
  *
  * @throws Problem `forbidden`
  */
@@ -23,9 +23,9 @@ export function auditedProject(caller: ReviewerCaller, scope: AuditScope): strin
 }
 
 /**
- * The log as it is now.
+ * The current state of the log.
  *
- * @throws Problem `forbidden`, `not_found` while nothing of it is sealed
+ * @throws Problem `forbidden`; `not_found` before its first sealed entry
  */
 export async function auditedLog(
   reader: Reader,

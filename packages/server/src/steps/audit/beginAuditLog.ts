@@ -8,14 +8,14 @@ import { insertLog, lockLog, type StoredLog } from "../../storage/sql/audit/audi
 import { AUDIT_KEY } from "../../storage/sql/operate/encrypted-columns.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** No two logs of one origin, also not of two servers that were copied before their first start. */
+/** Makes origins unique, also for servers that were copied before their first start. */
 const ORIGIN_BYTES = 8;
 
 /**
- * Begins the log of a project, or of the server, with a key of its own: what an auditor of one
- * project holds says nothing about others.
+ * Creates the log of a project, or of the server, with its own key. So data for an auditor of one
+ * project reveals nothing about others.
  *
- * @returns the log, locked; the one of another transaction, if that was first
+ * @returns the locked log; another transaction's if that was first
  */
 export async function beginAuditLog(
   tx: Transaction,
@@ -54,7 +54,7 @@ export async function beginAuditLog(
     });
   }
   const log = await lockLog(tx, projectId);
-  if (log === undefined) throw new Error("a log was neither found nor begun");
+  if (log === undefined) throw new Error("a log was neither found nor created");
   return log;
 }
 

@@ -13,9 +13,8 @@ import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Schedules the announcements of a request that stays pending, in its transaction:
- * one for each channel that covers it, another for its reminder, and one for Web Push. Without
- * such a channel it does nothing.
+ * Schedules the announcements of a pending request, in its transaction: one for each channel that
+ * covers it, another for its reminder, and one for Web Push. Does nothing without such a channel.
  *
  * @returns the channels
  */

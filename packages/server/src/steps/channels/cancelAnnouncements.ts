@@ -5,7 +5,10 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 /** Bounds one transaction. */
 const ROWS_MAX = 1_000;
 
-/** Cancels the announcements of a channel. If interrupted, the rest is purged with requests. */
+/**
+ * Cancels the announcements of a channel. After an interruption, the rest is purged with the
+ * requests.
+ */
 export async function cancelAnnouncements(
   { store }: Pick<Context, "store">,
   channel: RowKey,

@@ -3,7 +3,7 @@ import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import type { ChannelKind, ChannelTarget } from "../../core/channel.ts";
 
-/** The members of a target in an input; the required ones depend on the kind. */
+/** The fields of a target in an input. The kind determines the required ones. */
 export interface TargetOrder {
   readonly url: string | undefined;
   readonly signingSecret: string | undefined;
@@ -26,10 +26,9 @@ const NAMES: Readonly<Record<keyof TargetOrder, string>> = {
 };
 
 /**
- * Makes the target of a channel from the given fields, with a new signing secret where one is
- * needed.
+ * Creates the target of a channel, with a new signing secret if the kind needs one.
  *
- * @throws Problem `invalid_request` naming what is missing, wrong, or not of this kind
+ * @throws Problem `invalid_request` naming a missing, invalid or unsupported field
  */
 export function completeTarget(
   { random, notifier }: Pick<Context, "random" | "notifier">,

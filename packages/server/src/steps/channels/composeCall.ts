@@ -6,7 +6,7 @@ import { readRequest } from "../../storage/sql/requests/requests.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** A pending request and all announcements of it that are due, or were due before their turn. */
+/** A pending request and all its announcements that are due. */
 export interface WaitingCall {
   readonly requestId: string;
   readonly ids: readonly [string, ...string[]];
@@ -15,7 +15,7 @@ export interface WaitingCall {
   readonly deadlineAt: number;
 }
 
-/** The current announcement of a call. Arguments only where the channel shows them. */
+/** The current announcement of a call. Includes arguments only if the channel shows them. */
 export async function composeCall(
   reader: Reader,
   { projectId, includesArguments }: StoredChannel,

@@ -4,12 +4,12 @@ import { endNotificationsBefore } from "../../storage/sql/deliveries/notificatio
 import { readDeliveryState } from "../../storage/sql/deliveries/receivers.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 
-/** Bounds one transaction; an instance has rarely more waiting. */
+/** Limits one transaction. Few instances have more queued notifications. */
 const NOTIFICATIONS_PER_COMMIT_MAX = 500;
 
 /**
- * Records the end of notifications whose delivery has ended with their epoch. Nothing of them is
- * attempted any more before this, so it may be interrupted: the outbox continues it.
+ * Records the end of notifications after their delivery epoch has ended. No attempt starts in
+ * between, so an interruption is harmless: the outbox completes it.
  */
 export async function finishDeliveryEnd(context: Context, instance: InstanceKey): Promise<void> {
   for (;;) {
@@ -27,7 +27,9 @@ export async function finishDeliveryEnd(context: Context, instance: InstanceKey)
   }
 }
 
-/** One for all of them: they end for one reason, and their requests have entries of their own. */
+/**
+ * One entry for all: they end for the same reason, and their requests have entries of their own.
+ */
 function entryOf(
   { projectId, instanceId }: InstanceKey,
   by: string,

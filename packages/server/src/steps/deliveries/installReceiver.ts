@@ -8,8 +8,8 @@ import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Makes a verified receiver the active one, and encrypts its secret. Queued notifications are due
- * there now; the end of their retry window does not change.
+ * Activates a verified receiver and encrypts its secret. Queued notifications become due there; the
+ * end of their retry window does not change.
  */
 export async function installReceiver(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Adds to notifications what a reviewer sees of a delivery. */
+/** Adds to notifications the facts that reviewers need. */
 
 import { parseWebhookUrl } from "@countersign/protocol";
 import {
@@ -14,15 +14,15 @@ import {
 } from "../../storage/sql/deliveries/notification-listings.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** A notification with what an operator needs to know beside it. */
+/** A notification with related facts for operators. */
 export interface ReviewedDelivery {
   readonly notification: StoredNotification;
   readonly progress: DeliveryProgress;
-  /** A name is not proof of identity. */
+  /** Unverified: a name does not prove an identity. */
   readonly instanceName: JsonText;
   /**
-   * Origin of the receiver as it is now: path and query may hold secrets. Null when the receiver
-   * that it was meant for is gone.
+   * Origin of the current receiver, because path and query may contain secrets. Null when the
+   * receiver no longer exists.
    */
   readonly destination: string | null;
   /** Epoch ms. */
@@ -31,7 +31,7 @@ export interface ReviewedDelivery {
 
 /**
  * @param notifications of this project
- * @param now epoch ms; decides what is in flight and which windows are over
+ * @param now epoch ms; determines attempts in flight and ended windows
  */
 export async function reviewDeliveries(
   reader: Reader,
@@ -62,9 +62,9 @@ function review(
   };
 }
 
-/** Origin of a receiver: all of its URL that may be shown. */
+/** Origin of a receiver, the only part of its URL that may be displayed. */
 export function destinationOf(url: string | null): string | null {
-  // What is acceptable changed since it was accepted, or did not: this only says where it is.
+  // Accepts any URL that was ever valid, because it is only displayed.
   const parsed = parseWebhookUrl(url ?? "", { internalNames: true });
   return parsed === undefined ? null : `https://${parsed.authority}`;
 }

@@ -18,25 +18,25 @@ import { resolveRequest } from "../requests/resolveRequest.ts";
 /** Bounds one page of the scan. */
 const REQUESTS_PER_PAGE = 200;
 
-/** Bounds one transaction; those of a page run beside each other. */
+/** Limits one transaction. Those of a page run concurrently. */
 const REQUESTS_PER_COMMIT_MAX = 50;
 
 const INSTANCES_PER_COMMIT_MAX = 1_000;
 
-/** Where the scan over what a freeze covers begins. */
+/** Start of the scan over the requests that a freeze covers. */
 export const SCAN_START: Cursor = { at: -1, id: "" };
 
 export interface DenialProgress {
   readonly count: number;
-  /** Where to go on; undefined when the scan is over. */
+  /** Start of the next page; undefined at the end of the scan. */
   readonly next: Cursor | undefined;
 }
 
 /**
- * Denies one page of the pending requests that a freeze covers; those whose deadline has passed
- * unnoticed end as expired. Once the freeze is lifted it denies nothing more.
+ * Denies one page of the pending requests that a freeze covers. Requests past their deadline
+ * expire. After the freeze is lifted, it denies nothing.
  *
- * At the end of a scan nothing is pending that was not denied, and nothing can become so.
+ * At the end of a scan, no covered request is pending, and none can become so.
  */
 export async function denyFrozenRequests(
   context: Context,
@@ -77,8 +77,8 @@ function denyAll(
 }
 
 /**
- * Waits for those who are just creating a request and may not have seen the freeze, which is
- * committed: each holds its instance until its commit, from before it asked for a freeze.
+ * Waits for concurrent creations of requests that may not have read the committed freeze. Each
+ * holds its instance from before it reads freezes until its commit.
  */
 export async function awaitConcurrentCreates(
   context: Context,
@@ -100,7 +100,7 @@ async function awaitConcurrentCreatesOf({ store }: Context, projectId: string): 
     const [first] = ids;
     const last = ids.at(-1);
     if (first === undefined || last === undefined) return;
-    // In its own transaction, which holds its locks for this only.
+    // A separate transaction, which holds these locks only for the wait.
     await store.transact((tx) => lockInstances(tx, projectId, first, last));
     if (ids.length < INSTANCES_PER_COMMIT_MAX) return;
     after = last;

@@ -5,14 +5,14 @@ import { EVERY_INSTANCE } from "../../storage/sql/freezes/freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** A freeze with what a reviewer needs to know beside it. */
+/** A freeze with related facts for reviewers. */
 export interface ReviewedFreeze {
   readonly freeze: StoredFreeze;
-  /** JSON text; undefined when it is not about one instance. */
+  /** JSON text; undefined unless it is about one instance. */
   readonly instanceName: string | undefined;
 }
 
-/** @param projectId of who asks; the name of an instance is that in this project */
+/** @param projectId of the caller, in which the instance is looked up */
 export async function reviewFreeze(
   reader: Reader,
   projectId: string,

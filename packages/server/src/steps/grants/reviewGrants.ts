@@ -5,12 +5,12 @@ import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** A grant with what a reviewer needs to know beside it. */
+/** A grant with related facts for reviewers. */
 export interface ReviewedGrant {
   readonly grant: StoredGrant;
   /** JSON text. */
   readonly instanceName: string;
-  /** Of its maker. */
+  /** Name of the reviewer who created it. */
   readonly reviewerName: string;
 }
 

@@ -1,4 +1,4 @@
-/** Answers a call from a grant, and counts the call. */
+/** Approves a call with a grant, and counts the call. */
 
 import type { StoredGrant } from "../../core/grant.ts";
 import type { StoredInstance } from "../../core/instance.ts";
@@ -11,34 +11,34 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { lockActiveReviewers } from "../access/readActiveReviewers.ts";
 
-/** How many active grants an instance can have. */
+/** Maximum active grants of an instance. */
 export const GRANTS_PER_INSTANCE_MAX = 100;
 
-/** A call about which policy asks people. */
+/** A call for which policy requires a review. */
 export interface UndecidedCall {
   readonly instance: StoredInstance;
   readonly call: Call;
   readonly requirement: Requirement;
-  /** False when policy met an error or an inexact number: then only people may approve. */
+  /** False after a policy error or an inexact number: then only people may approve. */
   readonly isCertain: boolean;
   /** Epoch ms. */
   readonly now: number;
 }
 
-/** How a grant answers. */
+/** The approval by a grant. */
 export interface UsedGrant {
   readonly id: string;
   readonly note: string | null;
-  /** How long the approval may be used; undefined: as long as without a grant. */
+  /** Validity of the approval; undefined: the default. */
   readonly validityMs: number | undefined;
 }
 
 /**
- * Finds a grant that answers a call in place of people, and counts the call. It answers only what
- * its maker could approve now and alone, with a click: who has lost the token, the role or the
- * group has lost the grant as well, for as long.
+ * Finds a grant that approves a call, and counts the call. A grant approves only calls that its
+ * creator could approve now, alone and with a click. While the creator lacks the token, the role or
+ * the group, the grant approves nothing.
  *
- * Should nothing be approved after all, {@link refundCall} goes with it.
+ * If the call is not approved in the end, call {@link refundCall}.
  */
 export async function useGrant(
   tx: Transaction,
@@ -57,7 +57,7 @@ export async function useGrant(
     if (requirement.noteRequired && isBlank(terms.note)) continue;
     if (!fitting.has(terms)) continue;
     if (!(await couldApprove(tx, grant, instance, requirement, now))) continue;
-    // Others may have used what was left since it was read.
+    // Concurrent calls may have used the remaining count since it was read.
     if (!(await countCall(tx, grant, now))) continue;
     return { id, note: terms.note ?? null, validityMs: terms.validityMs };
   }
@@ -69,7 +69,7 @@ export async function refundCall(tx: Transaction, grant: RowKey): Promise<void> 
   await uncountCall(tx, grant);
 }
 
-/** Whether one person could approve beforehand: what is typed is typed for one call. */
+/** True when one reviewer could approve in advance. A typed confirmation is for one call only. */
 function takesGrants({ grants, quorum, confirm }: Requirement): boolean {
   return grants && quorum === 1 && confirm.kind === "click";
 }

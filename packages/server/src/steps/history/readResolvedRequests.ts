@@ -1,4 +1,4 @@
-/** Reads ended requests in full, with the names of instances and deciders. */
+/** Reads resolved requests in full, with the names of instances and deciders. */
 
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import type { ResolvedOutline } from "../../core/request-filter.ts";
@@ -8,23 +8,23 @@ import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
 import { deciderId } from "../requests/reviewRequests.ts";
 
-/** An ended request with the names of who asked and who decided. */
+/** A resolved request with the names of its instance and decider. */
 export interface ResolvedRequest {
   readonly request: StoredRequest;
-  /** A name is not proof of identity. */
+  /** Unverified: a name does not prove an identity. */
   readonly instanceName: JsonText;
-  /** Name of the reviewer who decided; undefined where none did. */
+  /** Name of the reviewer who decided; undefined for other deciders. */
   readonly decider: string | undefined;
 }
 
 export interface ResolvedRequestPage {
-  /** The newest decision first. */
+  /** Latest decision first. */
   readonly requests: readonly ResolvedRequest[];
-  /** Ids of those of the page that are damaged, and of which nothing is to be believed. */
+  /** Ids of damaged requests of the page. Their contents are not returned. */
   readonly damaged: readonly string[];
 }
 
-/** How many fit; always at least one. */
+/** How many fit into the limit, at least one. */
 export function countFitting(
   outlines: readonly Pick<ResolvedOutline, "bytes">[],
   max: number,
@@ -37,7 +37,7 @@ export function countFitting(
   return tooMany === -1 ? outlines.length : Math.max(1, tooMany);
 }
 
-/** Reads those in full, in the order given. */
+/** Reads these requests in full, in the given order. */
 export async function readResolvedRequests(
   reader: Reader,
   projectId: string,

@@ -1,4 +1,4 @@
-/** Scans ended requests in the order of their decisions. */
+/** Scans resolved requests in the order of their decisions. */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
@@ -14,34 +14,34 @@ import {
 } from "../../storage/sql/requests/resolved-requests.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** Sort before and behind every other identifier, in any collation. */
+/** Sort before and after every other identifier, in any collation. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A stretch of history: how much was scanned, and what passed. */
+/** Part of the history: the number of scanned rows, and the matches. */
 export interface ScannedRange {
   readonly found: readonly ResolvedOutline[];
   readonly scanned: number;
-  /** The last one that was scanned. */
+  /** The last scanned row. */
   readonly last: Cursor | undefined;
-  /** Whether there is nothing behind it. */
+  /** True at the end of the history. */
   readonly isEnd: boolean;
 }
 
-/** One step of a scan: others are served in between. */
+/** Rows of one step. Other exchanges are served between steps. */
 const ROWS_PER_STEP = 500;
 
 export interface HistoryScan {
   readonly projectId: string;
   readonly filter: RequestFilter;
   readonly direction: "older" | "newer";
-  /** Begins behind it. */
+  /** The scan starts after it. */
   readonly from: Cursor;
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where a scan through all that the filter could be about begins. */
+/** Start of a scan over everything that can match the filter. */
 export function scanStart({ until }: Pick<RequestFilter, "until">): Cursor {
   return until === undefined
     ? { at: Number.MAX_SAFE_INTEGER, id: LAST_ID }
@@ -49,10 +49,10 @@ export function scanStart({ until }: Pick<RequestFilter, "until">): Cursor {
 }
 
 /**
- * Scans ended requests by the time of their decision, and yields what passes the filter,
- * step by step. It reads no contents.
+ * Scans resolved requests by the time of their decision, and yields the matches step by step. It
+ * reads no contents.
  *
- * @param wanted the most rows that the caller can use, where it is known
+ * @param wanted maximum useful rows, if known
  * @throws the reason of the signal, between two steps
  */
 export async function* scanHistory(
@@ -81,7 +81,7 @@ export async function* scanHistory(
   }
 }
 
-/** A cursor can stand outside of the times of the filter. */
+/** A cursor can be outside the times of the filter. */
 function startOf({ filter, direction, from }: Omit<HistoryScan, "projectId" | "signal">): Cursor {
   if (direction === "older") {
     const newest = scanStart(filter);

@@ -1,9 +1,9 @@
 /**
  * Provisioning and update with a receiver: reserve, verify outside of any transaction, commit.
  *
- * Attempts with one key are one attempt: a second exchange waits for the first, here and on other
- * replicas, and gets its answer. The holder has a lease and a fence; when it dies, a waiting
- * exchange takes over, and a slow holder finds its fence passed and joins.
+ * Concurrent exchanges with the same key share one attempt: a second exchange waits for the first,
+ * on any replica, and returns its result. The owner has a lease and a fence. After a crash, a
+ * waiting exchange takes over. A slow owner then fails its fence check and joins.
  *
  * @see contract: Endpoints, POST /v1/instances and PATCH /v1/instances/{id}; Events,
  *   webhook.verification
@@ -27,38 +27,38 @@ import {
 import type { ScopedKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Whose Idempotency-Key it is, and for which input. */
+/** The scope of an Idempotency-Key, and the hash of its input. */
 export interface KeyedInput extends ScopedKey {
   readonly fingerprint: string;
-  /** Whether it changes the name of an instance. */
+  /** True when it changes the name of an instance. */
   readonly renames: boolean;
 }
 
-/** What was reserved and when: of concurrent updates the one that was accepted last wins. */
+/** The reservation. Of concurrent updates, the last accepted one wins. */
 export type AcceptedVerification = Pick<StoredVerification, "instanceId" | "acceptedAt">;
 
 export interface CommitSteps<T> {
-  /** What this key was answered before, if it was. */
+  /** The earlier result of this key, if any. */
   replay(tx: Transaction): Promise<T | undefined>;
 
-  /** @returns id of the instance, which need not exist yet */
+  /** @returns id of the instance, which may not exist yet */
   reserve(tx: Transaction): Promise<string>;
 
-  /** @returns undefined when another attempt has committed under this key */
+  /** @returns undefined when another attempt has committed with this key */
   commit(tx: Transaction, accepted: AcceptedVerification): Promise<T | undefined>;
 }
 
-/** Three seconds in line and the ten of a verification (delivery/), and time to commit. */
+/** Three seconds in the queue, ten for the verification (delivery/), and time to commit. */
 const LEASE_MS = 15_000;
 
-/** How long a joined exchange waits: one lost lease, and the attempt after it. */
+/** Maximum wait of a joined exchange: one lost lease, and the next attempt. */
 export const JOINED_MS_MAX = 30_000;
 
 const POLL_MS = 200;
 
 const RETRY_AFTER_S = 5;
 
-/** The answer of http to a Failure; joined exchanges get the same. */
+/** `Retry-After` for a Failure, also for joined exchanges. */
 const FAILURE_RETRY_AFTER_S = 1;
 
 type Begun<T> =
@@ -67,8 +67,8 @@ type Begun<T> =
 
 /**
  * @throws Problem `webhook_verification_failed`, `invalid_webhook_url`, `rate_limited`,
- *   `idempotency_conflict`, `update_superseded`, `unavailable` when the attempt that was joined
- *   does not end, and whatever the steps throw
+ * `idempotency_conflict`, `update_superseded`, `unavailable` when the joined attempt does not end,
+ * and problems of the steps
  */
 export async function commitVerified<T>(
   context: Context,
@@ -98,13 +98,13 @@ export async function commitVerified<T>(
 /**
  * For input without a receiver, which differs from the input of any verification.
  *
- * @throws Problem `idempotency_conflict` when a verification under this key runs or has failed
+ * @throws Problem `idempotency_conflict` when a verification with this key is running or has failed
  */
 export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Promise<void> {
   if ((await lockVerification(tx, key)) !== undefined) throw new Problem("idempotency_conflict");
 }
 
-/** @param lastFence of the attempt that this call owned or joined before, 0 for none */
+/** @param lastFence of the attempt that this call owned or joined before; 0: none */
 async function begin<T>(
   tx: Transaction,
   key: KeyedInput,
@@ -118,27 +118,27 @@ async function begin<T>(
   const leaseUntil = now + LEASE_MS;
   const fresh = { ...key, instanceId, acceptedAt: now, fence: 1, leaseUntil, failure: null };
   if (await insertVerification(tx, fresh, now)) {
-    // The insert waits for an attempt that is just committing: then there is an answer now.
+    // The insert waits for a concurrent commit, which may have produced the result.
     const late = await steps.replay(tx);
     if (late === undefined) return { kind: "owned", verification: fresh };
     await deleteVerification(tx, fresh);
     return { kind: "replayed", value: late };
   }
   const existing = await lockVerification(tx, key);
-  // Committed between the two statements: there is nothing to wait for.
+  // Committed between the two statements, so no wait is needed.
   if (existing === undefined) return { kind: "joined", verification: fresh };
   if (existing.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
   if (isUnderWay(existing, now)) return { kind: "joined", verification: existing };
   const { failure } = existing;
   // Another attempt would overwrite the later update.
   if (failure?.code === "update_superseded") throw toProblem(failure);
-  // It took over from this call and has failed since: that is the answer to both.
+  // It took over from this call and has failed. Both return this failure.
   const isSuccessor = lastFence > 0 && existing.fence > lastFence;
   if (isSuccessor && failure !== null) return { kind: "joined", verification: existing };
   const verification = {
     ...fresh,
     fence: existing.fence + 1,
-    // An attempt that a crashed process owned keeps its position in the order.
+    // A takeover after a crash keeps the position in the order.
     acceptedAt: failure === null ? existing.acceptedAt : now,
   };
   await takeOverVerification(tx, verification, now);
@@ -149,7 +149,7 @@ function isUnderWay({ failure, leaseUntil }: StoredVerification, now: number): b
   return failure === null && leaseUntil > now;
 }
 
-/** @returns undefined when the attempt was taken over or superseded, however it ended here */
+/** @returns undefined when the attempt was taken over or superseded */
 async function verifyAndCommit<T>(
   context: Context,
   { provisionerId }: ProvisionerCaller,
@@ -177,14 +177,14 @@ async function verifyAndCommit<T>(
   }
 }
 
-/** @returns undefined when the attempt was superseded, or taken over by one without a result yet */
+/** @returns undefined when the attempt was superseded, or taken over without a result yet */
 async function finish<T>(
   tx: Transaction,
   verification: StoredVerification,
   steps: CommitSteps<T>,
 ): Promise<T | undefined> {
   const { fence } = verification;
-  // First, as in `begin`: both take their locks in one order.
+  // First, as in `begin`, because both must lock in the same order.
   const value = await steps.replay(tx);
   if (value !== undefined) return value;
   const current = await lockVerification(tx, verification);
@@ -205,7 +205,7 @@ function refusal(verified: Exclude<Verification, { readonly kind: "verified" }>)
   }
 }
 
-/** How an attempt failed, for those who joined it: they are answered as its holder is. */
+/** The stored failure of an attempt, which all joined exchanges return. */
 function toFailure(error: unknown): VerificationFailure {
   if (error instanceof Problem) return { code: error.code, retryAfterS: error.retryAfterS ?? null };
   if (!(error instanceof Failure)) return { code: "internal", retryAfterS: null };
@@ -220,7 +220,7 @@ function toProblem({ code, retryAfterS }: VerificationFailure): Problem {
   });
 }
 
-/** The input that is wrong. */
+/** The invalid parameter of each code. */
 const PARAMS: Readonly<Partial<Record<ProblemCode, string>>> = {
   webhook_verification_failed: "delivery",
   invalid_webhook_url: "delivery.url",
@@ -229,7 +229,7 @@ const PARAMS: Readonly<Partial<Record<ProblemCode, string>>> = {
 /**
  * Waits until an attempt has committed, failed, been taken over or lost its lease.
  *
- * @returns the failure; null when it is worth beginning again
+ * @returns the failure; null when another attempt is possible
  */
 async function untilEnded(
   { store, clock, wake }: Context,
@@ -242,7 +242,7 @@ async function untilEnded(
     const signalled = new Promise<void>((resolve) => {
       proceed = resolve;
     });
-    // Before the read, so that an end between the two is not missed.
+    // Before the read, so that an end in between is not missed.
     const unsubscribe = wake.onSignal((signal) => {
       if (signal.kind === "verified" && signal.scope === scope && signal.keyHash === keyHash)
         proceed();

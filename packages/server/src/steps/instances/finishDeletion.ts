@@ -7,17 +7,15 @@ import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
 
-/**
- * Cancels what is still pending under a deleted instance.
- */
+/** Cancels all pending requests of a deleted instance. */
 export async function finishDeletion(context: Context, instance: InstanceKey): Promise<void> {
   while (await context.store.transact((tx) => cancelPending(tx, context, instance)));
 }
 
 /**
- * Cancels one batch of the pending requests, also those that are overdue.
+ * Cancels one batch of the pending requests, including overdue ones.
  *
- * @returns whether there may be more
+ * @returns true when more may exist
  */
 export async function cancelPending(
   tx: Transaction,
@@ -32,6 +30,6 @@ export async function cancelPending(
     const by = "system:instance-deletion";
     await resolveRequest(tx, context, request, { status: "cancelled", by });
   }
-  // Not how many ended here: some may have ended otherwise meanwhile.
+  // Compares the batch size, because others may have resolved some of them concurrently.
   return pending.length === limit;
 }

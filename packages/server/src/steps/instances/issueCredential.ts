@@ -7,7 +7,7 @@ import type { NewInstance } from "../../storage/sql/instances/instances.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Gives an instance that was just inserted its credential, with the audit entry of both.
+ * Creates the credential of a new instance, with audit entries for both.
  *
  * @param token the credential; only its hash is stored
  */

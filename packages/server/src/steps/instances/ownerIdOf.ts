@@ -3,7 +3,7 @@ import { readReviewerByName } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * The id of the reviewer who is to own an instance.
+ * The id of the instance's future owner.
  *
  * @throws Problem `invalid_request` when the project has no such reviewer
  */

@@ -6,8 +6,8 @@ import type { Transaction } from "../../storage/store.ts";
 import { readActiveReviewers } from "../access/readActiveReviewers.ts";
 
 /**
- * Keeps a project from losing the last who could say who may do what in it. Beside the server it
- * can be done all the same.
+ * Ensures that a project keeps a reviewer who can manage its people. Commands on the server do not
+ * check this.
  *
  * @param after undefined: removed
  * @throws Problem `forbidden`

@@ -10,18 +10,18 @@ import type { Transaction } from "../../storage/store.ts";
 export interface ReviewerOrder {
   readonly projectId: string;
   readonly name: string;
-  /** `reviewer` for a new one when undefined. */
+  /** `reviewer` for a new reviewer when undefined. */
   readonly role: ReviewerRole | undefined;
-  /** A new one is in none when undefined. */
+  /** Empty for a new reviewer when undefined. */
   readonly groups: readonly string[] | undefined;
   readonly isBot: boolean;
 }
 
 /**
- * The reviewer of a name, made as ordered if there is none. One that is there stays as it is.
+ * The reviewer with this name, created if missing. An existing one is not changed.
  *
  * @throws Problem `invalid_request` when the reviewer exists with another role, other groups or as
- *   a person where a bot is wanted, or was removed
+ * a person instead of a bot, or was removed
  */
 export async function ensureReviewerAs(
   tx: Transaction,
@@ -54,7 +54,7 @@ export async function ensureReviewerAs(
   return reviewer;
 }
 
-/** @throws Problem `invalid_request` when the order says otherwise than the reviewer is */
+/** @throws Problem `invalid_request` when the input differs from the reviewer */
 function assertUnchanged(
   reviewer: StoredReviewer,
   { role, groups, isBot }: Pick<ReviewerOrder, "role" | "groups" | "isBot">,

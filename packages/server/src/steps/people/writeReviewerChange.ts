@@ -22,7 +22,7 @@ export async function projectNamed(tx: Transaction, name: string): Promise<strin
   return project.id;
 }
 
-/** Writes role and groups of a locked reviewer, with the audit entry, if they are others. */
+/** Writes role and groups of a locked reviewer, with the audit entry, if they differ. */
 export async function writeReviewerChange(
   tx: Transaction,
   random: Random,

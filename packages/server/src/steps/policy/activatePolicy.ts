@@ -23,41 +23,41 @@ import { readPublishers } from "./readPublishers.ts";
 /** A policy to activate. */
 export interface PolicyDraft {
   readonly scope: PolicyScope;
-  /** The project whose it is, or `SERVER`. */
+  /** Id of the project, or `SERVER`. */
   readonly projectId: string;
   readonly source: string;
-  /** The active version when its author began; 0 when there was none. */
+  /** The active version when the author started; 0: none. */
   readonly expectedNumber: number;
-  /** Why; kept with the version. */
+  /** The reason; stored with the version. */
   readonly note: string | null;
-  /** The older version that this is the source of, for the audit log. */
+  /** The older version with this source, for the audit log. */
   readonly restores?: number | undefined;
-  /** As which it was proposed; closed with the version. */
+  /** The proposal of this policy, which is closed with the publication. */
   readonly proposal?: StoredProposal;
 }
 
 export interface PublishOutcome extends PublishedPolicy {
-  /** `in_force`: this very source is active, and nothing was written. */
+  /** `in_force`: this source is already active, and nothing was written. */
   readonly outcome: "published" | "in_force";
   readonly warnings: readonly ProblemFinding[];
 }
 
 /**
- * Whether the caller may activate this now; checked before the examination, and again in the
- * transaction that writes it.
+ * Checks that the caller may activate this: before the examination, and again in the transaction
+ * that writes it.
  *
  * @throws Problem
  */
 export type Admission = (reader: Reader) => Promise<void>;
 
 /**
- * Activates a policy for the calls that come from now on; what is pending stays as it was judged.
- * Two editors cannot overwrite each other unseen: a draft of a version that is no longer active is
+ * Activates a policy for future calls. The judgement of pending requests does not change. Two
+ * editors cannot overwrite each other unnoticed: a draft of a version that is no longer active is
  * rejected.
  *
- * @throws Problem what `admit` throws; `policy_invalid` with every finding when it does not load,
- *   names groups without members, or has tests that fail; `policy_conflict` when another version
- *   than the expected one is active, or the proposal was closed
+ * @throws Problem from `admit`; `policy_invalid` with all findings when it does not load, names
+ * groups without members, or has failing tests; `policy_conflict` when another version than the
+ * expected one is active, or the proposal was closed
  */
 export async function activatePolicy(
   context: Context,
@@ -70,7 +70,7 @@ export async function activatePolicy(
   const current = await readCurrent(store, projectId);
   const isActive = isText(current, source);
   if (!isActive) {
-    // Before the tests run, which may take long.
+    // Before the tests, which may take long.
     await admit(store);
     await assertExpected(store, by, current, draft);
   }
@@ -87,7 +87,7 @@ export async function activatePolicy(
 }
 
 /**
- * Examines a draft that is about to be activated.
+ * Examines a draft before its activation.
  *
  * @throws Problem `policy_invalid`
  */
@@ -103,7 +103,7 @@ export async function examineDraft(
   return { ...examined, policy };
 }
 
-/** Says the first finding in words, and holds all. */
+/** The message has the first finding; the problem has all of them. */
 export function invalidPolicy(findings: readonly ProblemFinding[]): Problem {
   const { line = 1, column = 1, path = "", message = "" } = findings[0] ?? {};
   const count = findings.length === 1 ? "an error" : `${findings.length} errors, the first`;
@@ -127,11 +127,11 @@ async function writeVersion(
 ): Promise<Written> {
   const { projectId, source, note, proposal } = draft;
   const current = await readCurrent(tx, projectId);
-  // A client that lost the answer and retries finds it done.
+  // A client that lost the answer and retries receives the same result.
   if (isText(current, source)) return { outcome: "in_force", version: current };
   await admit(tx);
   await assertExpected(tx, by, current, draft);
-  // It was active a moment ago, and was not examined.
+  // The policy was active before, so it was not examined.
   if (policy === undefined) throw new Problem("policy_conflict");
   const version: StoredPolicyVersion = {
     projectId,
@@ -146,7 +146,7 @@ async function writeVersion(
     isIntact: true,
   };
   if (!(await insertPolicyVersion(tx, version))) {
-    // Another transaction committed in between; now its row can be read.
+    // Another transaction committed in between. Its row is visible now.
     const winner = await readCurrent(tx, projectId);
     if (isText(winner, source)) return { outcome: "in_force", version: winner };
     throw await conflict(tx, by, winner, draft);
@@ -156,7 +156,7 @@ async function writeVersion(
   return { outcome: "published", version };
 }
 
-/** Not of a version that was changed in the database: publishing its text makes a new one. */
+/** False for a version that was altered in the database: publishing its text creates a new one. */
 function isText(
   version: StoredPolicyVersion | undefined,
   source: string,
@@ -200,7 +200,7 @@ async function record(
         proposal: proposal.id,
         proposed_by: proposal.proposedBy,
       }),
-      // An identifier of a reviewer is one of a project.
+      // The id of a reviewer is only unique with its project.
       ...(projectId === SERVER && { project_id: by.projectId }),
     },
   });

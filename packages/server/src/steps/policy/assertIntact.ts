@@ -5,8 +5,8 @@ import type { StoredProposal } from "../../storage/sql/policy/policy-proposals.t
 import type { StoredPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 
 /**
- * Refuses a stored policy whose text does not match its SHA-256: it was changed in the
- * database after it was published or proposed.
+ * Rejects a stored policy when its text does not match its SHA-256: it was altered in the database
+ * after it was published or proposed.
  *
  * @throws Problem `policy_invalid`
  */

@@ -1,4 +1,4 @@
-/** Checks the rule that a policy takes two people: an author and a publisher. */
+/** Enforces the two-person rule: the author and the publisher of a policy must differ. */
 
 import { Problem } from "@countersign/protocol";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -8,11 +8,11 @@ import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /**
- * Why the caller may not publish a proposal despite the power to publish: where two people are
- * required, its author and its publisher must differ, across all tokens and sessions. A bot counts
- * as neither, because its creator has its token.
+ * Why the caller may not publish a proposal despite the power to publish. With the two-person rule,
+ * author and publisher must differ, across all tokens and sessions. Bots count as neither, because
+ * their creator has their token.
  *
- * @returns a sentence for the caller; undefined when the caller may
+ * @returns a sentence for the caller; undefined when permitted
  */
 export async function refusalToPublish(
   reader: Reader,
@@ -25,7 +25,7 @@ export async function refusalToPublish(
   const id = proposedBy.slice("reviewer:".length);
   const author = await readReviewer(reader, { projectId, id });
   if (author === undefined || author.isBot) return `${NO_BOT} Propose it yourself.`;
-  // Who comes back is another reviewer, and nothing says any more whom this one was.
+  // A user who rejoins is another reviewer, so it is unknown who this author was.
   if (author.removedAt !== null && author.personId === null) return AUTHOR_GONE;
   return id === caller.reviewerId || (author.personId ?? "") === caller.personId
     ? "Publishing this policy requires two people. Another person must publish your proposal."
@@ -48,7 +48,7 @@ export async function assertOtherPerson(
 }
 
 /**
- * Checks that the caller can be the author of a change that requires two people.
+ * Checks that the caller can be the author of a change with the two-person rule.
  *
  * @throws Problem `forbidden` for a bot
  */

@@ -7,7 +7,7 @@ import type { CachedPolicy, PolicyKind } from "../../policy/policy-cache.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import { alteredText } from "./assertIntact.ts";
 
-/** A published version that a call is to be judged by, and that this process has not read yet. */
+/** A published version is needed for a call, but is not in the cache of this process. */
 export class PolicyNotLoaded extends Error {
   readonly kind: PolicyKind;
   readonly projectId: string;
@@ -24,8 +24,8 @@ export class PolicyNotLoaded extends Error {
 type Needed = Pick<Context, "store" | "policies" | "examiners">;
 
 /**
- * Reads a published version, unless it was read before, in the thread for what is active. It is
- * not looked at as a draft is: what it names may be gone by now, and it is active all the same.
+ * Loads a published version into the cache, in the thread for active policies. Its groups are not
+ * checked: an active policy stays active when they no longer exist.
  *
  * @throws Failure when it cannot be read from the database
  */
@@ -35,7 +35,7 @@ export async function cachePolicy(
 ): Promise<CachedPolicy> {
   return policies.get(kind, ref.sha256, async () => {
     const version = await readPolicyVersion(store, projectId, ref.number);
-    if (version === undefined) throw new Error("the active policy is not there");
+    if (version === undefined) throw new Error("the active policy is missing");
     if (version.sha256 !== ref.sha256) {
       throw new Failure("store", `version ${ref.number} of the ${kind} changed while it was read`);
     }
@@ -43,7 +43,8 @@ export async function cachePolicy(
     const { source } = version;
     const order = { kind, source, runsTests: false, wantsPolicy: true };
     const examined = await examiners.active.examine(order).catch(() => undefined);
-    // It was good enough to be published: a machine that is busy is no reason to do without.
+    // The policy loaded when it was published, so a timeout on a busy machine is not a fault of the
+    // policy.
     if (examined === undefined || examined.isStopped) return readHere(kind, source);
     const { policy, findings } = examined;
     if (policy !== undefined) return readable(policy);
@@ -61,7 +62,7 @@ async function readHere(kind: PolicyKind, source: string): Promise<CachedPolicy>
   }
 }
 
-/** Costs a start time and memory, and is hardly ever needed in this thread. */
+/** Loaded on demand: this thread rarely needs it. */
 function reader(): Promise<typeof import("../../policy/load.ts")> {
   return import("../../policy/load.ts");
 }

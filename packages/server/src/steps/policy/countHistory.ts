@@ -10,13 +10,13 @@ import { type CountedCalls, countCalls } from "../../storage/sql/history/call-hi
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** The call before which others are counted. */
+/** The call for which earlier calls are counted. */
 export interface HistorySubject extends InstanceKey {
   /** JSON text. */
   readonly tool: string;
   /** Epoch ms. */
   readonly at: number;
-  /** Whether it is a call of the past: then what has been decided since is not. */
+  /** True for a past call: decisions after it are then excluded. */
   readonly isPast?: boolean;
 }
 
@@ -39,7 +39,7 @@ const STATUSES: Readonly<Record<HistoryName, CountedCalls["status"]>> = {
 };
 
 /**
- * Counts what rules ask about the calls before one.
+ * Counts the earlier calls that rules query.
  *
  * @param asked at least one
  * @throws Failure when the engine cannot count; then nothing may be approved
@@ -51,7 +51,7 @@ export async function countHistory(
   queries: readonly HistoryQuery[],
 ): Promise<CallHistory> {
   const history = new Map<string, number | null>();
-  // What is erased cannot be counted, and fewer than there were would be the wrong way round.
+  // Purged calls cannot be counted, and a count that is too low could permit a call.
   const keptSince = (isPast ? clock.now() : at) - settings.retentionMs;
   const kept = queries.filter(({ windowMs }) => at - windowMs >= keptSince);
   for (const each of queries) history.set(historyKey(each), null);

@@ -11,11 +11,10 @@ import {
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * What is active for an instance as of now. The stamp is asked of the database, behind the lock
- * of the instance, for every call; the rest only when it has changed since it was cached.
+ * The active state for an instance. Every call reads the stamp from the database while it holds the
+ * lock of the instance. The rest is read only when the stamp differs from the cached one.
  *
- * The stamp is read first: what is read after it may be newer and never older, and is then read
- * once more than needed.
+ * The stamp is read first, so the rest can only be newer. It is then read once more than necessary.
  */
 export async function findActiveState(
   tx: Transaction,
@@ -27,7 +26,7 @@ export async function findActiveState(
   return known?.stamp === stamp ? known : { ...(await readActiveState(tx, instance)), stamp };
 }
 
-/** The latest cached state: possibly outdated, so no call is judged by it. */
+/** The latest cached state. It may be outdated, so no call is judged by it. */
 export function cachedActiveState(
   { activeStates }: Pick<Context, "activeStates">,
   instance: InstanceKey,
@@ -35,7 +34,7 @@ export function cachedActiveState(
   return activeStates.get(keyOf(instance));
 }
 
-/** To be called after the commit: before it others' changes are seen that may yet be undone. */
+/** Call it after the commit: before it, the transaction can read changes that are rolled back. */
 export function cacheActiveState(
   { activeStates }: Pick<Context, "activeStates">,
   instance: InstanceKey,

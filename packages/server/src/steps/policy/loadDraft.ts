@@ -9,17 +9,17 @@ import { invalidPolicy } from "./activatePolicy.ts";
 import { cachePolicy } from "./cachePolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 
-/** What judges a call together. */
+/** The policies that judge a call together. */
 export interface PolicyPair {
   readonly floor?: Policy;
   readonly project?: Policy;
-  /** Of the active versions, one of which the draft replaces; 0 where there is none. */
+  /** Numbers of the active versions, one of which the draft replaces; 0: none. */
   readonly floorNumber: number;
   readonly projectNumber: number;
 }
 
 /**
- * A draft and what would be active beside it.
+ * A draft with the other active policy.
  *
  * @throws Problem `policy_invalid` when either of them does not load
  */

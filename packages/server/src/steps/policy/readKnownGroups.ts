@@ -5,9 +5,10 @@ import { readInstanceGroups } from "../../storage/sql/policy/policy-groups.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /**
- * What a policy may name, as it is now.
+ * The groups that a policy may currently name.
  *
- * @param projectId of the policy; `SERVER` for the floor, which may name what any project has
+ * @param projectId of the policy; `SERVER` for the baseline policy, which may name groups of all
+ * projects
  */
 export async function readKnownGroups(reader: Reader, projectId: string): Promise<KnownGroups> {
   const reviewers = new Set<string>();

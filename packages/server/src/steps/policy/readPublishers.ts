@@ -13,10 +13,10 @@ import type { Reader } from "../../storage/store.ts";
 const REVIEWER = "reviewer:";
 
 /**
- * The names of those who wrote, published and rejected policies.
+ * The names of authors, publishers and rejecters of policies.
  *
- * @returns by actor; those who are no reviewers of the caller's project are absent, as they can
- *   be for the floor
+ * @returns by actor; without actors who are not reviewers of the caller's project, as is possible
+ * for the baseline policy
  */
 export async function readPublishers(
   reader: Reader,
@@ -44,6 +44,6 @@ export async function readActorNames(
 export interface PublishedPolicy<V = StoredPolicyVersion> {
   readonly scope: PolicyScope;
   readonly version: V;
-  /** Of those who wrote and published it, as far as they are of the caller's project. */
+  /** Names of its author and publisher, if they belong to the caller's project. */
   readonly names: ReadonlyMap<Actor, string>;
 }

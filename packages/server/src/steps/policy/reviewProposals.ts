@@ -1,4 +1,4 @@
-/** Adds to proposals what a reviewer needs to know to publish or reject them. */
+/** Adds to proposals the facts that reviewers need in order to publish or reject them. */
 
 import type { Actor } from "../../core/actor.ts";
 import { isPermitted } from "../../core/scopes.ts";
@@ -12,15 +12,15 @@ import { readActorNames } from "./readPublishers.ts";
 
 export type { ProposalOutline };
 
-/** A proposal with what a reviewer needs to know beside it. */
+/** A proposal with related facts for reviewers. */
 export interface ReviewedProposal<P extends ProposalOutline = StoredProposal> {
   readonly scope: PolicyScope;
   readonly proposal: P;
-  /** Of those who wrote and closed it, as far as they are of the caller's project. */
+  /** Names of its author and closer, if they belong to the caller's project. */
   readonly names: ReadonlyMap<Actor, string>;
-  /** Whether it is open, and another version is active than the one it began from. */
+  /** True for an open proposal when another version has become active since. */
   readonly isOutdated: boolean;
-  /** Why the caller may not publish it, where they may publish policy; for open ones. */
+  /** Why the caller, with the power to publish, may not publish it; for open ones. */
   readonly refusal: string | undefined;
 }
 
@@ -51,6 +51,6 @@ export async function reviewProposal<P extends ProposalOutline>(
   proposal: P,
 ): Promise<ReviewedProposal<P>> {
   const [reviewed] = await reviewProposals(reader, caller, scope, [proposal]);
-  if (reviewed === undefined) throw new Error("one proposal makes one answer");
+  if (reviewed === undefined) throw new Error("a proposal has no reviewed form");
   return reviewed;
 }

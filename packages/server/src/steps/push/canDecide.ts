@@ -4,7 +4,7 @@ import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import type { PushAudience } from "../../storage/sql/push/push-messages.ts";
 
-/** Whether a reviewer may approve or deny it, by role, groups and ownership. */
+/** True when a reviewer may approve or deny it, by role, groups and ownership. */
 export function canDecide(
   { policy, instanceId }: Pick<StoredRequest, "policy" | "instanceId">,
   { reviewerId: id, name, role, groups }: PushAudience,

@@ -12,8 +12,8 @@ import {
 import type { Reader } from "../../storage/store.ts";
 
 /**
- * The public key that browsers subscribe for; the pair is created at the first use, and stays: with
- * another one every browser would have to subscribe again.
+ * The public key for push subscriptions. The pair is created at the first use and never replaced,
+ * because every browser would have to subscribe again.
  *
  * @returns base64url
  */
@@ -37,7 +37,7 @@ export async function openPushKey(
   { keyring }: Pick<Context, "keyring">,
 ): Promise<VapidKey> {
   const stored = await readPushKey(reader);
-  if (stored === undefined) throw new Error("a browser is told and there is no key");
+  if (stored === undefined) throw new Error("the push key is missing");
   const { publicKey, encryptedPrivateKey } = stored;
   return { publicKey, privateKey: keyring.decrypt(encryptedPrivateKey, PUSH_KEY.context) };
 }

@@ -9,7 +9,7 @@ import { readProjectsOfPerson } from "../../storage/sql/push/push-messages.ts";
 import { deleteSubscription } from "../../storage/sql/push/push-subscriptions.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** A browser that its push service does not know any more. */
+/** Removes a browser that its push service no longer knows. */
 export function removeGoneSubscription(
   tx: Transaction,
   random: Context["random"],
@@ -36,7 +36,7 @@ export async function removeSubscription(
   });
 }
 
-/** Whether calls are announced to browsers is part of what is active. */
+/** Updates the stamp, because the active state includes whether browsers receive announcements. */
 export async function touchProjects(tx: Transaction, personId: string): Promise<void> {
   const projects = await readProjectsOfPerson(tx, personId);
   for (const projectId of projects.sort()) await touchActiveState(tx, projectId);

@@ -1,6 +1,6 @@
 /**
- * The checks of a verdict, in their order, as data. All of them run in the transaction that has
- * locked the request. The first check with a finding ends the verdict.
+ * The checks of a verdict as an ordered table. All of them run in the transaction that has locked
+ * the request. The first finding ends the verdict.
  */
 
 import { Problem, type ProblemCode } from "@countersign/protocol";
@@ -37,20 +37,20 @@ import { resolveRequest } from "./resolveRequest.ts";
 import { toSigner } from "./reviewRequests.ts";
 import { type Verdict, verdictNote } from "./verdictNote.ts";
 
-/** A verdict with everything that its checks use, read behind the lock of the request. */
+/** A verdict with the inputs of its checks, read after the lock of the request. */
 export interface VerdictFacts {
   readonly tx: Transaction;
   readonly context: Context;
   /** As authenticated when the verdict arrived. */
   readonly caller: ReviewerCaller;
-  /** As this transaction finds the reviewer; rejected when the credential has ended. */
+  /** As read by this transaction; rejected when the credential is no longer valid. */
   readonly current: PromiseSettledResult<ReviewerCaller>;
   readonly request: ResolvableRequest;
   readonly judgement: Judgement;
   readonly requirement: Requirement;
   readonly verdict: Verdict;
   readonly now: number;
-  /** Of approvals only. */
+  /** Only read for approvals. */
   readonly freeze: FreezeRef | undefined;
   /** Reads the owner of the instance once. */
   readonly ownerId: () => Promise<string | null>;
@@ -58,12 +58,12 @@ export interface VerdictFacts {
 
 export interface VerdictOutcome {
   readonly request: StoredRequest;
-  /** Undefined when a vote was kept, or the verdict is delayed, and the request stays pending. */
+  /** Undefined when the request stays pending: a vote was stored, or the verdict is delayed. */
   readonly resolution: Exclude<Resolution, { kind: "not_due" }> | undefined;
-  /** Whether what is recorded now is this very verdict, from this attempt or an earlier one. */
+  /** True when the recorded decision is this verdict, from this or an earlier attempt. */
   readonly isAnswer: boolean;
   readonly delayed?: DelayedVerdict;
-  /** To be thrown after the commit: a failed attempt stays counted. */
+  /** Thrown after the commit, so that a failed attempt stays counted. */
   readonly problem?: Problem;
 }
 
@@ -72,10 +72,10 @@ type Finding = Problem | VerdictOutcome | undefined;
 
 export interface VerdictCheck {
   readonly name: string;
-  /** What holds for a verdict that passes. */
+  /** The rule that a passing verdict fulfils. */
   readonly rule: string;
   readonly applies: readonly Verdict["verdict"][];
-  /** The problem of a verdict that does not pass, or what the response shows instead of one. */
+  /** The problem of a failing verdict, or the content of the response. */
   readonly answer: ProblemCode | "the pending request";
   readonly check: (facts: VerdictFacts) => Finding | Promise<Finding>;
 }
@@ -207,10 +207,10 @@ export const VERDICT_CHECKS: readonly VerdictCheck[] = [
 ];
 
 /**
- * Runs the checks that apply, in their order.
+ * Runs the applicable checks in order.
  *
- * @returns the outcome of the check that ended the verdict; undefined when it is to be recorded
- * @throws Problem of the first check that the verdict does not pass
+ * @returns the outcome of the check that ended the verdict; undefined: record the verdict
+ * @throws Problem of the first failed check
  */
 export async function checkVerdict(facts: VerdictFacts): Promise<VerdictOutcome | undefined> {
   for (const { applies, check } of VERDICT_CHECKS) {
@@ -222,7 +222,7 @@ export async function checkVerdict(facts: VerdictFacts): Promise<VerdictOutcome 
   return undefined;
 }
 
-/** @param wanted the status that makes the resolution the answer to the verdict, if any does */
+/** @param wanted the status that makes the resolution the answer to the verdict */
 export function toOutcome(
   request: StoredRequest,
   resolution: Resolution,
@@ -232,7 +232,7 @@ export function toOutcome(
   return { request, resolution, isAnswer: resolution.decision.status === wanted };
 }
 
-/** The owner where the rule excludes the owner from approving; null otherwise. */
+/** The owner when the rule excludes the owner from approving; null otherwise. */
 export async function excludedOwner({
   requirement,
   ownerId,
@@ -240,7 +240,7 @@ export async function excludedOwner({
   return requirement.excludeOwner ? ownerId() : null;
 }
 
-/** The bounds of the operator; the rule may only shorten them. */
+/** The operator's bounds. A rule may only shorten them. */
 export function validityProblem(
   { validityMsMin, validityMsMax }: Settings,
   { verdict, validityMs }: Verdict,
@@ -267,7 +267,7 @@ async function findDecision(facts: VerdictFacts): Promise<Finding> {
   return { request, resolution: { kind: "already_terminal", decision }, isAnswer };
 }
 
-/** Whether the decision is what this verdict said, or an approval that it was a vote for. */
+/** True when the decision equals this verdict, or is an approval that this verdict voted for. */
 async function isSameVerdict(
   { tx, caller, request: { projectId, id }, verdict }: VerdictFacts,
   { status, decidedBy, note }: StoredDecision,
@@ -297,7 +297,7 @@ function findMissingRole(facts: VerdictFacts): Finding {
 async function refuseDenier(facts: VerdictFacts): Promise<Finding> {
   const { requirement, ownerId } = facts;
   const decider = deciderOf(reviewerOf(facts));
-  // Everybody who may decide, except those who may decide for some groups only.
+  // Everyone who may decide, except callers restricted to groups.
   if (requirement.from.length === 0 && decider.forGroups === null) return undefined;
   return forbidden(denialRefusal(requirement, decider, { ownerId: await ownerId() }));
 }
@@ -370,7 +370,7 @@ async function resolveInstead(
   return toOutcome(request, await resolveRequest(tx, context, request, ending, { now }));
 }
 
-/** The reviewer as the transaction finds them: body and lock may have taken their time. */
+/** The reviewer as read by the transaction, because body and lock may have taken time. */
 function reviewerOf({ current }: VerdictFacts): ReviewerCaller {
   if (current.status === "rejected") throw current.reason;
   return current.value;

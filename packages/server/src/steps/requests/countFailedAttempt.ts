@@ -1,4 +1,4 @@
-/** Counts confirmations that do not match, and refuses a reviewer who has no attempts left. */
+/** Counts failed confirmations, and rejects a reviewer without attempts left. */
 
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
@@ -17,7 +17,7 @@ import {
 } from "../../storage/sql/requests/failed-confirmations.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Why this reviewer has no attempts left; undefined when they have. */
+/** Why this reviewer has no attempts left; undefined otherwise. */
 export async function attemptsRefusal(
   tx: Transaction,
   caller: ReviewerCaller,
@@ -27,10 +27,10 @@ export async function attemptsRefusal(
 }
 
 /**
- * Counts a confirmation that does not match, in the transaction that has locked the request:
- * concurrent confirmations get no more attempts than consecutive ones.
+ * Counts a failed confirmation in the transaction that has locked the request, so concurrent
+ * confirmations get no additional attempts.
  *
- * @returns the problem of a failed attempt, to be thrown after the commit; undefined without one
+ * @returns the problem of a failed attempt, to throw after the commit; undefined without one
  */
 export async function countFailedAttempt(
   tx: Transaction,

@@ -26,7 +26,7 @@ import { useSignature } from "./useSignature.ts";
 import { type Verdict, verdictNote } from "./verdictNote.ts";
 
 /**
- * Runs the transaction of a verdict, and once more when the deadline passed during the first.
+ * Runs the transaction of a verdict, and once more if the deadline passed during the first.
  *
  * @param subject of a transaction that may share a commit with others
  */
@@ -39,7 +39,7 @@ export function retryPastDeadline<T>(
     subject === undefined ? store.transact(decide) : store.transactBatched(subject, decide);
   return first.catch((error: unknown) => {
     if (!(error instanceof DeadlinePassed)) throw error;
-    // The deadline has passed by now, so the request expires.
+    // The deadline has passed, so the request expires.
     return store.transact(decide);
   });
 }
@@ -57,8 +57,8 @@ export async function decideLocked(
   verdict: Verdict,
 ): Promise<VerdictOutcome> {
   const key = { projectId: caller.projectId, id };
-  // Sent at once and answered one after another: a freeze waits for the lock, so that no approval
-  // is recorded after the freeze has been answered.
+  // Sent together and executed in this order. A freeze waits for the lock, so no approval is
+  // recorded after the freeze was answered.
   const [request, now, freeze, [current]] = await Promise.all([
     lockForResolution(tx, key),
     tx.now(),
@@ -106,7 +106,7 @@ async function approve(facts: VerdictFacts): Promise<VerdictOutcome> {
   return toOutcome(request, ended, "approved");
 }
 
-/** Records an approval as a vote; the last one that is needed approves. */
+/** Records an approval as a vote. The last required vote approves the request. */
 async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
   const { tx, context, caller, request, requirement, verdict, now } = facts;
   const { signature, validityMs = null } = verdict;
@@ -133,12 +133,12 @@ async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
   const ending = approvalEnding(facts, tally.counted);
   const ended = await resolveRequest(tx, context, request, ending, { detail: { voters } });
   const outcome = toOutcome(request, ended, "approved");
-  // The deadline passed while the vote was written: it came too late, and is not kept.
+  // The deadline passed during the write, so the vote is too late and is rolled back.
   if (!outcome.isAnswer) throw new DeadlinePassed();
   return outcome;
 }
 
-/** Valid for no longer than the shortest of the votes and the rule. */
+/** Valid for the shortest time of the votes and the rule. */
 function approvalEnding(
   { context: { settings }, caller, judgement, verdict }: VerdictFacts,
   votes: readonly Pick<StoredVote, "validityMs">[],

@@ -20,13 +20,13 @@ import type { Transaction } from "../../storage/store.ts";
 import { type Verdict, verdictNote } from "./verdictNote.ts";
 
 /**
- * Stores a verdict that has a delay, after all other checks. The same verdict again returns the one
- * that is stored, with its time; another verdict replaces it.
+ * Stores a verdict that has a delay, after all other checks. Repeating a verdict returns the stored
+ * one with its time; another verdict replaces it.
  *
  * @param request locked by this transaction, and pending
- * @param now read behind that lock
+ * @param now read after that lock
  * @returns undefined for a verdict without a delay, or when no time is left for one
- * @throws Problem `invalid_request` where a passkey has to sign
+ * @throws Problem `invalid_request` when a passkey signature is required
  */
 export async function delayVerdict(
   tx: Transaction,
@@ -75,7 +75,7 @@ export async function delayVerdict(
   return delayed;
 }
 
-/** Deletes a delayed verdict when the same reviewer gave another one without a delay. */
+/** Deletes a delayed verdict after the same reviewer sent one without a delay. */
 export async function cancelDelayedVerdict(
   tx: Transaction,
   context: Pick<Context, "random">,
@@ -86,7 +86,7 @@ export async function cancelDelayedVerdict(
   await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now(), detail);
 }
 
-/** Whether an approval with a delay is recorded as a vote: its response was lost. */
+/** True when a delayed approval was already recorded as a vote and its response was lost. */
 export async function hasRecordedVote(
   tx: Transaction,
   { reviewerId }: ReviewerCaller,
@@ -131,7 +131,7 @@ function isSame(one: DelayedVerdict, other: DelayedVerdict): boolean {
   );
 }
 
-/** As JSON text, which every database stores whatever characters it has. */
+/** As JSON text, which every database can store with any characters. */
 function textOf(text: string | undefined): JsonText | null {
   return text === undefined ? null : JSON.stringify(text);
 }

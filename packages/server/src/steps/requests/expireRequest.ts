@@ -5,11 +5,11 @@ import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 /**
- * Records that a request's window has passed, for a reader that came before the expiry worker:
- * no read returns `pending` at or after the deadline.
+ * Expires a request for a reader that is earlier than the expiry worker, so no read returns
+ * `pending` at or after the deadline.
  *
  * @returns the current request, also when another process resolved it
- * @throws Problem `not_found` when it was erased meanwhile
+ * @throws Problem `not_found` when it was purged meanwhile
  */
 export async function expireRequest(
   context: Context,

@@ -13,11 +13,11 @@ import { SERVER } from "../../storage/sql/keys.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { PolicyNotLoaded } from "../policy/cachePolicy.ts";
 
-/** What policy says of a call, and how that ends the request at once. */
+/** The judgement of a call, and the decision if it is immediate. */
 export interface Judged {
   readonly call: Call;
   readonly judgement: Judgement;
-  /** Undefined when people are asked. */
+  /** Undefined when reviewers decide. */
   readonly ending: IntendedDecision | undefined;
 }
 
@@ -38,11 +38,11 @@ export function neededHistory(
 }
 
 /**
- * Asks the active policies about a call. Whatever cannot be asked, because a policy cannot be
- * read or a rule fails, asks people; nothing that fails approves.
+ * Evaluates the active policies for a call. A policy that cannot be read or a rule that fails
+ * results in `ask`; a failure never approves.
  *
  * @param history the counted {@link neededHistory}
- * @throws PolicyNotLoaded when a policy must be read first, which is nothing to do in a transaction
+ * @throws PolicyNotLoaded when a policy must be loaded first, outside of any transaction
  */
 export function judgeCall(
   context: Pick<Context, "policies" | "settings">,
@@ -93,9 +93,8 @@ export function judgeCall(
 }
 
 /**
- * What holds when a policy cannot be read: what the other one denies stays denied and whom it asks
- * is asked, so that a project's policy that breaks takes nothing from the floor; nothing is
- * approved.
+ * The judgement when a policy cannot be read. The other policy's denials and requirements stay
+ * valid, so a broken project policy does not weaken the baseline policy. Nothing is approved.
  */
 function withUnreadablePolicies(unreadable: readonly string[], evaluation: Evaluation): Evaluation {
   if (unreadable.length === 0) return evaluation;

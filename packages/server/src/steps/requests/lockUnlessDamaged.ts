@@ -4,7 +4,7 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** One damaged row must not prevent the others from expiring; a read of it fails. */
+/** A damaged row must not prevent others from expiring, although reading it fails. */
 export async function lockUnlessDamaged(
   tx: Transaction,
   key: RowKey,

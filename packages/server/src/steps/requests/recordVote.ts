@@ -14,22 +14,21 @@ import type { Transaction } from "../../storage/store.ts";
 import { type ActiveReviewer, lockActiveReviewers } from "../access/readActiveReviewers.ts";
 
 export interface VoteCount {
-  /** Votes of those who may approve now, in the order in which they were cast. */
+  /** Votes of reviewers who may approve now, in the order of the votes. */
   readonly counted: readonly StoredVote[];
   readonly isEnough: boolean;
 }
 
 /**
- * Keeps an approval that may not be enough by itself, and counts: a vote does not count while its
- * reviewer has no valid token, lacks the role or is no longer named by the rule, and counts again
- * afterwards. The same vote again writes nothing; another note or validity takes the place of the
- * earlier one.
+ * Stores an approval that may not be sufficient, and counts the votes. A vote does not count while
+ * its reviewer has no valid token, lacks the role or is not named by the rule; it counts again
+ * afterwards. Repeating a vote writes nothing; another note or validity replaces it.
  *
  * @param request locked by this transaction, and pending
- * @param vote of a reviewer who was found to be allowed
- * @param useSignature of the vote; a repeated one has used it up
- * @throws Problem `invalid_credential` when the voter's token has ended meanwhile, and what
- *   `useSignature` throws
+ * @param vote of a reviewer who passed the checks
+ * @param useSignature uses the signature of a new vote; a repeated vote has used it already
+ * @throws Problem `invalid_credential` when the voter's token is no longer valid, and problems of
+ * `useSignature`
  */
 export async function recordVote(
   tx: Transaction,
@@ -79,7 +78,7 @@ export async function recordVote(
   return { counted, isEnough: isEnough(requirement, allowed) };
 }
 
-/** By the token that the vote came with, and by those that its voter has now. */
+/** Limited by the token of the vote and by the voter's current tokens. */
 function reachOf(
   { id, ways }: ActiveReviewer,
   votes: readonly StoredVote[],
@@ -98,9 +97,9 @@ function isSame(one: StoredVote, other: StoredVote): boolean {
 }
 
 /**
- * Where a passkey is asked for, a vote counts while the passkey that signed it is the voter's:
- * removing a lost passkey takes back what it may have signed. Each stored signature is verified
- * again, because write access to the database is enough to insert a vote.
+ * When a passkey is required, a vote counts only while its passkey belongs to the voter: removing a
+ * lost passkey invalidates its votes. Each stored signature is verified again, because write access
+ * to the database is sufficient to insert a vote.
  */
 async function findSigned(
   tx: Transaction,
@@ -125,7 +124,7 @@ async function findSigned(
   };
 }
 
-/** @returns undefined when no passkey has signed exactly this vote */
+/** @returns undefined unless a passkey signed exactly this vote */
 function verifiedProof(request: StoredRequest, vote: StoredVote): PasskeyProof | undefined {
   if (vote.proof === null) return undefined;
   const proof = readProof(vote.proof);

@@ -1,4 +1,4 @@
-/** Ends requests: the only code that writes a decision. */
+/** Resolves requests: the only code that writes a decision. */
 
 import { uuidV7 } from "@countersign/protocol";
 import { type AuditEntry, appendAudit, appendTwoAudits } from "../../audit/append-audit.ts";
@@ -20,33 +20,32 @@ import { insertRequest, updateDecision } from "../../storage/sql/requests/reques
 import type { Transaction } from "../../storage/store.ts";
 import type { Signal } from "../../wake/wake.ts";
 
-/** What transactions decide on that lock one request: see `Store.transactBatched`. */
+/** The batching key of transactions that lock one request: see `Store.transactBatched`. */
 export function subjectOf(key: { readonly projectId: string; readonly requestId: string }): string {
   return `request:${key.projectId} ${key.requestId}`;
 }
 
-/** While an approval was being written its deadline passed: undo it, and try again. */
+/** The deadline passed while an approval was written: roll back, and try again. */
 export class DeadlinePassed extends Error {}
 
 export interface ResolveOptions {
-  /** For the audit entry, besides what is there of every ending. */
+  /** For the audit entry, in addition to the common fields. */
   readonly detail?: AuditEntry["detail"];
-  /** When it was read behind the lock already. */
+  /** Set when it was already read after the lock. */
   readonly now?: number;
 }
 
 /**
- * Ends approval requests; with {@link openResolved} below the only function that does. Every path
- * to a terminal status (verdict, deadline, cancellation, freeze, instance deletion) comes through
- * here, so that decision, notification and audit entry are written in one transaction or not at
- * all.
+ * Resolves approval requests; only this function and {@link openResolved} do so. Every path to a
+ * terminal status (verdict, deadline, cancellation, freeze, instance deletion) uses it, so
+ * decision, notification and audit entry are written in one transaction or not at all.
  *
- * Once the instance is deleted the request becomes `cancelled`, whatever the caller asked for. A
- * deleted instance has no receiver any more, so nothing is notified then.
+ * After its instance was deleted, the request becomes `cancelled`, whatever the intended decision.
+ * A deleted instance has no receiver, so there is no notification.
  *
- * @param request as `lockForResolution` of this transaction has read it; the clock is read after it
- * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
- *   transaction may be committed
+ * @param request as `lockForResolution` of this transaction returned it; the clock is read after it
+ * @throws DeadlinePassed when the deadline passed while an approval was written; the transaction
+ * must not commit
  * @see contract: States and transitions
  */
 export async function resolveRequest(
@@ -71,11 +70,11 @@ export async function resolveRequest(
 }
 
 /**
- * Records a new request together with the decision that policy, a freeze or a grant has made.
+ * Stores a new request together with the decision of a policy, freeze or grant.
  *
- * @param request pending, as of now
+ * @param request pending, at the current time
  * @param opened the audit entry of the request itself
- * @returns undefined, and nothing is written, when the key was used before
+ * @returns undefined when the key was used before; nothing is written then
  * @throws DeadlinePassed as {@link resolveRequest}
  */
 export async function openResolved(
@@ -87,7 +86,7 @@ export async function openResolved(
   opened: AuditEntry,
 ): Promise<StoredDecision | undefined> {
   const resolution = resolve(request, ending, request.createdAt);
-  if (resolution.kind !== "resolved") throw new Error("a new request cannot have ended");
+  if (resolution.kind !== "resolved") throw new Error("a new request cannot be resolved already");
   const { decision } = resolution;
   const decided = { ...request, status: decision.status, decision };
   const [isInserted, epoch] = await Promise.all([
@@ -111,7 +110,7 @@ async function assertInTime(
   { status, decidedAt }: StoredDecision,
 ): Promise<void> {
   if (status !== "approved" || decidedAt + tx.lastsMsMax < deadlineAt) return;
-  // Asked of the database, which answers behind all that was written and not waited for.
+  // The database executes this query after all earlier writes of the transaction.
   if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();
 }
 
@@ -147,7 +146,7 @@ function signalOf(
   return { kind: "resolved", requestId, projectId, status, by, notifies };
 }
 
-/** @returns the instance that is to be notified; undefined when it has no receiver */
+/** @returns the instance to notify; undefined without a receiver */
 async function writeNotification(
   tx: Transaction,
   random: Context["random"],

@@ -1,4 +1,4 @@
-/** Adds to requests what a reviewer needs to know to decide them. */
+/** Adds to requests the facts that reviewers need for a decision. */
 
 import type { StoredConsumption } from "../../core/consumption.ts";
 import { isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
@@ -27,21 +27,21 @@ import { readVotes, type StoredVote } from "../../storage/sql/requests/votes.ts"
 import { hasPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** A request with what a reviewer needs to know beside it. */
+/** A request with related facts for reviewers. */
 export interface ReviewedRequest {
   readonly request: StoredRequest;
-  /** A name is not proof of identity. */
+  /** Unverified: a name does not prove an identity. */
   readonly instanceName: JsonText;
   readonly judgement: Judgement;
   readonly requirement: Requirement;
-  /** Approvals so far, in the order in which they came. */
+  /** Approvals so far, in chronological order. */
   readonly votes: readonly ReviewedVote[];
-  /** The caller's own delayed verdict; undefined without one. */
+  /** The caller's own delayed verdict; undefined: none. */
   readonly delayed: DelayedVerdict | undefined;
-  /** How the agent used the approval; undefined: not, or it does not say. */
+  /** How the agent used the approval; undefined: unused or not reported. */
   readonly consumption: StoredConsumption | undefined;
   readonly mayDecide: MayDecide;
-  /** Name of the reviewer who decided; undefined where none did. */
+  /** Name of the reviewer who decided; undefined for other deciders. */
   readonly decider: string | undefined;
 }
 
@@ -53,16 +53,16 @@ export interface ReviewedVote {
   readonly at: number;
 }
 
-/** What the caller can do about it, as of now. */
+/** What the caller can currently do with the request. */
 export interface MayDecide {
   readonly approve: boolean;
   readonly deny: boolean;
-  /** Why not to approve; undefined when that is possible. */
+  /** Why the caller cannot approve; undefined otherwise. */
   readonly reason: string | undefined;
 }
 
 /**
- * Puts beside requests what a reviewer needs to know to decide them.
+ * Adds to requests the facts that reviewers need for a decision.
  *
  * @param requests of the caller's project
  * @param now epoch ms
@@ -88,7 +88,7 @@ interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceNam
   readonly delayed: readonly DelayedVerdict[];
   readonly consumption: StoredConsumption | undefined;
   readonly failedConfirmations: Awaited<ReturnType<typeof readFailedConfirmations>>;
-  /** Names of reviewers by their ids: of those who voted and who decided. */
+  /** Names of voters and deciders by their ids. */
   readonly names: ReadonlyMap<string, string>;
 }
 
@@ -157,7 +157,7 @@ function isMatched({ requirement }: { readonly requirement: Requirement }): bool
   return requirement.confirm.kind === "match";
 }
 
-/** What was gathered, as this caller sees it. */
+/** The gathered facts from the perspective of this caller. */
 function reviewFor(
   caller: ReviewerCaller,
   signer: Signer,
@@ -180,7 +180,7 @@ function reviewFor(
   };
 }
 
-/** Undefined for what no reviewer decided. */
+/** Undefined unless a reviewer decided. */
 export function deciderId({ decision }: StoredRequest): string | undefined {
   return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
@@ -205,7 +205,7 @@ function mayDecide(
   now: number,
 ): MayDecide {
   const refused = (reason: string) => ({ approve: false, deny: false, reason });
-  // The same for everybody: nothing can be done about it.
+  // A resolved request is the same for every caller.
   if (request.decision !== null) return refused(`The request is already ${request.status}.`);
   if (isOverdue(request, now)) return refused("The request is already expired.");
   if (!mayVote(caller)) return refused(refusalOf(caller, "decide"));

@@ -1,4 +1,4 @@
-/** Verifies and uses up the challenge that a passkey signed for a verdict. */
+/** Verifies and uses the challenge that a passkey signed for a verdict. */
 
 import { Problem } from "@countersign/protocol";
 import type { PasskeyProof, SignedVerdict } from "../../audit/passkey-proof.ts";
@@ -11,7 +11,7 @@ import { lockPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkey
 import type { Transaction } from "../../storage/store.ts";
 import type { Signature, Verdict } from "./verdictNote.ts";
 
-/** @returns what the passkey is to sign */
+/** @returns the data that the passkey signs */
 export function toSigned(requestId: string, verdict: Verdict, nonce: string): SignedVerdict {
   const { argumentsSha256, note, validityMs = null } = verdict;
   const noteSha256 = note === undefined ? null : sha256Hex(JSON.stringify(note));
@@ -20,12 +20,12 @@ export function toSigned(requestId: string, verdict: Verdict, nonce: string): Si
 }
 
 /**
- * Uses a signature up, so that it counts for one verdict only.
+ * Uses a signature for one verdict.
  *
- * @param now epoch ms, behind the lock of the request
- * @returns what is kept of it
- * @throws Problem `passkey_refused` when it was used before or came too late, or its passkey was
- *   removed or has been copied
+ * @param now epoch ms, read after the lock of the request
+ * @returns the proof to store
+ * @throws Problem `passkey_refused` when it was already used or has expired, or its passkey was
+ * removed or copied
  */
 export async function useSignature(
   tx: Transaction,
@@ -51,10 +51,10 @@ export async function useSignature(
   return proof;
 }
 
-/** Kind of the ceremonies that end in a verdict. */
+/** Kind of the ceremonies for verdicts. */
 export const VERDICT_CEREMONY = "verdict";
 
-/** What is kept of such a ceremony. */
+/** The stored detail of such a ceremony. */
 export function detailOf(requestId: string): string {
   return JSON.stringify({ request: requestId });
 }

@@ -1,7 +1,7 @@
 /**
- * What an identity provider says of a person becomes what they are here: the person, made at their
- * first sign-in, and a reviewer in each project in which they have a role. The provider wins over
- * what was set by hand, but for who was removed by hand: they stay removed.
+ * Updates a user from the claims of an identity provider: the user, created at the first sign-in,
+ * and a reviewer in each project with a role. The provider overrides manual changes, except that a
+ * manually removed reviewer stays removed.
  */
 
 import { Problem, uuidV7 } from "@countersign/protocol";
@@ -26,10 +26,12 @@ export type Admission =
   | {
       readonly refusal: undefined;
       readonly personId: string;
-      /** The first that they have a role in. */
+      /** The first project in which the user has a role. */
       readonly projectId: string | undefined;
     }
-  /** They are not let in, and what is written is to be committed: why, as a sentence for them. */
+  /**
+   * The sign-in is rejected, but the changes are committed. The reason is a sentence for the user.
+   */
   | { readonly refusal: string };
 
 interface Admitting {
@@ -40,8 +42,8 @@ interface Admitting {
 }
 
 /**
- * @throws Problem `sign_in_refused` when the login or the name of a reviewer is taken; then the
- *   transaction must not commit
+ * @throws Problem `sign_in_refused` when the login or a reviewer's name is taken; the transaction
+ * must not commit then
  */
 export async function admitClaimedPerson(
   tx: Transaction,
@@ -97,7 +99,7 @@ async function makePerson(admitting: Admitting): Promise<StoredPerson> {
     createdAt: now,
     disabledAt: null,
   };
-  // The owner of a login here has authenticated in another way.
+  // The owner of an existing login signs in with another method.
   if (!(await insertPerson(tx, person))) {
     throw new Problem(
       "sign_in_refused",
@@ -111,7 +113,7 @@ async function makePerson(admitting: Admitting): Promise<StoredPerson> {
   return person;
 }
 
-/** For a shell, in which it may stand for nothing else. */
+/** Quotes for a shell. */
 function quote(text: string): string {
   return /^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -131,7 +133,9 @@ async function rename(admitting: Admitting, { id, name: before }: StoredPerson):
   });
 }
 
-/** @returns the ids of the projects in which the person has a role now, those mapped first */
+/**
+ * @returns the ids of the projects in which the user now has a role, in the order of the mappings
+ */
 async function settleReviewers(admitting: Admitting, person: StoredPerson): Promise<string[]> {
   const { tx, context, claimed, now } = admitting;
   const reviewers = await listPersonsReviewers(tx, person.id);
@@ -158,7 +162,7 @@ async function settleReviewers(admitting: Admitting, person: StoredPerson): Prom
   return settled;
 }
 
-/** Whether people of this server, and not the provider, manage this reviewer. */
+/** True when the reviewer is managed on this server and not by the provider. */
 function isOurs(
   { isManaged, projectName }: PersonsReviewer,
   mapping: ClaimMapping | undefined,
@@ -167,7 +171,7 @@ function isOurs(
   return !isManaged && ![...mapped, mapping?.project].includes(projectName);
 }
 
-/** @returns false when a person of this server has removed the reviewer */
+/** @returns false when the reviewer was removed manually */
 async function assignMembership(
   admitting: Admitting,
   person: StoredPerson,
@@ -200,7 +204,7 @@ async function assignMembership(
   return true;
 }
 
-/** Named by the login, which is one person's alone: policy can name reviewers. */
+/** Uses the unique login as the name, because policies can name reviewers. */
 async function makeReviewer(
   admitting: Admitting,
   { id: personId, login: name }: StoredPerson,

@@ -13,7 +13,7 @@ export const INVITATION_NOT_FOUND = new Problem(
 /**
  * Checks that an invitation can still be used, and that its author could still invite.
  *
- * @param now epoch ms; where the invitation is to be used, read after it was locked
+ * @param now epoch ms, read after the lock when the invitation is used
  * @throws Problem `not_found`
  */
 export async function assertInvitationUsable(
@@ -24,14 +24,14 @@ export async function assertInvitationUsable(
   if (invitation === undefined || invitation.usedAt !== null || invitation.expiresAt <= now) {
     throw INVITATION_NOT_FOUND;
   }
-  // The first person is made once, whatever links were printed before.
+  // The first user is created once, also when several links were printed.
   if (invitation.createdBy === "system:setup" && (await hasPerson(reader)))
     throw INVITATION_NOT_FOUND;
   if (!(await isMeant(reader, invitation))) throw INVITATION_NOT_FOUND;
   return invitation;
 }
 
-/** Whether who invited could still do so: who was removed comes back by no link of their own. */
+/** True when the inviter could still invite. A removed inviter cannot return with an own link. */
 async function isMeant(
   reader: Reader,
   { projectId, role, createdBy }: StoredInvitation,

@@ -1,4 +1,4 @@
-/** Draws the challenge of a passkey ceremony, and ends the ceremony once it is answered. */
+/** Generates the challenge of a passkey ceremony, and ends the ceremony with its answer. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -9,15 +9,15 @@ import type { Transaction } from "../../storage/store.ts";
 
 const CHALLENGE_BYTES = 32;
 
-/** Kinds of the ceremonies that end in a new passkey: for an account, and for a link. */
+/** Kinds of the ceremonies that create a passkey: for an account, and for a link. */
 export const ADD_CEREMONY = "passkey.add";
 
 export const LINK_CEREMONY = "passkey.link";
 
 /**
- * Draws a challenge that can be answered once and soon.
+ * Generates a challenge that can be answered once, within a time limit.
  *
- * @param subject what it is for, besides the person
+ * @param subject its purpose, besides the user
  */
 export async function beginCeremony(
   { store, random }: Pick<Context, "store" | "random">,
@@ -41,11 +41,11 @@ export async function beginCeremony(
 }
 
 /**
- * Ends the ceremony in which a browser answered this challenge.
+ * Ends the ceremony of this challenge.
  *
- * @param now epoch ms, behind the locks
+ * @param now epoch ms, read after the locks
  * @throws Problem `passkey_refused` when it was already answered, has expired, or belongs to
- *   another person
+ * another user
  */
 export async function endCeremony(
   tx: Transaction,

@@ -18,10 +18,10 @@ import { endCeremony, LINK_CEREMONY } from "./beginCeremony.ts";
 import type { BindKey } from "./useInvitation.ts";
 
 /**
- * For who comes with a link: verifies the passkey, and binds it when the link is used.
+ * Verifies the passkey of a user with a link. The result binds it when the link is used.
  *
  * @param token of the link
- * @throws Problem `passkey_refused`; so does what is returned
+ * @throws Problem `passkey_refused`; so does the returned function
  */
 export async function bindPasskey(
   context: Context,
@@ -50,7 +50,7 @@ export async function verifyNew(
   }
 }
 
-/** @returns what to throw in place of what identity/passkeys.ts has thrown */
+/** @returns the error to throw instead of the one from identity/passkeys.ts */
 export function toRefusal(error: unknown): unknown {
   if (!(error instanceof PasskeyRefused)) return error;
   return new Problem("passkey_refused", error.message);

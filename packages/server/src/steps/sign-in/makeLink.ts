@@ -1,6 +1,4 @@
-/**
- * Links that are made beside the server, by who holds its data.
- */
+/** Creates links on the server, for operators with access to its data. */
 
 import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
@@ -13,8 +11,8 @@ import type { Transaction } from "../../storage/store.ts";
 const LINK_LASTS_MS = 24 * 3_600_000;
 
 /**
- * @param replaced links that are gone and which this one takes the place of
- * @returns what stands in the link
+ * @param replaced deleted links that this one replaces
+ * @returns the token of the link
  */
 export async function makeLink(
   tx: Transaction,

@@ -4,7 +4,7 @@ import type { Actor } from "../../core/actor.ts";
 import type { StoredPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Writes down that a passkey is gone. */
+/** Writes the audit entry of a removed passkey. */
 export async function recordPasskeyRemoved(
   tx: Transaction,
   { random }: Pick<Context, "random">,

@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import { updatePasswordHash } from "../../storage/sql/people/people.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Writes a hash down, and that it was. */
+/** Stores a password hash, with its audit entry. */
 export async function setPassword(
   tx: Transaction,
   { random }: Pick<Context, "random">,

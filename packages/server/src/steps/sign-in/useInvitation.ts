@@ -1,7 +1,7 @@
 /**
- * The only function that uses a link, for a new reviewer or a returning person. The key, a
- * password, a passkey or an account at an identity provider, is bound in the same transaction: no
- * person is left without a key, and no link is used without effect.
+ * Uses a link, for a new reviewer or a returning user; the only function that does. The credential
+ * (a password, a passkey or an account at an identity provider) is bound in the same transaction,
+ * so no user is left without one, and no link is used without effect.
  */
 
 import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
@@ -29,13 +29,13 @@ import type { Transaction } from "../../storage/store.ts";
 import { endSessionsOf } from "../access/endSessions.ts";
 import { assertInvitationUsable, INVITATION_NOT_FOUND } from "./assertInvitationUsable.ts";
 
-/** Who uses a link. */
+/** The use of a link. */
 export interface InvitationUse {
-  /** What stands in the link. */
+  /** The token of the link. */
   readonly token: string;
-  /** Of a new person; ignored for others. */
+  /** Login of a new user; ignored for others. */
   readonly login?: string | undefined;
-  /** The display name of a new person; the name in the invitation when undefined. */
+  /** Display name of a new user; by default the name in the invitation. */
   readonly name?: string | undefined;
   /** A signed-in user who becomes a reviewer of another project. */
   readonly personId?: string | undefined;
@@ -43,23 +43,22 @@ export interface InvitationUse {
 
 export interface UsedInvitation {
   readonly person: StoredPerson;
-  /** The project that they joined; undefined for a person who returns. */
+  /** The joined project; undefined for a returning user. */
   readonly projectId: string | undefined;
 }
 
 /**
- * Stores the key of the person in the transaction that uses the link. The row of the person is
+ * Stores the credential of the user in the transaction that uses the link. The row of the user is
  * stored and locked. Not called for a signed-in user.
  */
 export type BindKey = (tx: Transaction, person: StoredPerson, now: number) => Promise<void>;
 
 /**
- * Uses a link: creates the person and the reviewer, adds a reviewer to a signed-in user, or gives a
- * returning person a new key and ends their sessions. It starts no session: see beginSession.
+ * Uses a link: creates the user and the reviewer, adds a reviewer to a signed-in user, or gives a
+ * returning user a new credential and ends their sessions. It starts no session: see beginSession.
  *
- * @throws Problem `not_found` when the link cannot be used (any more); `invalid_request` naming
- *   the field, also for a login or a name that is taken; and what `bind` throws. Then the link
- *   stays as it was.
+ * @throws Problem `not_found` when the link cannot be used; `invalid_request` naming the field,
+ * also for a taken login or name; and problems of `bind`. The link stays unused then.
  */
 export async function useInvitation(
   tx: Transaction,
@@ -135,7 +134,7 @@ async function makePerson(
   return person;
 }
 
-/** Makes the person the reviewer that the invitation says, new or one who had tokens only. */
+/** Makes the user the invited reviewer: a new one, or an existing one with tokens only. */
 async function joinProject(
   tx: Transaction,
   { random }: Pick<Context, "random">,
@@ -172,7 +171,9 @@ async function joinProject(
   });
 }
 
-/** Who comes back to a project is still the owner there, where rules exclude owners. */
+/**
+ * A returning user becomes the owner of the same instances again, for rules that exclude owners.
+ */
 async function takeInstances(
   tx: Transaction,
   { random }: Pick<Context, "random">,
@@ -193,10 +194,10 @@ async function takeInstances(
 }
 
 /**
- * Checks that the invited name can become the person: a reviewer with tokens only, whose role and
- * groups are those of the invitation.
+ * Checks that the user can become the invited reviewer: an existing one must have tokens only, and
+ * the role and groups of the invitation.
  *
- * @throws Problem `invalid_request` when the reviewer belongs to another person, or differs
+ * @throws Problem `invalid_request` when the reviewer belongs to another user, or differs
  */
 async function assertFree(
   tx: Transaction,

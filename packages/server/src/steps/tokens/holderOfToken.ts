@@ -8,14 +8,14 @@ import {
 } from "../../storage/sql/access/holders.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** A provisioner has a name alone. */
+/** A provisioner has only a name. */
 export type TokenHolder = Pick<StoredReviewer, "name"> &
   Partial<Pick<StoredReviewer, "role" | "isBot">>;
 
 /**
- * Finds the holder of a token in the project of the caller.
+ * Finds the holder of a token in the caller's project.
  *
- * @throws Problem `not_found` when its holder is not in the caller's project
+ * @throws Problem `not_found` when the holder is not in the caller's project
  */
 export async function holderOfToken(
   reader: Reader,

@@ -5,5 +5,5 @@ export function newProjectId(random: Random): string {
   return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
 }
 
-/** The primary key would refuse a second one, not mix two projects up. */
+/** The primary key rejects a duplicate, so two projects are never mixed. */
 const PROJECT_ID_BYTES = 8;

@@ -8,11 +8,11 @@ import type { Transaction } from "../../storage/store.ts";
 
 export interface IssuedToken {
   readonly id: string;
-  /** Shown once; only its hash is stored. */
+  /** Displayed once; only its hash is stored. */
   readonly token: string;
 }
 
-/** Draws a token for a holder who was found, with its audit entry. */
+/** Generates a token for a holder, with its audit entry. */
 export async function writeToken(
   tx: Transaction,
   random: Random,
