@@ -136,7 +136,8 @@ export class Keyring {
     const keys = this.#keys.get(keyId);
     if (keys !== undefined) return keys;
     const known = [this.keyId, ...this.previousKeyIds].join(", ");
-    throw new Failure("secret-key", `no key for a secret of key ${keyId}; here is ${known}`);
+    const message = `a secret was encrypted with key ${keyId}, but the server has ${known}`;
+    throw new Failure("secret-key", message);
   }
 }
 
