@@ -216,7 +216,7 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
   const serve = ["serve", "--port", "0", "--data", data];
   const lost = await countersign(t, serve, { env: before });
   assert.equal(lost.code, 1);
-  assert.match(lost.stderr, /^countersign: the secret key \(\w{8}\) is not the one[^\n]+\n$/);
+  assert.match(lost.stderr, /^countersign: the secret key \(\w{8}\) differs from the key of this database[^\n]+\n$/);
   assert.ok(lost.stderr.includes(idOf(current)));
 });
 
@@ -276,7 +276,7 @@ test("[ours.secret-key.lost] a folder that has lost its key is not rotated and g
   for (const words of ["rotate", "show"]) {
     const { code, stderr } = await secretKey(t, data, words);
     assert.equal(code, 1);
-    assert.match(stderr, /secret\.key is missing: put back the file/);
+    assert.match(stderr, /secret\.key is missing: restore the file/);
   }
   assert.deepEqual(keysIn(data), []);
 });

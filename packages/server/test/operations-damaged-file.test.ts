@@ -118,7 +118,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
   "beside the secret key of another": {
     damage: (_, data) =>
       writeFileSync(join(data, "secret.key"), randomBytes(32).toString("base64")),
-    says: /the secret key \(\w{8}\) is not the one this database is encrypted with \(\w{8}\)/,
+    says: /the secret key \(\w{8}\) differs from the key of this database \(\w{8}\)/,
   },
   "beside a secret key that is cut off": {
     damage: (_, data) => truncateSync(join(data, "secret.key"), 20),
@@ -130,7 +130,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
   },
   "without its secret key": {
     damage: (_, data) => rmSync(join(data, "secret.key")),
-    says: /secret\.key is missing: put back the file that belongs to this database/,
+    says: /secret\.key is missing: restore the file that belongs to this database/,
   },
   "beside a lock that is no lock": {
     damage: (_, data) => writeFileSync(join(data, "server.lock"), NOISE),

@@ -172,7 +172,7 @@ test("replicas need one secret key, and are told which is missing", async (t) =>
   const other = { ...settings, secret_key: randomBytes(32).toString("base64") };
   await assert.rejects(
     startTestProvider(t, { settings: other }),
-    isSecretFailure(/is not the one this database is encrypted with/),
+    isSecretFailure(/differs from the key of this database/),
   );
 });
 

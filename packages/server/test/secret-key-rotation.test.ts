@@ -117,7 +117,7 @@ test("[ours.secret-key.previous] a start with a new key and the old one as previ
   assert.deepEqual(keyIdsIn(data), [idOf(current)]);
   assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_a");
   await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
-  const says = new RegExp(`${idOf(old)}.* is not the one .*${idOf(current)}`);
+  const says = new RegExp(`${idOf(old)}.* differs from the key of this database .*${idOf(current)}`);
   await assertRefused(t, data, { secret_key: old }, says);
 });
 
@@ -321,7 +321,7 @@ test("[ours.secret-key.lost] without the key that the database is encrypted with
   const [data, key, other, another] = [dataFolder(t), newKey(), newKey(), newKey()];
   await serving(t, data, { secret_key: key }, (server) => provisionAndRename(server));
   const needed = new RegExp(
-    `\\(${idOf(other)}\\) is not the one .* encrypted with \\(${idOf(key)}\\)`,
+    `\\(${idOf(other)}\\) differs from the key of this database \\(${idOf(key)}\\)`,
   );
   await assertRefused(t, data, { secret_key: other }, needed);
   const previous = { secret_key: other, secret_key_previous: another };
@@ -334,7 +334,7 @@ test("[ours.secret-key.lost] nothing is rotated where the old key does not fit",
   await serving(t, data, { secret_key: newKey() }, (server) => provisionAndRename(server));
   const wrong = newKey();
   writeFileSync(join(data, "secret.key"), wrong);
-  await assert.rejects(rotateSecretKey(...configOf(data)), /is not the one/);
+  await assert.rejects(rotateSecretKey(...configOf(data)), /differs from the key of this database/);
   assert.equal(keyFile(data), wrong);
 });
 

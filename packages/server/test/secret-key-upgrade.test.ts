@@ -97,7 +97,7 @@ test("[ours.secret-key.lost] a database of schema 1 is refused without its key a
   const { data, provisioned } = await dataOf010(t, old);
   await assert.rejects(
     serving(t, data, { secret_key: current }, () => {}),
-    new RegExp(`is not the one this database is encrypted with \\(${idOf(old)}\\)`),
+    new RegExp(`differs from the key of this database \\(${idOf(old)}\\)`),
   );
   await serving(t, data, { secret_key: old }, (server) => assertKept(server, provisioned));
 });

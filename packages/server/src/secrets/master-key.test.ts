@@ -164,7 +164,7 @@ test("a missing key file is not made anew beside a database that needs the lost 
   const directory = folder(t);
   assert.match(
     messageOf(() => fromFiles(directory)),
-    /secret\.key is missing: put back/,
+    /secret\.key is missing: restore/,
   );
   assertRefused(() => replaceKeyFile(directory));
   assert.deepEqual(readdirSync(directory), []);

@@ -10,8 +10,8 @@ import { readReviewer } from "../../storage/sql/access/holders.ts";
 const BEARER = /^bearer +([^\s]+) *$/i;
 
 /**
- * Turns an `Authorization` header into a caller. Missing, malformed, unknown, expired and
- * revoked credentials are one and the same answer.
+ * Authenticates an `Authorization` header. Missing, malformed, unknown, expired and revoked
+ * credentials have the same answer.
  *
  * @throws Problem `invalid_credential`
  * @see contract: Authentication; RFC 6750 section 2.1; RFC 9110 section 11.1 (the scheme is

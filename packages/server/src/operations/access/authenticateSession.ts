@@ -11,11 +11,11 @@ import { readMembership, readPerson } from "../../storage/sql/people/people.ts";
 import { readSessionByHash, touchSession } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Authenticates a session by the value of its cookie. Unknown, expired and ended sessions, and
- * those of disabled people, are one and the same answer. What they may do in the project is read
- * again each time, so a removed reviewer has no power from then on.
+ * Authenticates a session cookie. Unknown, expired and ended sessions, and those of disabled users,
+ * have the same answer. Permissions are read again each time, so a removed reviewer loses them at
+ * once.
  *
- * @param isUse whether a user acted: requests that a page sends by itself do not extend a session
+ * @param isUse true when a user acted: automatic requests of a page do not extend a session
  * @throws Problem `invalid_credential`
  */
 export async function authenticateSession(
@@ -39,9 +39,9 @@ export async function authenticateSession(
 }
 
 /**
- * What a signed-in user may do in the project that the session has selected.
+ * The permissions of a signed-in user in the selected project.
  *
- * @throws Problem `forbidden` when they are no reviewer there, or not any more
+ * @throws Problem `forbidden` when the user is not, or no longer, a reviewer there
  */
 export function reviewerOf({ session, person, membership }: SignedIn): ReviewerCaller {
   if (membership === undefined) {
@@ -59,7 +59,7 @@ export function reviewerOf({ session, person, membership }: SignedIn): ReviewerC
     name,
     role,
     groups,
-    // A person signed in, with all that they may.
+    // A signed-in user is a person with all powers of the role.
     isBot: false,
     scopes: null,
     personId: person.id,

@@ -1,4 +1,4 @@
-/** Ends one session of a person: by their own choice, or because the browser has a new session. */
+/** Ends one session of a user: by sign-out, or because the browser has a new session. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -9,9 +9,9 @@ import { endSessions } from "../../steps/access/endSessions.ts";
 import { listSessions, readSessionByHash } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Signs out of one session of the person: that which is used, or another one.
+ * Signs out of a session of the user: the current one, or another one.
  *
- * @throws Problem `not_found` when the person has none of this id
+ * @throws Problem `not_found` when the user has no session with this id
  */
 export async function endSession(
   context: Context,

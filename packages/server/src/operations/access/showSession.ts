@@ -8,7 +8,7 @@ import { authenticateSession } from "./authenticateSession.ts";
 /** A signed-in user and the projects of that user. */
 export interface ShownSession {
   readonly signedIn: SignedIn;
-  /** By the names of the projects. */
+  /** Sorted by project name. */
   readonly memberships: readonly Membership[];
 }
 
@@ -20,9 +20,9 @@ export async function showSession(
 }
 
 /**
- * The same of a session that has just begun.
+ * The same for a new session.
  *
- * @param cookie as beginSession answered it
+ * @param cookie from beginSession
  * @throws Problem `invalid_credential` when it has ended meanwhile
  */
 export async function showBegunSession(context: Context, cookie: string): Promise<ShownSession> {

@@ -5,17 +5,17 @@ import { readMembership } from "../../storage/sql/people/people.ts";
 import { moveSession } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Selects another project of the person in a session.
+ * Selects another project of the user in a session.
  *
- * @throws Problem `not_found` when they are no reviewer there; `invalid_credential` when the
- *   session has ended meanwhile
+ * @throws Problem `not_found` when the user is not a reviewer there; `invalid_credential` when the
+ * session has ended meanwhile
  */
 export async function switchProject(
   { store }: Pick<Context, "store">,
   { session, person }: SignedIn,
   projectId: string,
 ): Promise<SignedIn> {
-  // PostgreSQL knows no text with this character, and no project has such an id.
+  // PostgreSQL rejects texts with this character, and no project id contains it.
   if (projectId.includes("\0")) throw new Problem("not_found");
   return store.transact(async (tx) => {
     const membership = await readMembership(tx, projectId, person.id);

@@ -1,5 +1,5 @@
 /**
- * Schedules the scans for audit entries that were committed late, so that one replica makes each.
+ * Schedules the scans for audit entries that were committed late, so that one replica runs each.
  */
 
 import { firstIdAt } from "@countersign/protocol";
@@ -15,25 +15,28 @@ import {
   saveFullScan,
 } from "../../storage/sql/audit/audit-logs.ts";
 
-/** Between two rescans for late entries, and before a full scan whose process died is resumed. */
+/**
+ * Interval of rescans for late entries, and the pause before a full scan of a crashed process
+ * resumes.
+ */
 export const RESCAN_EVERY_MS = 5 * 60_000;
 
-/** After this time another replica repeats a rescan; two rescans of one log do no harm. */
+/** Then another replica repeats a rescan. Two rescans of one log are harmless. */
 export const RESCAN_LEASE_MS = 60_000;
 
-/** As long as PostgreSQL lets a transaction last (`lastsMsMax`): so late may an entry be. */
+/** Maximum delay of an entry: the longest transaction in PostgreSQL (`lastsMsMax`). */
 const LATE_MS_MAX = 5 * 60_000;
 
 /**
- * How far back a rescan reads: two intervals, and as late as an entry may be; further when none has
- * ended for so long. Entries that are later wait for a full scan.
+ * How far back a rescan reads: two intervals plus the maximum delay, or to the last completed one.
+ * A full scan finds later entries.
  */
 const RESCAN_BACK_MS = 2 * RESCAN_EVERY_MS + LATE_MS_MAX;
 
-/** Between two full scans of a log. */
+/** Interval of full scans of a log. */
 const FULL_SCAN_EVERY_MS = 24 * 3_600_000;
 
-/** Younger entries are left to the sealing in the order of ids. */
+/** Younger entries are sealed in the order of their ids. */
 const SETTLED_MS = 5_000;
 
 export interface Rescan {
@@ -41,7 +44,7 @@ export interface Rescan {
   readonly range: Required<IdRange>;
   /** Epoch ms. */
   readonly begunAt: number;
-  /** Over the whole log; its progress is recorded, so that another process can continue it. */
+  /** Over the complete log. Its progress is recorded, so another process can continue it. */
   readonly isFullScan: boolean;
 }
 
@@ -66,11 +69,11 @@ export async function claimRescans({
       const log = await readLog(tx, projectId);
       if (log === undefined) return [];
       const settled = firstIdAt(now - SETTLED_MS);
-      // After that id sealing is in progress.
+      // After that id, sealing is in progress.
       const upTo = settled < log.sealedId ? settled : log.sealedId;
       const from = Math.min(now - RESCAN_BACK_MS, rescannedUpTo - LATE_MS_MAX);
       const recent = firstIdAt(Math.max(0, from));
-      // A full scan close to the end of the log reads the recent entries as well.
+      // A full scan near the end of the log reads the recent entries too.
       const after = fullScan !== undefined && fullScan.after < recent ? fullScan.after : recent;
       const range = { after, upTo };
       return [{ projectId, range, begunAt: now, isFullScan: fullScan !== undefined }];
@@ -84,7 +87,7 @@ function boundsOf(now: number): RescanBounds {
   return { begunBefore: now - RESCAN_EVERY_MS, lostBefore: now - RESCAN_LEASE_MS, now };
 }
 
-/** Records that a rescan ended; one that did not is repeated. */
+/** Records the end of a rescan. Without it, the rescan is repeated. */
 export async function recordRescan(
   { store }: Pick<Context, "store">,
   { projectId, begunAt }: Rescan,
@@ -92,7 +95,7 @@ export async function recordRescan(
   await store.transact((tx) => endRescan(tx, projectId, begunAt));
 }
 
-/** Records the progress of a full scan. @param after undefined when it has ended */
+/** Records the progress of a full scan. @param after undefined at its end */
 export async function recordFullScan(
   { store }: Pick<Context, "store">,
   projectId: string,

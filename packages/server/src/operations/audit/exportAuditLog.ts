@@ -5,15 +5,15 @@ import { type AuditScope, auditedLog } from "../../steps/audit/auditedLog.ts";
 
 export interface AuditExport {
   readonly scope: AuditScope;
-  /** Epoch ms; from the beginning when undefined. */
+  /** Epoch ms; undefined: from the start. */
   readonly since: number | undefined;
 }
 
 /**
  * The sealed log, line by line.
  *
- * @throws Problem `forbidden`, `not_found` while nothing of it is sealed
- * @throws Failure `audit` when a row is missing that was sealed
+ * @throws Problem `forbidden`; `not_found` before its first sealed entry
+ * @throws Failure `audit` when a sealed row is missing
  */
 export async function exportAuditLog(
   { store }: Context,

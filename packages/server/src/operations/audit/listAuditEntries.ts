@@ -12,29 +12,29 @@ export interface AuditListing {
   readonly subject?: string | undefined;
   /** `kind:id`, as in an entry. */
   readonly actor?: string | undefined;
-  /** Epoch ms: not before it. */
+  /** Epoch ms, inclusive. */
   readonly since?: number | undefined;
-  /** Epoch ms: before it. */
+  /** Epoch ms, exclusive. */
   readonly until?: number | undefined;
   readonly limit: number;
-  /** Id of the last entry that the page before has read. */
+  /** Id of the last entry that the previous page read. */
   readonly after?: string | undefined;
 }
 
 export interface AuditPage {
   readonly entries: readonly StoredEntry[];
-  /** Where it ended; undefined when nothing comes after it. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
 const ENTRIES_PER_READ = 500;
 
-/** Bounds what one page costs: there is no index of what entries are about. */
+/** Limits the cost of one page, because subjects have no index. */
 const ENTRIES_PER_PAGE_MAX = 10_000;
 
 /**
- * Entries of the log, the newest first, also those that are not sealed yet. With a filter a page
- * may be short, or empty, and not the last one.
+ * Entries of the log, latest first, including unsealed ones. With a filter, a page may be short or
+ * empty before the last one.
  *
  * @throws Problem `forbidden`
  */
@@ -51,7 +51,7 @@ export async function listAuditEntries(
   const isFiltered = (kind ?? subject ?? actor) !== undefined;
   const perRead = isFiltered ? ENTRIES_PER_READ : limit + 1;
   const found: StoredEntry[] = [];
-  // The time in an id is that of its entry.
+  // The time in an id is the time of its entry.
   const oldest = since === undefined ? "" : firstIdAt(since);
   const newest = until === undefined ? LAST_ID : firstIdAt(until);
   let before = after !== undefined && after < newest ? after : newest;

@@ -9,13 +9,10 @@ import {
 import { SERVER } from "../../storage/sql/keys.ts";
 import { OVERLAP_MS } from "./sealEntries.ts";
 
-/** Another replica that sealed this recently seals again, so this one need not. */
+/** Another replica that sealed this recently will seal again. */
 const AT_WORK_MS = 600;
 
-/**
- * Projects, and `SERVER`, with entries that may not be sealed; those without a log are begun by
- * sealing them.
- */
+/** Projects, and `SERVER`, with possibly unsealed entries. The sealing creates missing logs. */
 export async function listUnsealedLogs({
   store,
   clock,

@@ -8,9 +8,9 @@ import { readEntry } from "../../storage/sql/audit/audit-entries.ts";
 /**
  * An entry with the proof that the latest checkpoint covers it.
  *
- * @returns one line of JSON, in which the bytes of the entry are exact
- * @throws Problem `forbidden`, `not_found` when it is not in this log or not sealed yet
- * @throws Failure `audit` when its row is not what was sealed
+ * @returns one line of JSON with the exact bytes of the entry
+ * @throws Problem `forbidden`; `not_found` when it is not in this log or not sealed yet
+ * @throws Failure `audit` when its row differs from the sealed entry
  */
 export async function proveAuditEntry(
   { store }: Context,

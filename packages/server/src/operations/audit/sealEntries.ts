@@ -17,50 +17,50 @@ import { readSealedIds, readSealedIdsAfter } from "../../storage/sql/audit/audit
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * How long before the last one that was sealed others are looked for: as long as it mostly takes
- * from the time in an id to its commit. What takes longer is found by {@link sealLateEntries}.
+ * How far before the last sealed entry the search starts: the usual delay between the time in an id
+ * and its commit. {@link sealLateEntries} finds later ones.
  */
 export const OVERLAP_MS = 2_000;
 
-/** Ids that are read at the beginning of a round, most of which may be sealed. */
+/** Ids to read at the start of a round. Most of them are sealed. */
 const IDS_AT_FIRST_MAX = 1_024;
 
-/** Ids that are read later in a round, of which few are. */
+/** Ids to read later in a round. Few of them are sealed. */
 const IDS_PER_CALL_MAX = 256;
 
 /**
- * What is known of a log, as of a checkpoint of it, so that it need not be read again. For one
- * call, which makes the next of it.
+ * The state of a log at a checkpoint, which saves reading it again. For one call, which returns the
+ * next one.
  */
 export interface RecentSeal {
-  /** Says all that is sealed, also where the log has lost some of it and grown again since. */
+  /** Identifies the sealed entries, also after a part of the log was lost and sealed again. */
   readonly checkpoint: string;
-  /** All that are sealed with ids behind this one are in `ids`. */
+  /** All sealed ids after this one are in `ids`. */
   readonly after: string;
-  /** Grows with what is sealed; see {@link rememberBatch}. */
+  /** Grows with each seal; see {@link rememberBatch}. */
   readonly ids: Set<string>;
-  /** How many there were when some were last forgotten. */
+  /** Size of `ids` after the last cleanup. */
   readonly kept: number;
 }
 
 export interface SealStep {
   readonly sealed: number;
-  /** Where to go on; undefined when everything was seen. */
+  /** Cursor of the next step; undefined at the end. */
   readonly next: string | undefined;
-  /** Undefined when what was read says little about the next time. */
+  /** Undefined when it would not help the next call. */
   readonly recentSeal: RecentSeal | undefined;
 }
 
 /**
- * Seals the next entries of a log, whichever replica gets there first: it holds the log meanwhile,
- * and the seals say what is in it. Ended anywhere, nothing has happened.
+ * Seals the next entries of a log. It locks the log, and reads the sealed ids from the seals, so
+ * any replica can call it. An interruption has no effect.
  *
- * Entries are committed in another order than that of their ids, so they stand in the log in the
- * order in which they were found.
+ * Entries are not committed in the order of their ids, so the order in the log is the order in
+ * which they were found.
  *
- * @param recentSeal what an earlier call returned for this log
- * @param next where an earlier call of the same round ended
- * @throws Failure `secret-key` when the key of the log cannot be opened
+ * @param recentSeal from an earlier call for this log
+ * @param next from an earlier call of the same round
+ * @throws Failure `secret-key` when the key of the log cannot be decrypted
  */
 export async function sealEntries(
   context: Context,
@@ -122,12 +122,12 @@ async function sealSome(
   return { batch: sealedIds, isAll, last, known, log: sealed, window, now };
 }
 
-/** Ids that are sealed: all of those behind one, or with `upTo` at least those of the window. */
+/** Sealed ids: all ids after one, or with `upTo` at least those of the window. */
 type Known = Pick<RecentSeal, "after" | "ids" | "kept">;
 
 /**
- * Adds what was sealed. What no later window reaches back to is forgotten when that may be half of
- * it: to scan all of them at each seal would cost more than the seal.
+ * Adds sealed ids. Deletes those before later windows once they may be half of the set, because
+ * scanning all of them at each seal would cost more than the seal.
  */
 function rememberBatch(
   { checkpoint, sealedId }: StoredLog,
@@ -143,12 +143,12 @@ function rememberBatch(
   return { checkpoint, after, ids, kept: ids.size };
 }
 
-/** Where the search for entries starts and ends. */
+/** Start and end of the search for entries. */
 interface Window {
   readonly after: string;
-  /** Undefined unless the clock was set back: then the log has ids from the time before that. */
+  /** Undefined unless the clock was set back. Then the log has ids with later times. */
   readonly upTo: string | undefined;
-  /** Beyond `upTo`, only what comes behind this. */
+  /** Beyond `upTo`, only ids after this one. */
   readonly ahead: string;
 }
 

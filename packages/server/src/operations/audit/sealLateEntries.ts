@@ -10,7 +10,7 @@ import { lockLog } from "../../storage/sql/audit/audit-logs.ts";
 import { readSealedIds } from "../../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** Bounds how long one call holds the thread. */
+/** Limits the time for which one call blocks the thread. */
 const IDS_PER_CALL_MAX = 1_024;
 
 export interface RescanStep {
@@ -20,8 +20,8 @@ export interface RescanStep {
 }
 
 /**
- * Reads the entries of a log one after another, whatever was sealed around them, and seals those
- * that are not: they were committed long after the time in their ids, or the clock was set.
+ * Scans the entries of a log in order and seals unsealed ones: they were committed long after the
+ * time in their ids, or the clock was changed.
  */
 export async function sealLateEntries(
   context: Context,
@@ -38,7 +38,7 @@ export async function sealLateEntries(
     const candidates = left;
     const batch = await store.transact(async (tx) => {
       const log = await lockLog(tx, projectId);
-      // Others may have been at it until they let go of the log.
+      // Other replicas may have sealed some before the log was locked.
       const batch = batchOf(await unsealedOf(tx, projectId, candidates));
       const [first, last] = [batch[0], batch.at(-1)];
       if (log === undefined || first === undefined || last === undefined) return [];
@@ -60,7 +60,7 @@ export async function sealLateEntries(
   return { sealed, next };
 }
 
-/** @param ids in their order */
+/** @param ids sorted */
 async function unsealedOf(
   reader: Reader,
   projectId: string,

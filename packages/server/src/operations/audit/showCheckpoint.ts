@@ -15,7 +15,7 @@ export interface ShownCheckpoint {
 /**
  * The latest checkpoint of the log.
  *
- * @throws Problem `forbidden`, `not_found` while nothing of it is sealed
+ * @throws Problem `forbidden`; `not_found` before its first sealed entry
  */
 export async function showCheckpoint(
   { store }: Context,

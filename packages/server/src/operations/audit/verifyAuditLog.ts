@@ -13,7 +13,7 @@ export type VerificationEvent =
   | { readonly kind: "started"; readonly origin: string; readonly size: number }
   | { readonly kind: "progress"; readonly verified: number }
   | { readonly kind: "verified"; readonly verified: number; readonly result: Verified }
-  /** Time was over; everything so far is good. */
+  /** The time limit was reached; all entries so far are valid. */
   | { readonly kind: "stopped"; readonly verified: number };
 
 /** Receives the events of a verification. */
@@ -32,10 +32,10 @@ const PROGRESS_EVERY = 10_000;
 class TimeIsOver extends Error {}
 
 /**
- * Computes a sealed log again from its rows, under the key that the database has for it, a few
- * seals at a time. Writes nothing, and others are served meanwhile.
+ * Verifies a sealed log from its rows, with the key in the database, a few seals at a time. Writes
+ * nothing. Other exchanges are served in between.
  *
- * @throws Problem `forbidden`, `not_found` while nothing of it is sealed; the reason of the signal
+ * @throws Problem `forbidden`; `not_found` before its first sealed entry; the reason of the signal
  */
 export async function verifyAuditLog(
   { store, clock }: Pick<Context, "store" | "clock">,

@@ -15,35 +15,35 @@ import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channel
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** A channel that no other replica sends to until its lease ends, and what to send. */
+/** A channel with a message to send. No other replica sends to it until the lease ends. */
 export interface ClaimedChannel {
   readonly channel: StoredChannel;
   readonly target: ChannelTarget;
   readonly message: ChannelMessage;
-  /** Those that the message announces. */
+  /** The announcements in the message. */
   readonly announcementIds: readonly string[];
-  /** Of the claim; a result under an older one is ignored. */
+  /** Fence of the claim. A result with an older one is ignored. */
   readonly fence: number;
-  /** `Clock.monotonic` when the sending must be over, with a margin to the end of the lease. */
+  /** `Clock.monotonic` by which the sending must end, with a margin to the end of the lease. */
   readonly endsBy: number;
 }
 
 /** Undefined: nothing to send now, or another replica is sending. */
 export type ChannelClaim = ClaimedChannel | "again" | undefined;
 
-/** The most requests that one message names; it announces the others as well. */
+/** Maximum requests that one message names. It announces the others too. */
 const DUE_MAX = 1_000;
 
 /**
- * Takes a channel to send one message to it: of the request whose deadline is the earliest, or of
- * all that wait where they are many. On the way it records the end of announcements whose request
- * was resolved or whose window has passed.
+ * Claims a channel for one message: about the request with the earliest deadline, or about all
+ * requests when there are many. Also records the end of announcements with a resolved request or an
+ * ended window.
  *
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
  */
 export async function claimChannel(context: Context, key: RowKey): Promise<ChannelClaim> {
   const endsBy = attemptDeadline(context.clock, MESSAGE_LEASE);
-  // A loss of power that undoes a claim has ended its holder too.
+  // A power failure that undoes a claim also stopped its process.
   return context.store.transact(async (tx) => {
     const channel = await lockChannel(tx, key);
     const now = await tx.now();
@@ -71,7 +71,7 @@ function isFree({ disabledAt, claimedUntil, retryAt }: StoredChannel, now: numbe
   return disabledAt === null && (claimedUntil ?? 0) <= now && (retryAt ?? 0) <= now;
 }
 
-/** @returns those that are still to be sent */
+/** @returns announcements that are still to be sent */
 async function endStale(
   tx: Transaction,
   projectId: string,
@@ -90,7 +90,7 @@ function idsOf(announcements: readonly DueAnnouncement[]): string[] {
   return announcements.map(({ id }) => id);
 }
 
-/** The earliest deadline first. */
+/** Earliest deadline first. */
 function toCalls(due: readonly DueAnnouncement[]): WaitingCall[] {
   const calls = new Map<string, WaitingCall>();
   for (const { id, requestId, occasion, nextAt, deadlineAt } of due) {

@@ -26,12 +26,12 @@ export interface ChannelOrder extends TargetOrder {
 
 export interface CreatedChannel {
   readonly channel: StoredChannel;
-  /** Of a webhook, when it was made here: shown once. */
+  /** Of a generated webhook secret: displayed once. */
   readonly signingSecret: string | undefined;
 }
 
 /**
- * Creates a channel, which announces requests that are opened from now on.
+ * Creates a channel, which announces new requests.
  *
  * @throws Problem `forbidden`; `invalid_request` naming the field
  */
@@ -81,7 +81,7 @@ export async function createChannel(
       detail: { name, kind, groups, target: shownTarget(target) },
     });
     const made = await readChannel(tx, { projectId, id });
-    if (made === undefined) throw new Error("a channel that was made is not there");
+    if (made === undefined) throw new Error("the created channel is missing");
     return made;
   });
   return { channel, signingSecret };

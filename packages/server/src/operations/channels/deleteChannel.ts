@@ -8,10 +8,9 @@ import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts
 import { deleteChannel as deleteRow, lockChannel } from "../../storage/sql/channels/channels.ts";
 
 /**
- * Deletes a channel. Its pending announcements are cancelled; a message in flight may still
- * arrive.
+ * Deletes a channel. Its pending announcements are cancelled; a message in flight may still arrive.
  *
- * @returns the channel as it was
+ * @returns the deleted channel
  * @throws Problem `forbidden`; `not_found`
  */
 export async function deleteChannel(

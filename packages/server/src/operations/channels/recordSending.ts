@@ -12,18 +12,18 @@ import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels
 import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
 import type { ClaimedChannel } from "./claimChannel.ts";
 
-/** What became of the channel. */
+/** The result for the channel. */
 export type RecordedSending =
   | { readonly kind: "sent" }
   | { readonly kind: "rests"; readonly ms: number }
-  /** Nothing was sent, for a reason of ours. */
+  /** Nothing was sent because of this server. */
   | { readonly kind: "released" }
   /** Another replica has the lease, or the channel was deleted: nothing was recorded. */
   | { readonly kind: "stale" };
 
 /**
- * Records the outcome of a message and releases the channel. Sent announcements have ended;
- * others are sent after the pause of the channel.
+ * Records the outcome of a message and releases the channel. Sent announcements end; others are
+ * sent after the channel's pause.
  */
 export async function recordSending(
   { store, random }: Pick<Context, "store" | "random">,
@@ -32,7 +32,7 @@ export async function recordSending(
 ): Promise<RecordedSending> {
   const chance = toFraction(random.bytes(4));
   const { projectId } = channel;
-  // Undone by a loss of power, the message is sent again.
+  // If a power failure undoes this, the message is sent again.
   const recorded = await store.transact(async (tx): Promise<RecordedSending> => {
     const now = await tx.now();
     const kind = message.kind === "digest" ? "digest" : "one";
@@ -49,10 +49,10 @@ export async function recordSending(
   return recorded;
 }
 
-/** Bounds one transaction. */
+/** Limits one transaction. */
 const ROWS_MAX = 1_000;
 
-/** Announcements that a digest counts as `more` without their names. */
+/** Announcements that a digest only counts as `more`. */
 async function endOthers(
   store: Context["store"],
   channel: StoredChannel,

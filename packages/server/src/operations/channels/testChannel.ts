@@ -11,10 +11,10 @@ import { readChannel, updateLastSending } from "../../storage/sql/channels/chann
 const TEST_MS = 8_000;
 
 /**
- * Sends a message that says it is a test, also through a channel that is disabled or rests.
+ * Sends a test message, also through a disabled or paused channel.
  *
- * @param begin called before it is sent; what it throws keeps that from happening
- * @returns what happened; never what the other side said, but for its status
+ * @param begin called before the message is sent; an error prevents that
+ * @returns the outcome, with only the status of the receiver's answer
  * @throws Problem `forbidden`; `not_found`
  */
 export async function testChannel(

@@ -12,7 +12,7 @@ import { openTarget, targetContext } from "../../steps/channels/openTarget.ts";
 import { lockChannel, updateChannel as writeChannel } from "../../storage/sql/channels/channels.ts";
 import type { CreatedChannel } from "./createChannel.ts";
 
-/** What is undefined stays as it is. */
+/** Undefined fields stay unchanged. */
 export interface ChannelChange extends TargetOrder {
   readonly groups: readonly string[] | undefined;
   readonly includesArguments: boolean | undefined;
@@ -21,9 +21,9 @@ export interface ChannelChange extends TargetOrder {
 }
 
 /**
- * Changes a channel, for requests that are opened from now on; where it leads, and what it shows,
- * also for what waits. Disabling it ends what waits. Another URL clears the token and the secret,
- * which belong to the earlier receiver.
+ * Changes a channel. Groups and reminders apply to new requests; the target and the displayed
+ * contents also to pending ones. Disabling the channel ends its pending announcements. A new URL
+ * deletes the token and the secret, which belong to the old receiver.
  *
  * @throws Problem `forbidden`; `not_found`; `invalid_request` naming the field
  */

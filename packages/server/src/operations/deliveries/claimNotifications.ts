@@ -20,35 +20,35 @@ import {
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Where an instance is notified. */
+/** The receiver of an instance. */
 interface Target {
-  /** The receiver as it is now; undefined when its URL is not acceptable any more. */
+  /** The current receiver; undefined when its URL is no longer accepted. */
   readonly url: WebhookUrl | undefined;
   readonly signingKey: KeyObject;
 }
 
-/** A notification that no other replica attempts until its lease ends. */
+/** A claimed notification. No other replica attempts it until the lease ends. */
 export interface ClaimedNotification extends Target {
   readonly notification: StoredNotification;
-  /** Of the claim; a result under an older one is ignored. */
+  /** Fence of the claim. A result with an older one is ignored. */
   readonly fence: number;
-  /** `Clock.monotonic` when an attempt must be over, with a margin to the end of the lease. */
+  /** `Clock.monotonic` by which an attempt must end, with a margin to the end of the lease. */
   readonly endsBy: number;
 }
 
 export interface Claim {
   readonly claimed: readonly ClaimedNotification[];
-  /** Whether the instance may have more that is due. */
+  /** True when the instance may have more due notifications. */
   readonly more: boolean;
 }
 
 /**
- * Takes due notifications of an instance for one attempt each, with the receiver as it is now.
- * On the way it records the end of those whose window or epoch has passed.
+ * Claims due notifications of an instance for one attempt each, with the current receiver. Also
+ * records the end of those with an ended window or epoch.
  *
- * @param limit how many attempts there is room for
- * @param outstanding those of the instance that this process is still attempting, whatever their
- *   lease says
+ * @param limit maximum attempts
+ * @param outstanding ids of the instance that this process is still attempting, regardless of their
+ * lease
  * @throws Failure `secret-key` when the key of the signing secret is missing; nothing is claimed
  * @see contract: Events, Delivery rules, 1 and 3
  */
@@ -59,12 +59,12 @@ export async function claimNotifications(
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
   const endsBy = attemptDeadline(context.clock, DELIVERY_LEASE);
-  // A loss of power that undoes a claim has ended its holder too.
+  // A power failure that undoes a claim also stopped its process.
   return context.store.transact(async (tx) => {
     const now = await tx.now();
     const due = await readFree(tx, instance, now, limit, outstanding);
     let target: Target | undefined;
-    // Once for all of them, and not at all when there is only an end to record.
+    // Decrypted once for all, and not at all when there are only ends to record.
     const open = (receiver: DueReceiver) => {
       target ??= openTarget(context, instance, receiver);
       return target;
@@ -78,7 +78,7 @@ export async function claimNotifications(
   }, "process");
 }
 
-/** What is outstanding may be due again, and must not stand before what is not. */
+/** Outstanding ones may be due again, and must not take the place of others. */
 async function readFree(
   tx: Transaction,
   instance: InstanceKey,
@@ -94,8 +94,8 @@ async function readFree(
 }
 
 /**
- * The instance is not locked. `isStillClaimed`, which the outbox calls before it sends anything,
- * sees a removal that commits at the same time.
+ * Does not lock the instance. The outbox calls `isStillClaimed` before it sends, which detects a
+ * concurrent removal.
  */
 async function claim(
   tx: Transaction,
@@ -111,7 +111,7 @@ async function claim(
     return undefined;
   }
   if (isWindowOver(notification, now)) {
-    // It ended then, even when that is recorded much later.
+    // The end of the window, even when it is recorded much later.
     const at = deliveryWindowEnd(notification);
     await end(tx, context, notification, { by: "window", at }, now);
     return undefined;

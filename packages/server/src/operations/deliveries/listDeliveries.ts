@@ -17,19 +17,19 @@ export type { ReviewedDelivery };
 export interface DeliveryListing {
   readonly state: "waiting" | "ended";
   readonly limit: number;
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly after?: Cursor | undefined;
-  /** Only those of this one; with `waiting` alone. */
+  /** Only deliveries of this instance; requires `waiting`. */
   readonly instanceId: string | undefined;
 }
 
 export interface DeliveryPage {
   readonly deliveries: readonly ReviewedDelivery[];
-  /** Where it ended; undefined when nothing comes after it. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: Cursor | undefined;
 }
 
-/** Sort before and behind every time and identifier, in any collation. */
+/** Sort before and after every time and identifier, in any collation. */
 const EARLIEST: Cursor = { at: -1, id: "" };
 
 const LATEST: Cursor = {
@@ -38,8 +38,8 @@ const LATEST: Cursor = {
 };
 
 /**
- * Deliveries of the reviewer's project: those under way by their next attempt, ended ones the
- * latest first. What is attempted between two pages moves, and may be on both.
+ * Deliveries of the reviewer's project: waiting ones by their next attempt, ended ones latest
+ * first. A delivery that is attempted between two pages may be on both.
  */
 export async function listDeliveries(
   { store, clock }: Pick<Context, "store" | "clock">,
@@ -56,7 +56,7 @@ export async function listDeliveries(
   const shown = found.slice(0, limit);
   const deliveries = await reviewDeliveries(store, projectId, shown, now);
   return {
-    // What has ended waits no more, also while the end is not recorded.
+    // An ended delivery no longer waits, even before its end is recorded.
     deliveries:
       state === "ended"
         ? deliveries

@@ -18,7 +18,7 @@ import {
 import type { Transaction } from "../../storage/store.ts";
 import type { ClaimedNotification } from "./claimNotifications.ts";
 
-/** What became of the notification. */
+/** The result for the notification. */
 export type RecordedAttempt =
   | { readonly kind: "ended"; readonly by: string }
   | { readonly kind: "retry"; readonly nextAt: number }
@@ -26,8 +26,8 @@ export type RecordedAttempt =
   | { readonly kind: "stale" };
 
 /**
- * Records how an attempt went. A late result, under a fence that has passed, changes nothing; the
- * result of an attempt whose delivery was ended meanwhile only says when it was over.
+ * Records the outcome of an attempt. A result with an outdated fence changes nothing. If the
+ * delivery ended during the attempt, only the time of the attempt's end is recorded.
  *
  * @see contract: Events, Delivery rules, 3 to 5
  */
@@ -37,10 +37,10 @@ export async function recordAttempt(
   outcome: AttemptOutcome,
 ): Promise<RecordedAttempt> {
   const chance = toFraction(random.bytes(4));
-  // Undone by a loss of power, the attempt is made again: receivers deduplicate.
+  // If a power failure undoes this, the attempt is repeated; receivers deduplicate.
   return store.transact(async (tx) => {
     const now = await tx.now();
-    // Under its lease no other replica changes it, except that delivery may end.
+    // The lease excludes other replicas, but the delivery may have ended.
     let after = next(claimed.notification, outcome, now, chance);
     if (!(await updateAttempt(tx, claimed.notification, claimed.fence, after))) {
       const current = await lockNotification(tx, claimed.notification);
@@ -74,7 +74,7 @@ function entryOf(
   };
 }
 
-/** Removed or deleted while it was outstanding: the 24 hours of retention start now. */
+/** Removed or deleted during the attempt: the 24 hours of retention start now. */
 async function recordLate(
   tx: Transaction,
   { notification }: ClaimedNotification,
@@ -86,7 +86,10 @@ async function recordLate(
   return { kind: "ended", by };
 }
 
-/** The receiver was replaced during the attempt: what the one before asked for does not bind it. */
+/**
+ * The receiver was replaced during the attempt. The old receiver's `Retry-After` does not apply to
+ * the new one.
+ */
 function atNewReceiver(
   after: AfterAttempt,
   { retriesFrom }: StoredNotification,

@@ -6,10 +6,9 @@ import { releaseVerifications } from "../../storage/sql/instances/verifications.
 import { releaseSubscriptions } from "../../storage/sql/push/push-subscriptions.ts";
 
 /**
- * Ends the leases that a dead process left behind: the notifications that it was attempting are
- * due at once, with the same id and body; so are the channels that it was sending to; and the keys
- * whose receivers it was verifying can be used again. Does nothing where other replicas may live;
- * there, leases end by time.
+ * Ends the leases of a crashed process. Its notifications and channels become due at once, and the
+ * keys of its verifications can be used again. Does nothing where other replicas may run; there,
+ * leases expire.
  */
 export async function releaseLeases({ store }: Pick<Context, "store">): Promise<void> {
   if (!store.isExclusive) return;

@@ -10,22 +10,22 @@ import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Bounds one transaction; an instance has rarely more waiting. */
+/** Limits one transaction. Few instances have more queued notifications. */
 const NOTIFICATIONS_PER_COMMIT_MAX = 500;
 
 interface Batch {
   readonly count: number;
-  /** Where to go on; undefined when nothing is left. */
+  /** Cursor of the next step; undefined at the end. */
   readonly next: Cursor | undefined;
 }
 
 /**
- * Makes all waiting deliveries of an instance due now, as retryDelivery does with one: for the
- * operator who has just mended a receiver. Interrupted, some are due and the rest waits as before.
+ * Makes all waiting deliveries of an instance due now, as retryDelivery does with one: for an
+ * operator who has fixed a receiver. After an interruption, some are due and the others unchanged.
  *
- * @returns how many waited for a later time
- * @throws Problem `forbidden` for viewers, `not_found` when the instance is deleted or outside the
- *   reviewer's project
+ * @returns how many were due later
+ * @throws Problem `forbidden` for viewers; `not_found` when the instance is deleted or outside the
+ * reviewer's project
  */
 export async function retryDeliveries(
   context: Context,
@@ -47,7 +47,7 @@ export async function retryDeliveries(
   return count;
 }
 
-/** Goes by time, so that what is attempted meanwhile and fails again is not met again. */
+/** In time order, so that deliveries that fail meanwhile are not processed twice. */
 async function retryNow(
   tx: Transaction,
   { random, wake }: Pick<Context, "random" | "wake">,
@@ -55,14 +55,14 @@ async function retryNow(
   { projectId, instanceId }: InstanceKey,
   after: Cursor | undefined,
 ): Promise<Batch> {
-  // Also when none waits: due deliveries may be paused with their destination.
+  // Also without waiting deliveries: due ones may be paused by a breaker.
   tx.onCommit(() => wake.signal({ kind: "retryRequested", projectId, instanceId }));
   const now = await tx.now();
   const from = after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
   const limit = NOTIFICATIONS_PER_COMMIT_MAX;
   const later = await readLaterNotifications(tx, { projectId, instanceId }, from, now, limit);
   let count = 0;
-  // In the order of their ids, in which everybody locks several rows.
+  // By id, the order in which all transactions lock several rows.
   for (const id of later.map(({ id }) => id).sort()) {
     if (await retryNotificationNow(tx, { projectId, id }, now)) count++;
   }
@@ -79,5 +79,5 @@ async function retryNow(
   return { count, next: later.length < limit ? undefined : later.at(-1) };
 }
 
-/** Sorts behind every other identifier, in any collation. */
+/** Sorts after every other identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";

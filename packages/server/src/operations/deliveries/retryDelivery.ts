@@ -17,14 +17,14 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Makes the next attempt of a waiting delivery due now, whatever the backoff says, or at the time
- * that the receiver asked for with `Retry-After`, which binds operators too. One that is in flight
- * or due already stays as it is, but a pause that its destination was given ends.
+ * Makes the next attempt of a waiting delivery due now, without its backoff. The receiver's
+ * `Retry-After` still applies. A delivery in flight or already due is unchanged, but the pause of
+ * its destination ends.
  *
- * @param id its own, or that of its request
- * @returns the delivery as this left it; the attempt itself comes later
- * @throws Problem `forbidden` for viewers, `not_found` outside the reviewer's project,
- *   `already_terminal` when delivery has ended: the contract has no attempt after that
+ * @param id of the delivery, or of its request
+ * @returns the updated delivery; the attempt follows later
+ * @throws Problem `forbidden` for viewers; `not_found` outside the reviewer's project;
+ * `already_terminal` when delivery has ended, because the contract permits no further attempt
  */
 export async function retryDelivery(
   context: Context,
@@ -72,7 +72,7 @@ async function retryNow(
   return { ...delivery, notification: { ...locked, nextAt }, progress: { ...progress, nextAt } };
 }
 
-/** Why there is nothing to retry. */
+/** The reason why nothing can be retried. */
 const ENDED: Readonly<Record<NotificationEndCause, string>> = {
   acknowledged: "The delivery has ended: the receiver acknowledged it.",
   window: "The delivery has ended: its 168 hours are over.",

@@ -8,10 +8,10 @@ import {
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
 
 /**
- * One delivery of the reviewer's project, as it stands.
+ * The current state of a delivery of the reviewer's project.
  *
- * @param id its own, or that of its request
- * @throws Problem `not_found`, also for a request that was never to be notified
+ * @param id of the delivery, or of its request
+ * @throws Problem `not_found`, also for a request without a notification
  */
 export async function showDelivery(
   { store, clock }: Pick<Context, "store" | "clock">,

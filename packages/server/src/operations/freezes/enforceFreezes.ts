@@ -8,19 +8,18 @@ import {
 import { listActiveFreezes } from "../../storage/sql/freezes/freezes.ts";
 import type { Cursor } from "../../storage/sql/requests/requests.ts";
 
-/** How far the scan over what a freeze covers has come, by the id of the freeze. */
+/** Progress of the scan of each freeze, by its id. */
 export type FreezeProgress = Map<string, Cursor | "over">;
 
-/** Bounds one call; the others come in the next, which is made at once. */
+/** Limits one call. The next call follows at once. */
 const FREEZES_PER_CALL_MAX = 50;
 
 /**
- * Denies what is pending under active freezes: what a process left when it died between two
- * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
- * so that none waits for a larger one. Where the scan is over nothing can become pending, and
- * nothing is scanned again.
+ * Denies pending requests under active freezes that freezeCalls did not deny, after a crash or
+ * because there were too many. Processes one page of each freeze, so that none waits for a larger
+ * one. A completed scan is not repeated, because no covered request can become pending.
  *
- * @param progress of the calls before; updated
+ * @param progress of earlier calls; updated
  * @returns how many requests it denied, and whether there may be more
  */
 export async function enforceFreezes(
@@ -35,7 +34,7 @@ export async function enforceFreezes(
     if (cursor === undefined) await awaitConcurrentCreates(context, freeze);
     const page = await denyFrozenRequests(context, freeze, cursor ?? SCAN_START);
     denied += page.count;
-    // Behind those whose turn is still to come.
+    // Moved to the end of the order.
     progress.delete(freeze.id);
     progress.set(freeze.id, page.next ?? "over");
   }
@@ -44,11 +43,11 @@ export async function enforceFreezes(
 
 interface Turn {
   readonly freeze: StoredFreeze;
-  /** Where to go on; undefined at the beginning. */
+  /** Cursor of the next page; undefined at the start. */
   readonly cursor: Cursor | undefined;
 }
 
-/** Those whose scan is not over: the new ones, then the others in the order of their turns. */
+/** Freezes with incomplete scans: new ones first, then the others in their order. */
 function inTurn(freezes: readonly StoredFreeze[], progress: FreezeProgress): Turn[] {
   const byId = new Map(freezes.map((freeze) => [freeze.id, freeze]));
   const begun = [...progress].flatMap(([id, cursor]) => {

@@ -19,31 +19,31 @@ import type { Transaction } from "../../storage/store.ts";
 
 export interface FreezeOrder {
   readonly scope: FreezeScope;
-  /** Exactly when the scope is an instance. */
+  /** Set exactly when the scope is an instance. */
   readonly instanceId: string | undefined;
-  /** The note for the agents. */
+  /** Note for the agents. */
   readonly note: string | undefined;
 }
 
 export interface FreezeResult extends ReviewedFreeze {
-  /** False when it was frozen already: that freeze stands, with its note. */
+  /** False when a freeze already existed, which stays unchanged with its note. */
   readonly isNew: boolean;
-  /** How many pending requests were denied before the answer. */
+  /** Number of pending requests that were denied before the answer. */
   readonly denied: number;
-  /** Whether nothing is pending any more; otherwise the worker goes on denying. */
+  /** True when no covered request is pending. Otherwise the worker denies the rest. */
   readonly isComplete: boolean;
 }
 
-/** Bounds the exchange: what takes longer is left to the worker. */
+/** Limits the exchange. The worker processes the rest. */
 const REQUESTS_PER_EXCHANGE_MAX = 1_000;
 
 /**
- * Freezes an instance, the reviewer's project or the whole server: from the commit on every new
- * request it covers is denied, and none can be approved. Those who were about to create or to
- * approve one are waited for, so that nothing is approved after the answer. What is pending is
- * denied, as far as it is not too much for one exchange.
+ * Freezes an instance, the reviewer's project or the whole server. After the commit, every new
+ * request that it covers is denied, and none can be approved. It waits for concurrent creations and
+ * approvals, so that nothing is approved after the answer. It denies pending requests, up to a
+ * limit for one exchange.
  *
- * @throws Problem `forbidden`; `not_found` for an instance that is deleted or not of the project
+ * @throws Problem `forbidden`; `not_found` for an instance that is deleted or in another project
  */
 export async function freezeCalls(
   context: Context,
@@ -86,7 +86,7 @@ async function ensureFreeze(
       const active = await readFreezeOf(tx, cover);
       return active && { freeze: active, isNew: false };
     });
-    // Otherwise it was lifted in between.
+    // Otherwise the freeze was lifted in between.
     if (ensured !== undefined) return ensured;
   }
 }

@@ -9,8 +9,8 @@ import { type ReviewedFreeze, reviewFreeze } from "../../steps/freezes/reviewFre
 import { lockFreeze, markLifted } from "../../storage/sql/freezes/freezes.ts";
 
 /**
- * Lifts a freeze: what is created from then on is judged as before. What it denied stays denied.
- * Lifting it again changes nothing.
+ * Lifts a freeze. New requests are judged as before the freeze; denied requests stay denied.
+ * Repeating it changes nothing.
  *
  * @throws Problem `forbidden`; `not_found` outside the reviewer's project and the server
  */

@@ -9,20 +9,20 @@ export type { ReviewedFreeze };
 export interface FreezeListing {
   readonly state: "in_force" | "lifted";
   readonly limit: number;
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly after?: Cursor | undefined;
 }
 
 export interface FreezePage {
   readonly freezes: readonly ReviewedFreeze[];
-  /** Where it ended; undefined when nothing comes after it. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: Cursor | undefined;
 }
 
-/** Sorts behind every identifier, in any collation. */
+/** Sorts after every identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Freezes of the reviewer's project and of the server, the newest first. */
+/** Freezes of the reviewer's project and of the server, latest first. */
 export async function listFreezes(
   { store }: Context,
   { projectId }: Pick<ReviewerCaller, "projectId">,

@@ -23,13 +23,13 @@ import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 export interface GrantOrder {
-  /** A request of the project that fills in what is not given: instance, tool, server, session. */
+  /** A request of the project with the defaults for instance, tool, server and session. */
   readonly fromRequest: string | undefined;
   readonly instanceId: string | undefined;
   readonly tool: string | undefined;
   readonly server: string | undefined;
   readonly when: string | undefined;
-  /** Null: any, also where the request says one. */
+  /** Null: any session, even when the request has one. */
   readonly session: string | null | undefined;
   readonly note: string | undefined;
   readonly validityMs: number | undefined;
@@ -38,18 +38,17 @@ export interface GrantOrder {
 }
 
 export interface CreatedGrant extends ReviewedGrant {
-  /** False when the key was used before: that grant is answered, as it is by now. */
+  /** False when the key was used before. The answer is the current state of that grant. */
   readonly isNew: boolean;
 }
 
 /**
- * Grants calls to an instance beforehand, with the authority of the reviewer as it is when they
- * come. It decides nothing that is pending.
+ * Creates a grant for calls of an instance. It applies the reviewer's permissions at the time of
+ * each call, and decides no pending request.
  *
- * @param idempotencyKey of this reviewer; undefined: every call makes a grant
+ * @param idempotencyKey of this reviewer; undefined: every call creates a grant
  * @throws Problem `forbidden`; `not_found` for a request or an instance outside the project;
- *   `invalid_request` naming the field; `idempotency_conflict` when the key was used with other
- *   input
+ * `invalid_request` naming the field; `idempotency_conflict` when the key was used with other input
  */
 export async function createGrant(
   context: Context,
@@ -72,7 +71,7 @@ export async function createGrant(
     const now = await tx.now();
     const made = newGrant(context, caller, order, { instanceId, terms }, now);
     if (key !== undefined && !(await insertResult(tx, resultOf(key, made)))) {
-      // The same exchange at the same time, which has committed by now.
+      // A concurrent exchange with the same key has committed.
       const winner = await readKnown(tx, key);
       if (winner === undefined) throw new Error("a used key has no grant");
       return { grant: winner, isNew: false };
@@ -104,7 +103,7 @@ function keyOf(
 }
 
 /**
- * The grant that was made with a key.
+ * The grant of this key.
  *
  * @throws Problem `idempotency_conflict`
  */

@@ -9,22 +9,22 @@ export type { ReviewedGrant };
 export interface GrantListing {
   readonly state: "active" | "ended";
   readonly limit: number;
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly after?: Cursor | undefined;
-  /** Only those of this one; with `active` alone. */
+  /** Only grants of this instance; requires `active`. */
   readonly instanceId: string | undefined;
 }
 
 export interface GrantPage {
   readonly grants: readonly ReviewedGrant[];
-  /** Where it ended; undefined when nothing comes after it. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: Cursor | undefined;
 }
 
-/** Sorts behind every identifier, in any collation. */
+/** Sorts after every identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Grants of the reviewer's project, the newest first. */
+/** Grants of the reviewer's project, latest first. */
 export async function listGrants(
   { store, clock }: Context,
   { projectId }: ReviewerCaller,

@@ -9,10 +9,9 @@ import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants
 import { lockGrant, markRevoked } from "../../storage/sql/grants/grants.ts";
 
 /**
- * Ends a grant: no call that comes after the answer is approved with it. One that has ended
- * already stays as it is.
+ * Revokes a grant. No later call is approved with it. A grant that is already over is unchanged.
  *
- * @throws Problem `forbidden` for who neither made it nor may freeze or publish; `not_found`
+ * @throws Problem `forbidden` unless the caller created it or may freeze or publish; `not_found`
  */
 export async function revokeGrant(
   context: Context,
@@ -23,7 +22,7 @@ export async function revokeGrant(
   const revoked = await context.store.transact(async (tx) => {
     const grant = await lockGrant(tx, { projectId, id });
     if (grant === undefined) throw new Problem("not_found");
-    // Whatever became of the role since then; but not with a token that is for something else.
+    // The creator may revoke it with any current role, but not with a token for other purposes.
     const isOwn = grant.reviewerId === reviewerId && includesPower(caller.scopes, "decide");
     if (!isOwn && !isPermitted(caller, "freeze") && !isPermitted(caller, "publish")) {
       throw new Problem("forbidden", "Your role can read grants but cannot revoke them.");

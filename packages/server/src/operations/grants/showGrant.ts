@@ -5,7 +5,7 @@ import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants
 import { readGrant } from "../../storage/sql/grants/grants.ts";
 
 /**
- * One grant of the reviewer's project, as it stands.
+ * The current state of a grant of the reviewer's project.
  *
  * @throws Problem `not_found`
  */

@@ -18,9 +18,9 @@ export type ExportEvent =
 
 export interface ExportOrder {
   readonly filter: RequestFilter;
-  /** As the audit log says it. */
+  /** As in the audit log. */
   readonly format: string;
-  /** The query, as the audit log says it. */
+  /** The query, as in the audit log. */
   readonly query: string;
 }
 
@@ -32,13 +32,13 @@ export interface ExportSink {
   readonly signal: AbortSignal;
 }
 
-/** Requests in memory at a time. */
+/** Maximum size of the requests in memory. */
 const BATCH_BYTES_MAX = 1024 * 1024;
 const BATCH_ROWS_MAX = 100;
 
 /**
- * All ended requests of the caller's project that pass, as of now, the latest decision first.
- * The audit log has an entry of the export before the first row is sent.
+ * All resolved requests of the caller's project that match the filter, latest decision first. The
+ * audit entry of the export is committed before the first row is sent.
  *
  * @throws the reason of the signal
  */

@@ -12,30 +12,30 @@ import type { Cursor } from "../../storage/sql/requests/requests.ts";
 export interface HistoryListing {
   readonly filter: RequestFilter;
   readonly limit: number;
-  /** Older than this cursor. */
+  /** Only requests older than this cursor. */
   readonly after: Cursor | undefined;
-  /** Newer than this cursor; not together with `after`. */
+  /** Only requests newer than this cursor; excludes `after`. */
   readonly before: Cursor | undefined;
 }
 
 export interface HistoryPage extends ResolvedRequestPage {
-  /** Where older ones follow; undefined when there are none. */
+  /** Cursor of older requests; undefined without any. */
   readonly next: Cursor | undefined;
-  /** Where newer ones follow; undefined when there were none. */
+  /** Cursor of newer requests; undefined without any. */
   readonly previous: Cursor | undefined;
-  /** Epoch ms of the oldest scanned decision; undefined when none was. */
+  /** Epoch ms of the oldest scanned decision; undefined when none was scanned. */
   readonly scannedBackTo: number | undefined;
 }
 
-/** Bounds what one page, and one count, costs: only what has ended when is found by an index. */
+/** Limits the cost of one page or count, because only the decision time has an index. */
 export const SCANNED_MAX = 20_000;
 
-/** A page ends early when its requests are very large: an answer has bounded memory too. */
+/** A page with very large requests ends early, because answers have bounded memory. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Ended requests of the caller's project. With a filter a page can be short, or empty, and have
- * more behind it.
+ * Resolved requests of the caller's project. With a filter, a page can be short or empty before the
+ * last one.
  *
  * @param signal aborted when the client disconnects
  * @throws the reason of the signal
@@ -71,15 +71,15 @@ export async function listHistory(
 
 interface Ends {
   readonly from: Cursor;
-  /** Of the page, in the direction of the scan. */
+  /** First request of the page, in the direction of the scan. */
   readonly first: Cursor | undefined;
-  /** Where the scan goes on. */
+  /** Position where the scan continues. */
   readonly behind: Cursor | undefined;
-  /** Whether the scan began at a page before. */
+  /** True when the scan started at a cursor. */
   readonly isCursor: boolean;
 }
 
-/** On an empty page, the way back leads to where the scan came from, that one included. */
+/** From an empty page, the way back leads to the start of the scan, inclusive. */
 function cursorsOf(
   direction: "older" | "newer",
   { from, first, behind, isCursor }: Ends,

@@ -6,14 +6,14 @@ import { SCANNED_MAX } from "./listHistory.ts";
 
 export interface HistorySummary extends Insights {
   readonly scannedCount: number;
-  /** Whether nothing older was left out. */
+  /** True when all matching requests were counted. */
   readonly isComplete: boolean;
-  /** Epoch ms of the oldest scanned decision; undefined when none was. */
+  /** Epoch ms of the oldest scanned decision; undefined when none was scanned. */
   readonly scannedBackTo: number | undefined;
 }
 
 /**
- * Counts what became of requests of the caller's project, the newest of them.
+ * Statistics over the latest resolved requests of the caller's project.
  *
  * @param signal aborted when the client disconnects
  * @throws the reason of the signal

@@ -19,7 +19,7 @@ import { assignInstance, insertInstance } from "../../storage/sql/instances/inst
 import type { Transaction } from "../../storage/store.ts";
 
 export interface InstanceOrder {
-  /** Made up when undefined. */
+  /** Generated when undefined. */
   readonly name: string | undefined;
   readonly groups: readonly string[];
   /** Name of a reviewer of the project; null without an owner. */

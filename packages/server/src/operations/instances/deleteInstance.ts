@@ -17,14 +17,13 @@ import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Deletes an instance for good: its credentials are revoked, all delivery is ended and its
- * pending requests are cancelled in the same transaction, without a notification. Of very many
- * pending requests the rest is cancelled in further transactions, all before the answer. From the
- * first transaction on nothing new can be opened, and `resolveRequest` cancels every request that
- * is still pending, whatever it was asked for. Repeating it changes nothing.
+ * Deletes an instance permanently. One transaction revokes its credentials, ends all deliveries and
+ * cancels its pending requests, without notifications. Further transactions cancel the rest of very
+ * many requests before the answer. After the first transaction no request can be opened, and
+ * `resolveRequest` cancels every pending one. Repeating it changes nothing.
  *
  * @throws Problem `not_found` for unknown and other projects' instances; `forbidden` for a reviewer
- *   who may not
+ * without the power
  * @see contract: Endpoints, DELETE /v1/instances/{id}
  */
 export async function deleteInstance(
@@ -89,7 +88,7 @@ async function markDeleted(
   const now = await tx.now();
   await markInstanceDeleted(tx, instance, now);
   const revoked = await revokeCredentialsOf(tx, instance.instanceId, now);
-  // Before the requests end: what ends without a receiver is not notified.
+  // Before the requests are resolved, so that nothing is notified.
   await removeReceiver(tx, instance);
   await appendAudit(tx, random, {
     at: now,

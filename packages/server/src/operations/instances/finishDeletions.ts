@@ -4,9 +4,7 @@ import { readHalfDeletedInstances } from "../../storage/sql/requests/pending-req
 
 const INSTANCES_PER_CALL_MAX = 100;
 
-/**
- * Ends what a deletion left pending when its process died between two of its transactions.
- */
+/** Cancels the pending requests of deletions that a crash interrupted. */
 export async function finishDeletions(context: Context): Promise<void> {
   for (const instance of await readHalfDeletedInstances(context.store, INSTANCES_PER_CALL_MAX)) {
     await finishDeletion(context, instance);

@@ -7,7 +7,7 @@ import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
 /**
  * Reads an instance for the provisioner that created it.
  *
- * @throws Problem `not_found`: unknown, deleted and other projects' instances are alike
+ * @throws Problem `not_found`, also for deleted and other projects' instances
  * @see contract: Endpoints, GET /v1/instances/{id}
  */
 export async function getInstance(

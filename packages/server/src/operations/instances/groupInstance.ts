@@ -18,24 +18,23 @@ import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 export interface InstanceChange {
-  /** All groups from now on; undefined stays as it is. */
+  /** Replaces all groups; undefined: unchanged. */
   readonly groups?: readonly string[] | undefined;
-  /** Name of a reviewer of the project; null removes the owner; undefined keeps it. */
+  /** Name of a reviewer of the project; null: no owner; undefined: unchanged. */
   readonly owner?: string | null | undefined;
 }
 
 /**
- * Changes the groups and the owner of an instance. Both hold for what is asked and decided from
- * then on; a pending request keeps the rules that it was judged by.
+ * Changes the groups and the owner of an instance. Both apply to later calls and decisions; a
+ * pending request keeps its judgement.
  *
- * While policy takes two people, the first person's change is kept as a proposal. It takes effect
- * when another person asks for the same groups and owner; asking for others replaces the proposal,
- * and asking for those that the instance has removes it.
+ * With the two-person rule, the first user's change becomes a proposal. It takes effect when
+ * another user sends the same groups and owner. Other values replace the proposal; the current
+ * values delete it.
  *
- * @returns whether the change is a proposal that waits for another person
- * @throws Problem `forbidden` when the role may not publish, or for a bot while policy takes two
- *   people; `not_found`; `invalid_request` when a group has no proper name or there is no such
- *   reviewer
+ * @returns whether the change is a proposal
+ * @throws Problem `forbidden` when the role may not publish, or for a bot with the two-person rule;
+ * `not_found`; `invalid_request` for an invalid group name or an unknown reviewer
  */
 export async function groupInstance(
   { store, random }: Pick<Context, "store" | "random">,
@@ -89,7 +88,7 @@ function isSame(one: Assignment, other: Assignment): boolean {
   return one.groups.join() === other.groups.join() && one.ownerId === other.ownerId;
 }
 
-/** Whether policy takes one person only, or another person has proposed the same. */
+/** True without the two-person rule, or when another user has proposed the same change. */
 async function isByTwoPeople(
   tx: Transaction,
   caller: ReviewerCaller,

@@ -1,4 +1,4 @@
-/** Shows the instances of a project with their owners, proposals and activity. */
+/** Returns the instances of a project with their owners, proposals and activity. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -21,12 +21,12 @@ import { listActiveInstances, readInstances } from "../../storage/sql/instances/
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 
-/** An instance as those see it who administer the project. */
+/** An instance with facts for administrators of the project. */
 export interface ReviewedInstance {
   readonly instance: StoredInstance;
   /** Name of the reviewer; null without an owner. */
   readonly owner: string | null;
-  /** The change of groups and owner that waits for another person; null when there is none. */
+  /** A proposed change of groups and owner; null without one. */
   readonly proposal: ReviewedAssignment | null;
   readonly activity: InstanceActivity;
 }
@@ -41,33 +41,33 @@ export interface ReviewedAssignment {
 }
 
 export interface InstanceActivity {
-  /** Requests that wait; counted among the first 10,000 of the project. */
+  /** Pending requests, counted among the first 10,000 of the project. */
   readonly pending: number;
-  /** Epoch ms; undefined when none is kept. Reads and polls are not recorded. */
+  /** Epoch ms; undefined when no request is stored. Reads and polls are not recorded. */
   readonly lastRequestAt: number | undefined;
   readonly receiver: ReceiverHealth | null;
 }
 
 export interface ReceiverHealth {
-  /** Path and query may hold secrets. */
+  /** Origin only, because path and query may contain secrets. */
   readonly origin: string | null;
   /** Epoch ms. */
   readonly verifiedAt: number;
   /** Deliveries that have not ended; counted up to 1,000. */
   readonly waiting: number;
-  /** The one that was attempted most often; undefined while none was. */
+  /** The delivery with the most attempts; undefined without any attempt. */
   readonly worst: WaitingDelivery | undefined;
 }
 
 export interface InstancePage {
   readonly instances: readonly ReviewedInstance[];
-  /** Id of the last one; undefined when nothing comes after it. */
+  /** Id of the last one; undefined on the last page. */
   readonly next: string | undefined;
 }
 
 export interface InstanceListing {
   readonly limit: number;
-  /** Id of the last instance of the page before. */
+  /** Id of the last instance of the previous page. */
   readonly after?: string | undefined;
 }
 
@@ -113,7 +113,7 @@ async function readPage(
 /**
  * One instance of the reviewer's project.
  *
- * @throws Problem `not_found`, also for one that is deleted
+ * @throws Problem `not_found`, also for a deleted one
  */
 export async function showInstance(
   { store }: Pick<Context, "store">,
@@ -126,7 +126,7 @@ export async function showInstance(
 }
 
 function one([reviewed]: readonly ReviewedInstance[]): ReviewedInstance {
-  if (reviewed === undefined) throw new Error("an instance was lost on the way");
+  if (reviewed === undefined) throw new Error("the reviewed instance is missing");
   return reviewed;
 }
 

@@ -30,23 +30,23 @@ import {
 import { insertResult, readResult } from "../../storage/sql/requests/idempotency.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** An input that a replay may be answered for and nothing else, when it has a refusal. */
+/** An input with a refusal is only valid for a replay. */
 export type MaybeRefused<T> = T & { readonly refusal?: Problem | undefined };
 
 export interface Provisioning {
   readonly outcome: "created" | "replayed";
-  /** As it was created, also when it was changed since. */
+  /** As created, even if it was changed since. */
   readonly instance: AnsweredInstance;
   readonly token: string;
 }
 
 /**
- * Makes an instance and its credential, after its receiver was verified if it is to have one.
- * The same key with the same input returns the original instance and credential, renews nothing
- * and verifies nothing again.
+ * Creates an instance and its credential, after the verification of its receiver, if any. The same
+ * key with the same input returns the original instance and credential, without another
+ * verification or renewal.
  *
  * @throws Problem `idempotency_conflict`; `instance_deleted` on a replay after deletion; with a
- *   receiver as {@link commitVerified}, and the input's refusal when it is no replay
+ * receiver as {@link commitVerified}, and the input's refusal unless it is a replay
  * @see contract: Endpoints, POST /v1/instances
  */
 export async function provisionInstance(

@@ -29,13 +29,12 @@ import type { Transaction } from "../../storage/store.ts";
 import type { MaybeRefused } from "./provisionInstance.ts";
 
 /**
- * Changes an instance's name, its receiver or both, together and after a new receiver was
- * verified. The same key with the same input answers what was answered the first time, verifies
- * nothing and applies nothing again. A deletion during the verification wins, and so does a later
- * update of the same fields.
+ * Changes an instance's name, its receiver or both, after the verification of a new receiver. The
+ * same key with the same input returns the first answer without verifying or changing anything. A
+ * deletion during the verification wins, and so does a later update of the same fields.
  *
- * @throws Problem `not_found` (also for a replay against a deleted instance),
- *   `idempotency_conflict`; with a receiver as {@link commitVerified}
+ * @throws Problem `not_found` (also for a replay after the deletion), `idempotency_conflict`; with
+ * a receiver as {@link commitVerified}
  * @see contract: Endpoints, PATCH /v1/instances/{id}
  */
 export async function updateInstance(
@@ -64,7 +63,7 @@ export async function updateInstance(
   ) => {
     const accepted = { ...key, ...instance, acceptedAt, redirects: input.delivery !== undefined };
     const updated = await apply(tx, context, caller, input, accepted);
-    // A replay must not make the retries to a failing receiver more frequent.
+    // A replay must not accelerate the retries to a failing receiver.
     if (updated !== undefined && input.delivery) {
       tx.onCommit(() => context.wake.signal({ kind: "retryRequested", ...instance }));
     }
@@ -145,7 +144,7 @@ async function apply(
   return answered;
 }
 
-/** The instance as it will be. */
+/** The instance after the change. */
 async function changed(
   tx: Transaction,
   { projectId, id, name }: StoredInstance,

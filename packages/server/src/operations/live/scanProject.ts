@@ -5,7 +5,7 @@ import { SERVER } from "../../storage/sql/keys.ts";
 import { readPendingIds } from "../../storage/sql/requests/pending-requests.ts";
 import { listFreezes } from "../freezes/listFreezes.ts";
 
-/** A project with more pending requests is not compared, and depends on signals alone. */
+/** With more pending requests, a project is not compared, and only signals are sent. */
 const PENDING_MAX = 5_000;
 
 const FREEZES_MAX = 200;
@@ -13,11 +13,11 @@ const FREEZES_MAX = 200;
 export interface ProjectScan {
   /** Ids of the pending requests; undefined when there are too many. */
   readonly pending: ReadonlySet<string> | undefined;
-  /** Differs when a freeze was set or lifted. */
+  /** Changes when a freeze is created or lifted. */
   readonly freezes: string;
 }
 
-/** What is pending and frozen in a project: two reads of bounded cost. */
+/** The pending requests and freezes of a project: two reads of bounded cost. */
 export async function scanProject(context: Context, projectId: string): Promise<ProjectScan> {
   const [ids, freezes] = await Promise.all([
     readPendingIds(context.store, projectId, PENDING_MAX + 1),
@@ -29,7 +29,7 @@ export async function scanProject(context: Context, projectId: string): Promise<
   };
 }
 
-/** Whether a freeze there also holds in this project. */
+/** True when a freeze of that project (or the server) covers this project. */
 export function freezeAppliesTo(frozenProjectId: string, projectId: string): boolean {
   return frozenProjectId === projectId || frozenProjectId === SERVER;
 }

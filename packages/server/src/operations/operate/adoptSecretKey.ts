@@ -24,14 +24,13 @@ import { type Reencryption, reencryptSecrets } from "./reencryptSecrets.ts";
 const NOTHING_REENCRYPTED: Reencryption = { reencrypted: 0, undecryptable: 0 };
 
 /**
- * Makes sure that the secret key fits the database, ties a new database to it, and hands over the
- * keys of the database: that of fingerprints to the keyring, that of rows to the store. With a
- * wrong key every provisioning replay would fail, unnoticed until the first one. When the database
- * still names a previous key, the rotation is finished here.
+ * Verifies that the secret key matches the database. Records the key of a new database. Gives the
+ * fingerprint key to the keyring and the row key to the store. With a wrong key, every provisioning
+ * replay would fail. Completes a rotation when the database still has a previous key.
  *
- * @param mayReencrypt false beside a running server, which may not know the new key
- * @throws Failure when the key that encrypted the database is missing, or the database names a
- *   previous one and `mayReencrypt` is false
+ * @param mayReencrypt false beside a running server, which may not have the new key
+ * @throws Failure when the key that encrypted the database is missing, or the database has a
+ * previous one and `mayReencrypt` is false
  */
 export async function adoptSecretKey(
   { store, keyring, random }: Pick<Context, "store" | "keyring" | "random">,
@@ -53,7 +52,7 @@ interface Adopted {
 async function adopt(tx: Transaction, keyring: Keyring, mayReencrypt: boolean): Promise<Adopted> {
   const stored = await lockSecretKey(tx);
   if (stored === undefined) {
-    // A new database has no rows from before rows had MACs.
+    // A new database has no rows without MACs.
     const [fingerprintKey, rowKey] = [createFingerprintKey(), { key: createRowKey(), since: 0 }];
     await insertSecretKey(tx, {
       keyId: keyring.keyId,
@@ -70,10 +69,13 @@ async function adopt(tx: Transaction, keyring: Keyring, mayReencrypt: boolean): 
   };
 }
 
-/** Part of an encrypted fingerprint key: its database has a row key, so none is created again. */
+/**
+ * Marks an encrypted fingerprint key of a database with a row key, so that no second row key is
+ * created.
+ */
 const WITH_ROW_KEY = " with row key";
 
-/** @throws Failure when the row key was removed from the database */
+/** @throws Failure when the row key was deleted from the database */
 async function adoptFingerprintKey(
   tx: Transaction,
   keyring: Keyring,
@@ -81,7 +83,7 @@ async function adoptFingerprintKey(
 ): Promise<Uint8Array> {
   const text = encrypted === null ? undefined : keyring.decrypt(encrypted, FINGERPRINT_KEY.context);
   const isMarked = text?.endsWith(WITH_ROW_KEY) ?? false;
-  // The first audit logs are younger than encrypted fingerprint keys.
+  // The first audit logs are newer than encrypted fingerprint keys.
   const isOlder = !isMarked && (text !== undefined || !(await hasAuditLog(tx)));
   if (encryptedRowKey === null && !isOlder) throw new Failure("secret-key", ROW_KEY_GONE);
   if (text !== undefined && isMarked) {
@@ -94,7 +96,7 @@ async function adoptFingerprintKey(
 }
 
 const ROW_KEY_GONE =
-  "the row key was removed from the database, or the database was changed: " +
+  "the row key was deleted from the database, or the database was changed: " +
   "restore the table secret_key from a backup";
 
 async function adoptRowKey(
@@ -109,12 +111,12 @@ async function adoptRowKey(
 }
 
 /**
- * How far ahead of the clock a stored id may be and still count as written before now: the clock of
- * an earlier server was ahead, or was set back.
+ * How far ahead of the clock a stored id may be and still count as earlier: an earlier server's
+ * clock was ahead, or the clock was set back.
  */
 const AHEAD_MS_MAX = 24 * 3_600_000;
 
-/** Programs that write rows without MACs have stopped before the schema got them. */
+/** Programs that write rows without MACs stop before this schema is installed. */
 async function makeRowKey(tx: Transaction): Promise<RowKey> {
   const now = await tx.now();
   const latest = timeOfId((await readHighestId(tx)) ?? "") ?? 0;
@@ -126,7 +128,7 @@ function encryptFingerprintKey(keyring: Keyring, key: Uint8Array): string {
   return keyring.encrypt(text, FINGERPRINT_KEY.context);
 }
 
-/** During a rotation the fingerprint key is the first to be encrypted with the new key. */
+/** A rotation encrypts the fingerprint key first. */
 function assertKnown(keyring: Keyring, { keyId, encryptedFingerprintKey }: StoredSecretKey): void {
   const needed = [keyId, keyIdOf(encryptedFingerprintKey ?? "") ?? keyId];
   const missing = needed.find((id) => !keyring.knows(id));
@@ -134,10 +136,10 @@ function assertKnown(keyring: Keyring, { keyId, encryptedFingerprintKey }: Store
   const previous = keyring.previousKeyIds.join(", ");
   throw new Failure(
     "secret-key",
-    `the secret key (${keyring.keyId}) is not the one this database is encrypted with ` +
+    `the secret key (${keyring.keyId}) differs from the key of this database ` +
       `(${missing})` +
-      `${previous === "" ? "" : `, nor is a previous one (${previous})`}: put that key back; ` +
-      "if a newer one has taken its place, as a line of secret.key.previous or as " +
+      `${previous === "" ? "" : `, nor is a previous one (${previous})`}: restore that key; ` +
+      "if a newer key has replaced it, add it as a line of secret.key.previous or as " +
       "COUNTERSIGN_SECRET_KEY_PREVIOUS",
   );
 }
@@ -146,7 +148,7 @@ function assertCurrent(keyring: Keyring, { keyId }: StoredSecretKey): void {
   if (keyId === keyring.keyId) return;
   throw new Failure(
     "secret-key",
-    `the database is still encrypted with key ${keyId}, and the secret key is ${keyring.keyId}: ` +
-      "start the server with these keys first, it finishes the rotation",
+    `the database is still encrypted with key ${keyId}, but the secret key is ${keyring.keyId}: ` +
+      "start the server with these keys first to finish the rotation",
   );
 }

@@ -3,16 +3,16 @@ import { Failure } from "../../failure.ts";
 import { assertKnown, readSchemaVersion } from "../../storage/schema-version.ts";
 
 export interface CheckedSchema {
-  /** The schema that the database has by now: another process may migrate it at any time. */
+  /** The current schema of the database. Another process may migrate it at any time. */
   readonly version: number;
-  /** Why this program cannot use the database any more. */
+  /** The reason why this program can no longer use the database. */
   readonly refusal: Failure | undefined;
 }
 
 /**
  * Reads the schema version again.
  *
- * @param known the schema that this program knows
+ * @param known the schema of this program
  */
 export async function checkSchema(
   { store }: Pick<Context, "store">,

@@ -16,22 +16,22 @@ import { deleteInvitationsBefore } from "../../storage/sql/sign-in/invitations.t
 import { deleteSessionsBefore } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Bounds one transaction; the worker comes again at once while there is more. */
+/** Limits one transaction. The worker continues at once while more rows exist. */
 const ROWS_PER_CALL_MAX = 500;
 
-/** How long a request is kept after its delivery ended. @see contract: Events, Delivery rules, 5 */
+/** Retention of a request after its delivery ended. @see contract: Events, Delivery rules, 5 */
 const AFTER_DELIVERY_MS = 24 * 3_600_000;
 
-/** An attempt that began inside the window, and its lease. */
+/** Duration of an attempt that started within the window, and its lease. */
 const LAST_ATTEMPT_MS = 60_000;
 
 /**
- * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their encrypted credentials, and deletion records; grants, freezes, announcements
- * and invitations, as long after their end; and sessions and ceremonies that are over. Pending
- * requests, active freezes and audit entries are never erased.
+ * Purges rows after the contract's retention: requests with their keys and notifications, results
+ * with their encrypted credentials, and deletion records. It purges grants, freezes, announcements
+ * and invitations after the same time, and expired sessions and ceremonies. Pending requests,
+ * active freezes and audit entries are never purged.
  *
- * @returns how many rows were erased, and whether there may be more
+ * @returns how many rows were purged, and whether there may be more
  * @see contract: Limits; Endpoints, POST /v1/requests (retention)
  */
 export async function eraseExpired(
@@ -83,7 +83,7 @@ export async function eraseExpired(
       invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
     };
     await appendPurgeEntry(tx, context, SERVER, now, ofServer);
-    // Their beginnings and ends are entries of their own.
+    // Their starts and ends have entries of their own.
     const passing = [
       await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX),
       await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX),

@@ -18,14 +18,14 @@ const ROWS_PER_COMMIT_MAX = 200;
 export interface Reencryption {
   /** Secrets that are now encrypted with the current key and were not before. */
   readonly reencrypted: number;
-  /** Secrets that no configured key decrypts: they stay unchanged. */
+  /** Secrets that no configured key decrypts. They stay unchanged. */
   readonly undecryptable: number;
 }
 
 /**
- * Encrypts with the current key all that a previous key encrypted, and then records the current key
- * as the one of the database. After an interruption the next start repeats it, and finds only what
- * is left; until the last transaction both keys are needed.
+ * Reencrypts all secrets of previous keys with the current key, and then records the current key as
+ * the database's. After an interruption, the next start continues. Both keys are needed until the
+ * last transaction.
  */
 export async function reencryptSecrets({
   store,
@@ -60,7 +60,7 @@ export async function reencryptSecrets({
   return { reencrypted, undecryptable };
 }
 
-/** @returns with the key of the last row, when there may be more behind it */
+/** @returns the key of the last row, when more may follow */
 async function reencryptPage(
   tx: Transaction,
   keyring: Keyring,

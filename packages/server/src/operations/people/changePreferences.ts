@@ -1,4 +1,4 @@
-/** Shows and changes the preferences of a person. */
+/** Returns and changes the preferences of a user. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -15,10 +15,10 @@ export async function showPreferences(
 }
 
 /**
- * Changes what a person prefers; what is not said stays.
+ * Changes preferences; missing fields stay unchanged.
  *
- * @returns all of it, as it then is
- * @throws Problem `invalid_credential` when the person is gone
+ * @returns all preferences
+ * @throws Problem `invalid_credential` when the user no longer exists
  */
 export async function changePreferences(
   { store }: Pick<Context, "store">,
@@ -26,7 +26,7 @@ export async function changePreferences(
   change: Partial<Preferences>,
 ): Promise<Preferences> {
   return store.transact(async (tx) => {
-    // Of two changes at the same time the second keeps what the first one said.
+    // The lock keeps the fields of a concurrent change.
     if ((await lockPerson(tx, "update", person.id)) === undefined) {
       throw new Problem("invalid_credential");
     }

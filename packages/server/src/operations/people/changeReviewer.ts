@@ -15,20 +15,19 @@ import {
   type StoredReviewer,
 } from "../../storage/sql/access/holders.ts";
 
-/** What is undefined stays as it is. */
+/** Undefined fields stay unchanged. */
 export interface RoleAndGroups {
   readonly role: ReviewerRole | undefined;
-  /** All groups from now on. */
+  /** Replaces all groups. */
   readonly groups: readonly string[] | undefined;
 }
 
 /**
- * Changes what a reviewer of the caller's project may do and is asked for, at once and with all
- * their tokens.
+ * Changes role and groups of a reviewer, at once and for all tokens.
  *
- * @throws Problem `forbidden` when the caller would give more than they have, join a group,
- *   change a reviewer with a higher role, leave no reviewer with the power `people`, or give more
- *   in a session that is not fresh; `not_found`; `invalid_request` when a group has no proper name
+ * @throws Problem `forbidden` when the caller would grant more than they have, join a group, change
+ * a reviewer with a higher role, leave no reviewer with the power `people`, or grant more without a
+ * recent sign-in; `not_found`; `invalid_request` for an invalid group name
  */
 export async function changeReviewer(
   { store, random }: Pick<Context, "store" | "random">,

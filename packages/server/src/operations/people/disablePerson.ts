@@ -15,10 +15,9 @@ export interface PersonAccess {
 }
 
 /**
- * Shuts a person out of everything at once, or lets them in again: while they are disabled they
- * cannot sign in, their sessions are over, their tokens open nothing, and their votes and grants do
- * not count. What they decided stays decided. For operators beside the server. Doing it again
- * changes nothing.
+ * Disables or enables a user. A disabled user cannot sign in; their sessions end, their tokens are
+ * rejected, and their votes and grants do not count. Earlier decisions stay unchanged. For
+ * operators on the server. Repeating it changes nothing.
  *
  * @throws Problem `not_found` when no account has the login
  */

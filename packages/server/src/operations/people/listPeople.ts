@@ -2,11 +2,11 @@ import type { Context } from "../../context.ts";
 import { listPersons, type StoredPerson } from "../../storage/sql/people/people.ts";
 
 export type ListedPerson = Pick<StoredPerson, "id" | "login" | "name" | "disabledAt"> & {
-  /** What they sign in with. */
+  /** The user's sign-in methods. */
   readonly ways: readonly ("password" | "passkey" | "oidc")[];
 };
 
-/** Everybody who can sign in, or could before they were disabled, by login. */
+/** All accounts, including disabled ones, sorted by login. */
 export async function listPeople({ store }: Pick<Context, "store">): Promise<ListedPerson[]> {
   return (await listPersons(store)).map(({ hasPasskey, ...person }) => {
     const { id, login, name, disabledAt, passwordHash, oidcSubject } = person;

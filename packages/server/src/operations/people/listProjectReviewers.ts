@@ -1,4 +1,4 @@
-/** Shows the reviewers of a project and the groups that its policy may name. */
+/** Returns the reviewers of a project and the groups that its policy may name. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -13,7 +13,7 @@ import {
 
 export type ReviewedReviewer = StoredReviewer;
 
-/** Who may do what in the caller's project, by their names; without those who were removed. */
+/** The reviewers of the caller's project, sorted by name, without removed ones. */
 export async function listProjectReviewers(
   { store }: Pick<Context, "store">,
   { projectId }: ReviewerCaller,
@@ -22,7 +22,7 @@ export async function listProjectReviewers(
   return reviewers.filter(({ removedAt }) => removedAt === null);
 }
 
-/** @throws Problem `not_found`, also for who was removed */
+/** @throws Problem `not_found`, also for a removed reviewer */
 export async function showReviewer(
   { store }: Pick<Context, "store">,
   { projectId }: ReviewerCaller,

@@ -14,8 +14,8 @@ export interface ListedReviewer extends StoredReviewer {
 /**
  * Reviewers with their roles and groups, by project and name.
  *
- * @param project the name of the only one to list; undefined for all
- * @throws Problem `not_found` when there is no such project
+ * @param project name of a project; undefined: all projects
+ * @throws Problem `not_found` when the project does not exist
  */
 export async function listReviewers(
   { store }: Pick<Context, "store">,

@@ -1,4 +1,4 @@
-/** Removes a reviewer from a project, on request of a reviewer or of the operator. */
+/** Removes a reviewer from a project, for a reviewer or an operator. */
 
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
@@ -23,12 +23,12 @@ import { endManagement } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Removes a reviewer from the caller's project: every token ends, votes and grants do not count any
- * more, a session there has no power left. The name stays theirs, so that rules never name another
- * reviewer by it. Removing a removed reviewer changes nothing.
+ * Removes a reviewer from the caller's project. All tokens are revoked, votes and grants no longer
+ * count, and sessions lose access to the project. The name stays reserved, so that rules never name
+ * another reviewer by it. Repeating it changes nothing.
  *
- * @throws Problem `forbidden` for a role above the caller's and for the last who may say who may do
- *   what; `not_found`
+ * @throws Problem `forbidden` for a role above the caller's, and for the last reviewer who can
+ * manage people; `not_found`
  */
 export async function removeReviewer(
   { store, random }: Pick<Context, "store" | "random">,
@@ -46,7 +46,7 @@ export async function removeReviewer(
     if (isAbove(reviewer.role, remover.role)) {
       throw new Problem("forbidden", roleAboveMessage(reviewer.role));
     }
-    // Whom the identity provider has removed does not come back by its word.
+    // A manual removal also prevents the identity provider from adding the reviewer again.
     if (reviewer.removedAt !== null) return endManagement(tx, { projectId, id });
     await assertPeopleRemain(tx, projectId, reviewer, undefined);
     await remove(tx, random, projectId, reviewer, `reviewer:${remover.reviewerId}`);
@@ -54,7 +54,7 @@ export async function removeReviewer(
 }
 
 /**
- * As {@link removeReviewer}, beside the server: also the last one.
+ * As {@link removeReviewer}, for operators on the server. Also removes the last reviewer.
  *
  * @param project its name
  * @throws Problem `not_found`

@@ -12,17 +12,17 @@ import {
 export interface ReviewerChange {
   readonly project: string;
   readonly name: string;
-  /** Undefined stays as it is. */
+  /** Undefined: unchanged. */
   readonly role: ReviewerRole | undefined;
-  /** All groups from now on; undefined stays as it is. */
+  /** Replaces all groups; undefined: unchanged. */
   readonly groups: readonly string[] | undefined;
 }
 
 /**
- * Changes what a reviewer may do and is asked for, at once and with all their tokens. Votes that
- * were cast count by what their voters are when a request is decided.
+ * Changes role and groups of a reviewer, at once and for all tokens. Votes count by the voters'
+ * permissions at the time of the decision.
  *
- * @throws Problem `not_found`; `invalid_request` when a group has no proper name
+ * @throws Problem `not_found`; `invalid_request` for an invalid group name
  */
 export async function setReviewer(
   { store, random }: Pick<Context, "store" | "random">,

@@ -6,12 +6,12 @@ import { listSessions, type StoredSession } from "../../storage/sql/sign-in/sess
 
 /** The account of the signed-in user. */
 export interface ShownAccount {
-  /** Those in which they are signed in, the newest first. */
+  /** The user's sessions, latest first. */
   readonly sessions: readonly StoredSession[];
   readonly passkeys: readonly NamedPasskey[];
 }
 
-/** The live sessions and the passkeys of the signed-in person. */
+/** The active sessions and the passkeys of the signed-in user. */
 export async function showAccount(
   { store, clock }: Pick<Context, "store" | "clock">,
   { person }: SignedIn,

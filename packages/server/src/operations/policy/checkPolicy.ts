@@ -7,7 +7,7 @@ import { readKnownGroups } from "../../steps/policy/readKnownGroups.ts";
 export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | "rules">;
 
 /**
- * Says what publishing a draft would say, and writes nothing.
+ * The result that publishing a draft would have. Writes nothing.
  *
  * @throws Problem `forbidden`, as {@link assertMayCheck}
  */

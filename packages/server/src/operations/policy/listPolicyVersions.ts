@@ -7,11 +7,11 @@ import type { PublishedOutline } from "./showPolicy.ts";
 
 export interface PolicyVersionPage {
   readonly versions: readonly PublishedOutline[];
-  /** The number below which the next page begins; undefined on the last one. */
+  /** Start of the next page, exclusive; undefined on the last one. */
   readonly next: number | undefined;
 }
 
-/** Every version that was ever active, the newest first, without the sources. */
+/** All published versions, latest first, without sources. */
 export async function listPolicyVersions(
   { store }: Context,
   caller: ReviewerCaller,

@@ -1,4 +1,4 @@
-/** Shows the proposals of a policy. */
+/** Returns the proposals of a policy. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -22,20 +22,20 @@ export type { ProposalOutline, ReviewedProposal };
 export interface ProposalListing {
   readonly state: "open" | "closed";
   readonly limit: number;
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly after?: Cursor | undefined;
 }
 
 export interface ProposalPage {
   readonly proposals: readonly ReviewedProposal<ProposalOutline>[];
-  /** Where it ended; undefined when nothing comes after it. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: Cursor | undefined;
 }
 
-/** Sorts behind every identifier, in any collation. */
+/** Sorts after every identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Proposals of the caller's policy, or of the floor, the newest first, without the sources. */
+/** Proposals for the caller's policy, or the baseline policy, latest first, without sources. */
 export async function listProposals(
   { store }: Context,
   caller: ReviewerCaller,
@@ -54,7 +54,7 @@ export async function listProposals(
 }
 
 /**
- * One of them with its source.
+ * One proposal with its source.
  *
  * @throws Problem `not_found`
  */

@@ -24,25 +24,25 @@ import type { Transaction } from "../../storage/store.ts";
 
 export interface ProposalOrder {
   readonly scope: PolicyScope;
-  /** A policy, or the number of the older version that is to come back. */
+  /** A policy, or the number of an older version to restore. */
   readonly content: { readonly source: string } | { readonly restores: number };
-  /** The active version when the author began; 0 when there was none. */
+  /** The active version when the author started; 0: none. */
   readonly expectedNumber: number;
-  /** Why; kept with the version. */
+  /** The reason; stored with the version. */
   readonly note: string | null;
 }
 
 export interface Proposed extends ReviewedProposal {
-  /** False when the caller has proposed this very source already, and it is still open. */
+  /** False when the caller has an open proposal with the same source. */
   readonly isNew: boolean;
 }
 
 /**
- * Keeps a policy that could be published for another person to look at. From now on it cannot be
- * changed, only published or rejected.
+ * Stores a valid policy for another user to publish. The proposal cannot be changed, only published
+ * or rejected.
  *
- * @throws Problem `forbidden`; `not_found` when there is no such version; `invalid_request` when
- *   this very policy is active; `policy_invalid` and `policy_conflict` as when publishing
+ * @throws Problem `forbidden`; `not_found` when the version does not exist; `invalid_request` when
+ * this policy is already active; `policy_invalid` and `policy_conflict` as when publishing
  */
 export async function proposePolicy(
   context: Context,
@@ -65,9 +65,9 @@ export async function proposePolicy(
   const { tests } = await examineDraft(context, { scope, source, projectId });
   const draft = { projectId, baseNumber: expectedNumber, sha256: sha256Hex(source), source };
   const { proposal, isNew } = await store.transact(async (tx) => {
-    // Again: the examination may have taken long.
+    // Checked again, because the examination may have taken long.
     await assertExpected(tx, by, await readCurrent(tx, projectId), order);
-    // A client that lost the answer and retries finds it done.
+    // A client that lost the answer and retries receives the same proposal.
     const known = await readOpenProposal(tx, { ...draft, proposedBy: by.actor });
     if (known?.isIntact) return { proposal: known, isNew: false };
     const now = await tx.now();

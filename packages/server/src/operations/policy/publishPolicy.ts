@@ -20,18 +20,18 @@ export type { PublishOutcome };
 export interface Publication {
   readonly scope: PolicyScope;
   readonly source: string;
-  /** The active version when the editor began; 0 when there was none. */
+  /** The active version when the editor started; 0: none. */
   readonly expectedNumber: number;
-  /** Why; kept with the version. */
+  /** The reason; stored with the version. */
   readonly note: string | null;
-  /** The older version that this is the source of, for the audit log. */
+  /** The older version with this source, for the audit log. */
   readonly restores?: number;
 }
 
 /**
- * Activates what one person wrote, where that is enough.
+ * Publishes a policy without a second user, where that is permitted.
  *
- * @throws Problem `forbidden`, also where it takes another person; and what activatePolicy throws
+ * @throws Problem `forbidden`, also with the two-person rule; and those of activatePolicy
  */
 export async function publishPolicy(
   context: Context,

@@ -1,4 +1,4 @@
-/** Publishes a proposal, by another person or by the operator alone. */
+/** Publishes a proposal, as another user or as the operator. */
 
 import { formatTimestamp, Problem, quoted } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -23,12 +23,11 @@ import { readProposal, type StoredProposal } from "../../storage/sql/policy/poli
 import type { Reader } from "../../storage/store.ts";
 
 /**
- * Activates what was proposed, letter for letter. Where the policy takes two people, the caller
- * must be another person than the author.
+ * Publishes the exact source of a proposal. With the two-person rule, the caller must be another
+ * user than the author.
  *
  * @throws Problem `not_found`; `forbidden`, also for the author; `policy_conflict` when it was
- *   closed, or another version is active than the one it began from; `policy_invalid` when what
- *   it names is gone by now
+ * closed, or another version has become active; `policy_invalid` when names in it no longer exist
  */
 export async function publishProposal(
   context: Context,
@@ -46,15 +45,16 @@ export async function publishProposal(
 
 export interface Release {
   readonly scope: PolicyScope;
-  /** Name of the project of the policy; ignored for the floor. */
+  /** Name of the project of the policy; ignored for the baseline policy. */
   readonly project: string;
   readonly proposalId: string;
 }
 
 /**
- * The same without another person, for operators on the server: when no other person can publish.
+ * As {@link publishProposal} without a second user, for operators on the server when no other user
+ * can publish.
  *
- * @throws Problem as {@link publishProposal}; `not_found` also when there is no such project
+ * @throws Problem as {@link publishProposal}; `not_found` also when the project does not exist
  */
 export async function releaseProposal(
   context: Context,
@@ -76,7 +76,7 @@ export async function releaseProposal(
   return activatePolicy(context, by, toDraft(scope, proposal), async () => {});
 }
 
-/** @throws Problem `policy_conflict` when it was rejected, `policy_invalid` when it was changed */
+/** @throws Problem `policy_conflict` when it was rejected, `policy_invalid` when it was altered */
 function toDraft(scope: PolicyScope, proposal: StoredProposal): PolicyDraft {
   const { projectId, source, baseNumber, note, restores, end } = proposal;
   assertIntact(proposal);

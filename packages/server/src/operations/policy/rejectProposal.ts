@@ -15,15 +15,15 @@ import { closeProposal, readProposal } from "../../storage/sql/policy/policy-pro
 export interface Rejection {
   readonly scope: PolicyScope;
   readonly id: string;
-  /** Why; kept with the proposal. */
+  /** The reason; stored with the proposal. */
   readonly note: string | null;
 }
 
 /**
- * Closes a proposal so that it cannot be published. Its author may withdraw it in the same way.
+ * Closes a proposal so that it cannot be published. Its author may withdraw it this way. A proposal
+ * that is already rejected is returned unchanged.
  *
- * @throws Problem `not_found`; `forbidden`; `policy_conflict` when it was published. What was
- *   rejected before stays as it was, and is answered.
+ * @throws Problem `not_found`; `forbidden`; `policy_conflict` when it was published
  */
 export async function rejectProposal(
   { store, random }: Context,

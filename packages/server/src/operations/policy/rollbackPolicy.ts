@@ -8,16 +8,16 @@ import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import { type Publication, publishPolicy } from "./publishPolicy.ts";
 
 export interface Rollback extends Omit<Publication, "source" | "restores"> {
-  /** The version to go back to. */
+  /** The version to restore. */
   readonly number: number;
 }
 
 /**
- * Publishes the source of an older version as a new one: history only grows. It is looked at as
- * any other, because the groups that it names may be gone by now.
+ * Publishes the source of an older version as a new one. It is examined again, because groups in it
+ * may no longer exist.
  *
- * @throws Problem `not_found` when there is no such version, `policy_invalid` when its stored
- *   text was changed, and what publishing throws
+ * @throws Problem `not_found` when the version does not exist, `policy_invalid` when its stored
+ * text was altered, and those of publishing
  */
 export async function rollbackPolicy(
   context: Context,

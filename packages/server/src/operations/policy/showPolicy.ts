@@ -1,4 +1,4 @@
-/** Shows a version of a policy, and whether the next version takes two people. */
+/** Returns a version of a policy, and whether the next version requires two people. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -21,7 +21,7 @@ export type PublishedOutline = PublishedPolicy<PolicyVersionOutline>;
  *
  * @param number undefined: the active one
  * @returns undefined when none is active
- * @throws Problem `not_found` when there is no version of this number
+ * @throws Problem `not_found` when the version does not exist
  */
 export async function showPolicy(
   { store }: Context,
@@ -39,7 +39,7 @@ export async function showPolicy(
   return { scope, version, names: await readPublishers(store, caller, [version]) };
 }
 
-/** Whether what is published next takes another person than its author. */
+/** True when another user than the author must publish the next version. */
 export async function showTwoPerson(
   { store }: Context,
   caller: ReviewerCaller,

@@ -25,27 +25,27 @@ import type { Reader } from "../../storage/store.ts";
 
 export interface SimulationOrder {
   readonly scope: PolicyScope;
-  /** Of the draft. */
+  /** Source of the draft. */
   readonly source: string;
-  /** Epoch ms: which requests, by when they were made; the end is not among them. */
+  /** Start and end of the creation times of replayed requests, epoch ms; the end is exclusive. */
   readonly since: number;
   readonly until: number;
-  /** Only those of this one. */
+  /** Only requests of this instance. */
   readonly instanceId: string | undefined;
-  /** Requests to replay at most, the newest. */
+  /** Maximum replayed requests, latest first. */
   readonly limit: number;
-  /** The most requests to report of each kind of change; all are counted. */
+  /** Maximum reported requests for each kind of change. All are counted. */
   readonly examples: number;
 }
 
-/** A call on which the draft says something else. */
+/** A call with another result under the draft. */
 export interface ChangedRequest {
   readonly request: StoredRequest;
   /** JSON text. */
   readonly instanceName: JsonText;
   readonly was: Verb;
   readonly draft: Evaluation;
-  /** Where people are asked as before: in what it takes to decide. Else empty. */
+  /** Parts of the requirement that differ when both results are `ask`; else empty. */
   readonly differs: readonly RequirementPart[];
 }
 
@@ -56,15 +56,15 @@ export interface SimulationSummary {
   readonly replayed: number;
   readonly unchanged: number;
   readonly changes: Readonly<Partial<Record<ChangeKind, number>>>;
-  /** People are asked as before, and it takes something else to decide. */
+  /** Both results are `ask`, but the requirement differs. */
   readonly requirementChanged: number;
-  /** Requests that are damaged, and of which nothing can be said. */
+  /** Damaged requests, which cannot be evaluated. */
   readonly unreadable: number;
-  /** Some of them. */
+  /** Some of their ids. */
   readonly unreadableIds: readonly string[];
-  /** Calls for which a rule of the draft, or of what stands beside it, had an error. */
+  /** Calls with an error in a rule of the draft or of the other policy. */
   readonly errors: number;
-  /** `all`: every request that was asked for; `limit`, `time`: there are older ones. */
+  /** `all`: all matching requests were replayed; `limit`, `time`: older ones exist. */
   readonly ended: "all" | "limit" | "time";
 }
 
@@ -73,9 +73,9 @@ export type SimulationEvent =
       readonly kind: "started";
       readonly since: number;
       readonly until: number;
-      /** Requests to come, where that is known before. */
+      /** Number of requests to replay, if known in advance. */
       readonly total: number | undefined;
-      /** Numbers of the active versions; 0 where there is none. */
+      /** Numbers of the active versions; 0: none. */
       readonly floorNumber: number;
       readonly projectNumber: number;
     }
@@ -95,24 +95,24 @@ type InstanceOutline = Pick<StoredInstance, "name" | "groups">;
 
 const PAGE = 50;
 const PAGE_BYTES_MAX = 1024 * 1024;
-/** Others wait no longer than this for their turn, and the one evaluation that is under way. */
+/** Maximum time for which other exchanges wait, in addition to the current evaluation. */
 const SLICE_MS = 2;
-/** An exchange takes several, and is not to wait for a slice in each of them. */
+/** An exchange takes several event loop iterations. None of them should wait for a slice. */
 const TURNS = 4;
-/** Of all that are counted. */
+/** Maximum reported ids; all are counted. */
 const UNREADABLE_IDS_MAX = 100;
 /** Requests between two reports of progress. */
 const PROGRESS_EVERY = 500;
-/** A draft that takes 50 ms for each call would be at it for an hour and a half. */
+/** A draft that takes 50 ms for each call would take an hour and a half. */
 const SIMULATION_MS_MAX = 5 * 60_000;
 
 /**
- * Evaluates a draft for the calls of the past, the latest first, and reports
- * where it differs from the policy of that time, in the verdict or in the requirement. It is
- * evaluated as if it were active now: under the active floor (a draft of the floor: above the
- * project's active policy), with each instance in the groups of today, at the time of the call,
- * after the calls that had been made by then and what had become of them. What a grant, a freeze
- * or people did then is beside the point. Writes nothing, and others are served meanwhile.
+ * Evaluates a draft for past calls, latest first, and reports where its verdict or requirement
+ * differs from the policy at that time. The draft is evaluated as if it were active now: with the
+ * active baseline policy (or, for a baseline draft, with the project's active policy) and the
+ * current groups of instances, but at the time of the call and with the history until then.
+ * Decisions of grants, freezes and reviewers are ignored. Writes nothing. Other exchanges are
+ * served in between.
  *
  * @throws Problem `forbidden`, `policy_invalid` before the first event; the reason of the signal
  */
@@ -231,7 +231,7 @@ class Simulation {
     await this.#sink.emit({ kind: "changed", change });
   }
 
-  /** @returns how many of this kind there are by now */
+  /** @returns the count of this kind */
   #countChange(was: Verb, wouldBe: Verb): number {
     if (was === wouldBe) {
       this.#requirementChanged++;
@@ -243,7 +243,7 @@ class Simulation {
     return count;
   }
 
-  /** What had really happened by then, whatever the draft would have made of it. */
+  /** Uses the actual history, independent of the draft. */
   async #count({
     projectId,
     instanceId,
@@ -291,10 +291,10 @@ function differing(judgement: Judgement, draft: Evaluation): readonly Requiremen
 
 const NO_HISTORY: CallHistory = new Map();
 
-/** Its row is gone, which cannot be while a request refers to it. */
+/** Replaces a missing row, which cannot occur while a request refers to it. */
 const UNKNOWN_INSTANCE: InstanceOutline = { name: '""', groups: [] };
 
-/** As many as may be in memory at the same time; always at least one, if there is one. */
+/** As many as fit into memory, at least one. */
 function fitting(outlines: readonly RequestOutline[]): readonly RequestOutline[] {
   let bytes = 0;
   const tooMany = outlines.findIndex((outline) => {
@@ -320,6 +320,6 @@ function toCall(
 
 function parseObject(text: JsonText): JsonObject {
   const value = parseJson(text);
-  if (!(value instanceof JsonObject)) throw new Error("what was stored is no object");
+  if (!(value instanceof JsonObject)) throw new Error("the stored value is not a JSON object");
   return value;
 }

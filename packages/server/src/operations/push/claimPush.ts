@@ -21,7 +21,7 @@ import { claimSubscription, lockSubscription } from "../../storage/sql/push/push
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** A browser that no other replica sends to until its lease ends, and what to send. */
+/** A browser with a message to send. No other replica sends to it until the lease ends. */
 export interface ClaimedPush {
   readonly subscription: StoredSubscription;
   readonly target: PushTarget;
@@ -29,23 +29,23 @@ export interface ClaimedPush {
   readonly due: DuePush;
   readonly payload: PushPayload;
   readonly keepS: number;
-  /** Of the claim; a result under an older one is ignored. */
+  /** Fence of the claim. A result with an older one is ignored. */
   readonly fence: number;
-  /** `Clock.monotonic` when the sending must be over, with a margin to the end of the lease. */
+  /** `Clock.monotonic` by which the sending must end, with a margin to the end of the lease. */
   readonly endsBy: number;
 }
 
 /** Bounds one transaction. */
 const DUE_MAX = 20;
 
-/** How long a browser is still notified after a request has ended. */
+/** How long a browser is notified after a request was resolved. */
 const RESOLVED_KEPT_MS = 3_600_000;
 
 const NAME_CHARS_MAX = 80;
 
 /**
- * Claims a browser to send one message to it. It drops an obsolete message,
- * because its request has ended or its person may not decide it, and delays others in quiet hours.
+ * Claims a browser for one message. It drops an obsolete message, because its request was resolved
+ * or its user may not decide it, and delays others in quiet hours.
  *
  * @returns undefined: nothing to send now, or another replica is sending
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
@@ -80,7 +80,7 @@ function isFree({ claimedUntil, retryAt }: StoredSubscription, now: number): boo
   return (claimedUntil ?? 0) <= now && (retryAt ?? 0) <= now;
 }
 
-/** What to say; undefined when there is nothing to say now, which is then written down. */
+/** The payload; undefined when nothing is to be sent now, which is then recorded. */
 async function payloadOf(
   tx: Transaction,
   { id, personId }: StoredSubscription,
@@ -116,7 +116,7 @@ async function payloadOf(
   return undefined;
 }
 
-/** Never with arguments. */
+/** Never includes arguments. */
 async function describe(tx: Transaction, request: StoredRequest): Promise<PushPayload> {
   const { id, projectId, instanceId, deadlineAt } = request;
   const instance = (await readInstances(tx, projectId, [instanceId])).get(instanceId);

@@ -3,8 +3,8 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 import { wakeShownPush, wakeShownPushes } from "../../storage/sql/push/push-messages.ts";
 
 /**
- * Makes it due that browsers learn the end of requests that they show: of one request, or of all
- * in a project that ended without a signal.
+ * Schedules messages that remove displayed notifications of resolved requests: of one request, or
+ * of all in a project that were resolved without a signal.
  *
  * @returns how many messages became due
  */

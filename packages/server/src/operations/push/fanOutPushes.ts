@@ -15,7 +15,7 @@ const REQUESTS_MAX = 50;
 export interface PushFanOut {
   /** Browsers with due messages. */
   readonly subscriptionIds: readonly string[];
-  /** Whether more announcements may be due. */
+  /** True when more announcements may be due. */
   readonly isMore: boolean;
 }
 

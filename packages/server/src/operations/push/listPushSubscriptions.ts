@@ -5,13 +5,13 @@ import { findPublicPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { listSubscriptionsOf } from "../../storage/sql/push/push-subscriptions.ts";
 
 export interface OwnSubscriptions {
-  /** What browsers subscribe for; null where this server sends nothing. */
+  /** The key for subscriptions; null when this server sends nothing. */
   readonly publicKey: string | null;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly subscriptions: readonly StoredSubscription[];
 }
 
-/** The subscribed browsers of a person. */
+/** The subscribed browsers of a user. */
 export async function listPushSubscriptions(
   context: Pick<Context, "store" | "keyring" | "notifier">,
   { person }: SignedIn,

@@ -9,18 +9,18 @@ import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import type { ClaimedPush } from "./claimPush.ts";
 
-/** What became of the browser. */
+/** The result for the browser. */
 export type RecordedPush =
   | { readonly kind: "sent" }
   | { readonly kind: "rests"; readonly ms: number }
-  /** Its push service does not know it any more: it was removed. */
+  /** The push service no longer knows the browser, so it was removed. */
   | { readonly kind: "gone" }
-  /** Nothing was sent, for a reason of ours; or another replica has the lease. */
+  /** Nothing was sent because of this server, or another replica has the lease. */
   | { readonly kind: "released" };
 
 /**
- * Records the outcome of a push message, and releases the browser. What it shows is updated when
- * it has ended.
+ * Records the outcome of a push message, and releases the browser. Updates a displayed notification
+ * after its request was resolved.
  */
 export async function recordPush(
   { store, random }: Pick<Context, "store" | "random">,
@@ -58,7 +58,7 @@ export async function recordPush(
   });
 }
 
-/** A request that ended during its announcement is withdrawn at once. */
+/** If the request was resolved during its announcement, the notification is removed at once. */
 async function show(
   tx: Transaction,
   id: string,

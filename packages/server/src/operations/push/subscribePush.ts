@@ -29,10 +29,10 @@ export interface PushOrder extends PushTarget {
 }
 
 /**
- * Subscribes a browser of this person. A known browser gets new keys; one
- * of another person belongs to this person from now on.
+ * Subscribes a browser of this user. A known browser gets new keys; a browser of another user
+ * changes its owner.
  *
- * @returns the subscription, and whether it was made now
+ * @returns the subscription, and whether it is new
  * @throws Problem `invalid_request` naming the field
  */
 export async function subscribePush(
@@ -41,7 +41,7 @@ export async function subscribePush(
   { name, ...target }: PushOrder,
 ): Promise<{ readonly subscription: StoredSubscription; readonly isNew: boolean }> {
   assertTarget(notifier, target);
-  // The sender finds a key later, whatever the browser subscribed for.
+  // Creates the key now, so that the sender finds it later.
   await findPublicPushKey({ store, keyring });
   const endpointSha256 = sha256Hex(target.endpoint);
   const personId = person.id;
@@ -83,7 +83,7 @@ export async function subscribePush(
       detail: { endpoint_sha256: endpointSha256 },
     });
     const made = await lockSubscription(tx, id);
-    if (made === undefined) throw new Error("a subscription that was made is not there");
+    if (made === undefined) throw new Error("the created subscription is missing");
     return { subscription: made, isNew: true };
   });
 }
@@ -96,7 +96,7 @@ function assertTarget(notifier: Context["notifier"], { endpoint, p256dh, auth }:
   if (!isPushSecret(auth)) throw invalidField("keys.auth", "must be 16 bytes in base64url");
 }
 
-/** @throws Problem `not_found`, also for one of another person */
+/** @throws Problem `not_found`, also for another user's subscription */
 export async function unsubscribePush(
   { store, random }: Pick<Context, "store" | "random">,
   { person }: SignedIn,

@@ -17,11 +17,11 @@ const TEST_MS = 8_000;
 const TEST: PushPayload = { type: "push.test", tag: "push-test", path: "/inbox", silent: false };
 
 /**
- * Sends a message that says it is a test, also in quiet hours.
+ * Sends a test message, also in quiet hours.
  *
- * @param begin called before it is sent; what it throws keeps that from happening
- * @returns what happened; never what the other side said, but for its status
- * @throws Problem `not_found`, also for one of another person
+ * @param begin called before the message is sent; an error prevents that
+ * @returns the outcome, with only the status of the push service's answer
+ * @throws Problem `not_found`, also for another user's subscription
  */
 export async function testPush(
   context: Context,

@@ -1,4 +1,4 @@
-/** Applies delayed verdicts when their time comes. */
+/** Applies delayed verdicts when they are due. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -25,8 +25,8 @@ import type { Transaction } from "../../storage/store.ts";
 const VERDICTS_PER_CALL_MAX = 50;
 
 /**
- * Applies the delayed verdicts that are due, as if they were sent now. A verdict that would be
- * refused now lapses. The lock of the request ensures that one process applies each verdict, once.
+ * Applies due delayed verdicts as if they were sent now. A verdict that would be rejected now
+ * lapses. The lock of the request ensures that one process applies each verdict, once.
  */
 export async function applyDelayedVerdicts(
   context: Context,
@@ -46,7 +46,7 @@ export function nextDelayedVerdict({ store }: Context): Promise<number | undefin
   return readNextDelayedVerdict(store);
 }
 
-/** @returns whether the delayed verdict is gone */
+/** @returns true when the delayed verdict no longer exists */
 async function apply(context: Context, key: DelayedVerdictKey): Promise<boolean> {
   try {
     return await retryPastDeadline(context, (tx) => applyLocked(tx, context, key));
@@ -58,8 +58,8 @@ async function apply(context: Context, key: DelayedVerdictKey): Promise<boolean>
 }
 
 /**
- * @returns false when the verdict was applied or taken back meanwhile
- * @throws Problem when the verdict is refused: then nothing of this may be committed
+ * @returns false when the verdict was applied or withdrawn meanwhile
+ * @throws Problem when the verdict is rejected; the transaction must not commit then
  */
 async function applyLocked(
   tx: Transaction,
@@ -94,7 +94,7 @@ async function applyLocked(
   return true;
 }
 
-/** Deletes a refused verdict; the audit entry has the reason. */
+/** Deletes a rejected verdict; the audit entry has the reason. */
 async function lapse(
   tx: Transaction,
   context: Context,
@@ -117,9 +117,9 @@ async function lapse(
 }
 
 /**
- * The reviewer as of now, through the token or session that the verdict came with.
+ * The current reviewer, for the token or session of the verdict.
  *
- * @throws Problem `invalid_credential` when that token or session has ended
+ * @throws Problem `invalid_credential` when that token or session is no longer valid
  */
 async function callerOf(
   tx: Transaction,

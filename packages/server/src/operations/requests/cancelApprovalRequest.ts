@@ -6,8 +6,7 @@ import { resolveRequest, subjectOf } from "../../steps/requests/resolveRequest.t
 import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 
 /**
- * Withdraws a pending request on behalf of the instance that made it. Repeating it answers the
- * same cancelled request.
+ * Cancels a pending request for its instance. Repeating it returns the same cancelled request.
  *
  * @throws Problem `not_found`; `already_terminal` when it was approved, denied or has expired
  * @see contract: Endpoints, DELETE /v1/requests/{id}

@@ -14,16 +14,16 @@ import type { Transaction } from "../../storage/store.ts";
 export type { Verdict };
 
 /**
- * Ends a pending request by a reviewer's verdict, or keeps an approval as a vote where more of
- * them are needed: the request is then answered as pending. One denial is enough. Sending the
- * same verdict again is harmless: a reviewer who lost the response gets it again. A verdict with a
- * delay is stored when it passes all checks; one without cancels the reviewer's delayed verdict.
+ * Resolves a pending request by a reviewer's verdict, or stores an approval as a vote when more are
+ * required; the request then stays pending. One denial is sufficient. Repeating a verdict is
+ * harmless: a reviewer who lost the response receives it again. A delayed verdict is stored when it
+ * passes all checks; a verdict without delay cancels the reviewer's delayed one.
  *
- * @throws Problem `forbidden` when the role or the request's requirement excludes the reviewer,
- *   `not_found` outside the reviewer's project, `arguments_mismatch` when something else was shown
- *   than is stored, `already_terminal` when another decision stands, `invalid_request` when the
- *   validity is out of bounds or an approval lacks its note or confirmation, `passkey_refused`
- *   when a passkey did not sign this verdict or its signature is used up
+ * @throws Problem `forbidden` when the role or the requirement excludes the reviewer, `not_found`
+ * outside the reviewer's project, `arguments_mismatch` when the displayed arguments differ from the
+ * stored ones, `already_terminal` after another decision, `invalid_request` when the validity is
+ * out of bounds or an approval lacks its note or confirmation, `passkey_refused` when no passkey
+ * signed this verdict or its signature was already used
  */
 export async function castVerdict(
   context: Context,
@@ -38,7 +38,7 @@ export async function castVerdict(
   const decide = async (tx: Transaction) => {
     const [outcome, earlier] = await Promise.all([
       decideLocked(tx, context, caller, id, verdict),
-      // Behind the lock of the request, as all that writes delayed verdicts.
+      // After the lock of the request, like all writes of delayed verdicts.
       findDelayedVerdict(tx, { ...key, reviewerId: caller.reviewerId }),
     ]);
     const isNew = outcome.isAnswer && outcome.resolution?.kind !== "already_terminal";
@@ -47,7 +47,7 @@ export async function castVerdict(
     }
     return outcome;
   };
-  // A signature writes its challenge and its passkey, which do not belong to the request.
+  // A signature writes rows beyond the request: its challenge and its passkey.
   const subject = verdict.signature === undefined ? subjectOf(key) : undefined;
   const { request, resolution, isAnswer, problem } = await retryPastDeadline(
     context,

@@ -16,7 +16,7 @@ import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 const NONCE_BYTES = 32;
 
 export interface VerdictChallenge {
-  /** To be sent along with the verdict. */
+  /** To send with the verdict. */
   readonly nonce: string;
   /** For `navigator.credentials.get`, as JSON text. */
   readonly options: string;
@@ -25,12 +25,12 @@ export interface VerdictChallenge {
 }
 
 /**
- * What a passkey of the caller is to sign, so that exactly this verdict is approved: any other
- * arguments, note or validity needs another challenge.
+ * The challenge for a passkey of the caller, which approves exactly this verdict. Other arguments,
+ * another note or validity need another challenge.
  *
- * @param verdict as it will be sent, but for the signature
+ * @param verdict without its signature
  * @throws Problem `forbidden` when the caller cannot sign, `not_found` outside their project,
- *   `already_terminal`, `arguments_mismatch`, `invalid_request` for a denial
+ * `already_terminal`, `arguments_mismatch`, `invalid_request` for a denial
  */
 export async function challengeVerdict(
   context: Context,

@@ -12,22 +12,22 @@ import { insertConsumption, readConsumption } from "../../storage/sql/requests/c
 import { lockRequestOfInstance } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** A request whose approval was used. */
+/** A request with a used approval. */
 export interface ConsumedRequest {
   readonly request: StoredRequest;
   readonly consumption: StoredConsumption;
 }
 
 /**
- * Uses an approval up: exactly one key gets the answer that it may begin, and only before
- * `expires_at`. The same key again is answered the same, for an answer that was lost.
+ * Uses an approval: exactly one key receives the permission to start, only before `expires_at`. The
+ * same key receives the same answer again.
  *
- * Nothing is used under a freeze, nor after the deletion of the instance: it is held from before
- * the look until the commit, so that both, once answered, have no exception.
+ * A freeze or a deletion of the instance prevents it. The instance stays locked from the check to
+ * the commit, so there is no exception after either was answered.
  *
- * @throws Problem `not_found`, alike for unknown ids and those of other instances; `not_approved`,
- *   `already_consumed`, `approval_expired`, `calls_frozen`; `invalid_credential` when the instance
- *   was deleted meanwhile
+ * @throws Problem `not_found`, also for requests of other instances; `not_approved`,
+ * `already_consumed`, `approval_expired`, `calls_frozen`; `invalid_credential` when the instance
+ * was deleted meanwhile
  * @see docs/reference/extensions.md
  */
 export async function consumeApproval(

@@ -42,13 +42,13 @@ export interface Submission {
 }
 
 /**
- * Records a proposed tool call and asks policy about it. What policy decides is decided in the
- * same transaction; anything else waits as a pending request for people. The same key with the
- * same input answers the existing request in its current state and writes nothing.
+ * Stores a proposed tool call and evaluates the policies. A decision by policy is recorded in the
+ * same transaction; otherwise the request is pending for reviewers. The same key with the same
+ * input returns the existing request and writes nothing.
  *
  * @throws Problem `invalid_credential` when the instance was deleted meanwhile,
- *   `idempotency_conflict` when the key was used with other input, `rate_limited` when the
- *   provisioning account submits too much over all its instances
+ * `idempotency_conflict` when the key was used with other input, `rate_limited` when the
+ * provisioning account exceeds its rate over all instances
  * @see contract: Endpoints, POST /v1/requests
  */
 export async function createApprovalRequest(
@@ -59,7 +59,7 @@ export async function createApprovalRequest(
 ): Promise<Submission> {
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
   let isCharged = false;
-  // Once for the exchange, however often its transaction runs.
+  // Once for each exchange, also when the transaction is repeated.
   const charge = (provisionerId: string) => {
     if (!isCharged) context.submissions.takeOrRefuse(provisionerId);
     isCharged = true;
@@ -76,12 +76,12 @@ export async function createApprovalRequest(
   return { outcome, request: await expireRequest(context, request) };
 }
 
-/** What one attempt to submit may do. */
+/** Options of one attempt to submit. */
 interface SubmitMode {
   /** False after an approval could not be written before the deadline. */
   readonly mayApprove: boolean;
   /**
-   * Whether the transaction locks the instance against other submissions. A policy that counts
+   * True when the transaction locks the instance against other submissions. A policy that counts
    * earlier calls needs that: two concurrent calls would not count each other.
    */
   readonly holdsInstanceLock: boolean;
@@ -90,7 +90,7 @@ interface SubmitMode {
 /** The active policy counts calls, and the transaction did not lock the instance. */
 class NeedsInstanceLock extends Error {}
 
-/** Submits, and retries after the cause of a failed attempt is removed. */
+/** Submits, and retries after it has removed the cause of a failed attempt. */
 async function submitWithRetries(
   context: Context,
   caller: InstanceCaller,
@@ -107,7 +107,7 @@ async function submitWithRetries(
     } catch (error) {
       if (error instanceof PolicyNotLoaded) await cachePolicy(context, error);
       else if (error instanceof NeedsInstanceLock) mode = { ...mode, holdsInstanceLock: true };
-      // The window was shorter than the writing of an approval: let it pass.
+      // Writing an approval took longer than the window, so let it expire.
       else if (error instanceof DeadlinePassed && mode.mayApprove) {
         mode = { ...mode, mayApprove: false };
       } else throw error;
@@ -135,8 +135,8 @@ async function submit(
   { mayApprove, holdsInstanceLock }: SubmitMode,
   charge: (provisionerId: string) => void,
 ): Promise<Submission> {
-  // Locked until the commit: no request can slip in beside the deletion of its instance. All three
-  // are sent at once and answered one after another.
+  // Locked until the commit, so no request is created during the deletion of its instance. All
+  // three are sent together and executed in this order.
   const [instance, now, active] = await Promise.all([
     lockInstance(tx, holdsInstanceLock ? "update" : "share", caller),
     tx.now(),
@@ -187,7 +187,7 @@ interface AtOnce {
   readonly mayApprove: boolean;
 }
 
-/** How the request ends at once: by a freeze before policy, and by a grant in place of people. */
+/** An immediate decision: by a freeze before policy, or by a grant instead of reviewers. */
 async function answerAtOnce(
   { tx, context, instance, active, mayApprove }: AtOnce,
   { call, judgement, ending }: Judged,
@@ -251,7 +251,9 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
   };
 }
 
-/** Without the text to type, which is of the call; undefined when policy did not ask people. */
+/**
+ * Without the text to type, which depends on the call; undefined when policy required no review.
+ */
 function recordRequirement(judgement: Judgement): RecordedRequirement | undefined {
   if (judgement.requirement === undefined) return undefined;
   const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots } =
@@ -268,7 +270,7 @@ function recordRequirement(judgement: Judgement): RecordedRequirement | undefine
   };
 }
 
-/** Which policies judged it, for the audit log. */
+/** The versions that judged it, for the audit log. */
 function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string | number>> {
   return {
     ...(project !== null && { policy_version: project.number, policy_sha256: project.sha256 }),

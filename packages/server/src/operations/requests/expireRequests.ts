@@ -3,11 +3,11 @@ import { lockUnlessDamaged } from "../../steps/requests/lockUnlessDamaged.ts";
 import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
 import { readOverdue } from "../../storage/sql/requests/pending-requests.ts";
 
-/** Bounds one transaction; the worker comes again at once while there is more. */
+/** Limits one transaction. The worker continues at once while more are due. */
 const REQUESTS_PER_CALL_MAX = 200;
 
 /**
- * Ends pending requests whose window has passed.
+ * Expires pending requests after their deadline.
  *
  * @returns how many it expired, and whether more may be due
  * @see contract: States and transitions ("approval window passing")

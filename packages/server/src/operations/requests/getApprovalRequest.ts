@@ -7,18 +7,18 @@ import { expireRequest } from "../../steps/requests/expireRequest.ts";
 import { readRequestOfInstance } from "../../storage/sql/requests/requests.ts";
 
 export interface Waiting {
-  /** How long to wait while the request is pending. */
+  /** Maximum wait while the request is pending. */
   readonly waitMs: number;
-  /** Calls back when the client has gone, or has its answer. */
+  /** Calls back when the client disconnects or has its answer. */
   readonly onDisconnect: (callback: () => void) => void;
 }
 
 /**
- * Answers a request of the calling instance, if asked to only once it is terminal or the wait
- * is over. Waiting extends nothing.
+ * Returns a request of the calling instance; with a wait, after it is terminal or the wait is over.
+ * Waiting does not extend the deadline.
  *
- * @throws Problem `not_found`, alike for unknown ids and those of other instances;
- *   `invalid_credential` when the credential was revoked or has expired while the poll waited
+ * @throws Problem `not_found`, also for requests of other instances; `invalid_credential` when the
+ * credential was revoked or has expired during the poll
  * @see contract: Endpoints, GET /v1/requests/{id}
  */
 export async function getApprovalRequest(
@@ -27,10 +27,10 @@ export async function getApprovalRequest(
   id: string,
   waiting?: Waiting,
 ): Promise<StoredRequest> {
-  // A long poll keeps no request in memory: it reads before and after.
+  // A long poll holds no request in memory: it reads before and after the wait.
   const hasWaited = waiting !== undefined && (await resolvedOrOver(context, caller, id, waiting));
   const request = await readCurrent(context, caller, id);
-  // After the request: a deletion that was committed before the read is noticed here.
+  // After the request, so that an earlier committed deletion is detected.
   if (hasWaited) await recheckInstance(context, caller);
   return request;
 }
@@ -50,9 +50,9 @@ async function isPending(context: Context, caller: InstanceCaller, id: string): 
 }
 
 /**
- * Subscribes first and reads after that, so that no resolution falls between the two.
+ * Subscribes before it reads, so that no resolution is missed in between.
  *
- * @returns whether the request was pending, so that the poll waited
+ * @returns true when the request was pending, so that the poll waited
  */
 async function resolvedOrOver(
   context: Context,

@@ -12,7 +12,7 @@ import {
 export interface Listing {
   readonly state: "pending" | "decided";
   readonly limit: number;
-  /** Where the page before ended. */
+  /** End of the previous page. */
   readonly after?: Cursor | undefined;
 }
 
@@ -20,13 +20,13 @@ export interface Page {
   readonly requests: readonly ReviewedRequest[];
   /** Ids of damaged requests of the page, which cannot be read or decided. */
   readonly damaged: readonly string[];
-  /** Where it ended; undefined when nothing comes after it. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: Cursor | undefined;
 }
 
 /**
- * Requests of the reviewer's project: pending ones by their deadline, decided ones newest first.
- * A page ends early when its requests are very large: an answer has bounded memory too.
+ * Requests of the reviewer's project: pending ones by deadline, decided ones latest first. A page
+ * with very large requests ends early, because answers have bounded memory.
  */
 export async function listRequests(
   context: Context,
@@ -52,14 +52,14 @@ export async function listRequests(
   };
 }
 
-/** Sorts behind every other identifier, in any collation. */
+/** Sorts after every other identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 const NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, id: LAST_ID };
 
 /**
- * Where a page of pending requests begins. Those whose window has passed are left out: the
- * expiry worker is about to expire them, and they cannot be decided.
+ * Start of a page of pending requests. Requests past their deadline are left out: they cannot be
+ * decided, and the worker expires them soon.
  */
 function undecided(now: number, after: Cursor | undefined): Cursor {
   return after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
@@ -67,7 +67,7 @@ function undecided(now: number, after: Cursor | undefined): Cursor {
 
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** How many fit on a page; always at least one. */
+/** How many fit on a page, at least one. */
 function fitting(outlines: readonly Outline[]): number {
   let bytes = 0;
   const tooMany = outlines.findIndex((outline) => {

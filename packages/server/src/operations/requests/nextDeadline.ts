@@ -4,7 +4,7 @@ import { readNextDeadline } from "../../storage/sql/requests/pending-requests.ts
 /**
  * When the next pending request expires.
  *
- * @returns epoch ms at which the next pending request expires; undefined when none is pending
+ * @returns epoch ms; undefined without pending requests
  */
 export async function nextDeadline(context: Context): Promise<number | undefined> {
   return readNextDeadline(context.store);

@@ -11,11 +11,11 @@ import type { Transaction } from "../../storage/store.ts";
 import type { ConsumedRequest } from "./consumeApproval.ts";
 
 /**
- * Records what the agent says became of a call whose approval it used. It is a claim, kept and
- * shown as one; the same again changes nothing.
+ * Records the outcome of a call as reported by its agent. It is unverified and displayed as such.
+ * Repeating it changes nothing.
  *
- * @throws Problem `not_found`, alike for unknown ids and those of other instances; `not_consumed`;
- *   `outcome_conflict` when something else was reported before
+ * @throws Problem `not_found`, also for requests of other instances; `not_consumed`;
+ * `outcome_conflict` after another report
  * @see docs/reference/extensions.md
  */
 export async function reportOutcome(

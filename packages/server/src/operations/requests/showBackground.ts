@@ -18,13 +18,13 @@ import {
 import { readConsumption } from "../../storage/sql/requests/consumptions.ts";
 import { readRequest, readRequests } from "../../storage/sql/requests/requests.ts";
 
-/** How far back calls are similar. */
+/** Maximum age of similar calls. */
 const SIMILAR_MS = 30 * 24 * 3_600_000;
 
-/** Of more calls the newest: PostgreSQL fetches each of them from the table. */
+/** Maximum calls, latest first: PostgreSQL fetches each of them from the table. */
 const CALLS_MAX = 1_000;
 
-/** Denied calls whose arguments are compared. */
+/** Maximum denied calls with compared arguments. */
 const DENIED_MAX = 200;
 
 const TIMELINE_MAX = 200;
@@ -36,7 +36,7 @@ export interface Background {
     /** Epoch ms. */
     readonly since: number;
     readonly counts: Awaited<ReturnType<typeof countByStatus>>;
-    /** False when there are more than were counted. */
+    /** False when more calls exist than were counted. */
     readonly isComplete: boolean;
   };
   readonly deniedBefore: DeniedCall | undefined;
@@ -49,16 +49,16 @@ export interface TimelineEntry {
   readonly kind: string;
   /** `kind:id` */
   readonly by: string;
-  /** Of the reviewer who did it. */
+  /** Name of the reviewer, if it was one. */
   readonly name?: string | undefined;
   readonly status?: string;
   readonly reason?: string;
-  /** What an agent said of its call: its claim. */
+  /** What the agent reported; unverified. */
   readonly note?: string;
 }
 
 /**
- * What helps to decide a request: what became of calls like it, and what happened to it.
+ * Facts for the decision of a request: the results of similar calls, and its timeline.
  *
  * @throws Problem `not_found`
  */
@@ -69,7 +69,7 @@ export async function showBackground(
 ): Promise<Background> {
   const request = await readRequest(store, { projectId: caller.projectId, id });
   if (request === undefined) throw new Problem("not_found");
-  // Of what is older some may be erased already.
+  // Older calls may be partly purged.
   const since = Math.max(request.createdAt - SIMILAR_MS, clock.now() - settings.retentionMs);
   const all = { request, after: since, before: request.createdAt };
   const bound = await readBound(store, all, CALLS_MAX);
@@ -98,7 +98,7 @@ async function readLastApproved(
   return requests[0];
 }
 
-/** Who holds a verdict, and took one back, is for themselves to know. */
+/** Delayed verdicts are visible to their owners only. */
 const OWN_KINDS = ["verdict.held", "verdict.taken_back"];
 
 async function readTimeline(
@@ -132,7 +132,7 @@ async function readTimeline(
     if (reason === "acknowledged") timeline.push({ ...event, kind: "delivery.acknowledged" });
     else timeline.push({ ...event, kind: "delivery.ended", reason });
   }
-  // In the order of their times; at the same time, as they are here.
+  // By time; entries with the same time keep this order.
   return withNames(
     store,
     projectId,
@@ -140,7 +140,7 @@ async function readTimeline(
   );
 }
 
-/** When the approval was used, and what the agent said of the call then. */
+/** When the approval was used, and the reported outcome. */
 function useOf(
   { instanceId }: StoredRequest,
   consumption: StoredConsumption | undefined,

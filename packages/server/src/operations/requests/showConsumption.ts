@@ -4,8 +4,8 @@ import type { StoredRequest } from "../../core/request.ts";
 import { readConsumption } from "../../storage/sql/requests/consumptions.ts";
 
 /**
- * How an approval was used, for its instance; undefined where it was not, or the operator does not
- * admit that extension, because then an answer has nothing that the contract does not know.
+ * The use of an approval, for its instance. Undefined when unused, or when the operator does not
+ * accept the extension, because answers then have only the contract's fields.
  */
 export async function showConsumption(
   { store, settings }: Context,

@@ -11,7 +11,7 @@ import { readRequest } from "../../storage/sql/requests/requests.ts";
 export type { ReviewedRequest };
 
 /**
- * One request of the reviewer's project, as it stands.
+ * The current state of a request of the reviewer's project.
  *
  * @throws Problem `not_found`
  */
@@ -26,13 +26,13 @@ export async function showRequest(
   return reviewRequest(context, caller, isLate ? await expireRequest(context, stored) : stored);
 }
 
-/** A request that was just read, with what a reviewer needs to know beside it. */
+/** A request with related facts for reviewers. */
 export async function reviewRequest(
   { store, clock }: Context,
   caller: ReviewerCaller,
   request: StoredRequest,
 ): Promise<ReviewedRequest> {
   const [reviewed] = await reviewRequests(store, caller, [request], clock.now());
-  if (reviewed === undefined) throw new Error("a request was lost on the way");
+  if (reviewed === undefined) throw new Error("the reviewed request is missing");
   return reviewed;
 }

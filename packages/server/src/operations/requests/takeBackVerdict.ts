@@ -11,12 +11,12 @@ import {
 import { lockRequest } from "../../storage/sql/requests/requests.ts";
 
 /**
- * Takes back the caller's delayed verdict, unless it was applied first. Without a delayed verdict
- * there is nothing to do, so that the call can be repeated. It needs no role any more.
+ * Withdraws the caller's delayed verdict unless it was already applied. Can be repeated: without a
+ * delayed verdict it does nothing. Requires no role.
  *
  * @returns whether there was one
- * @throws Problem `forbidden` for a token that cannot decide, or for some groups only and not the
- *   one that it came with; `not_found`; `already_terminal` when the request has ended
+ * @throws Problem `forbidden` for a token that cannot decide, or one that is limited to groups and
+ * did not send the verdict; `not_found`; `already_terminal` when the request was resolved
  */
 export async function takeBackVerdict(
   context: Context,
@@ -36,7 +36,7 @@ export async function takeBackVerdict(
     }
     const delayed = await findDelayedVerdict(tx, { projectId, requestId, reviewerId });
     if (delayed === undefined) return false;
-    // Such a token could not have given what came through another one.
+    // Such a token could not have sent a verdict of another token.
     if (forGroups !== null && delayed.credentialId !== caller.credentialId) {
       throw new Problem("forbidden", "The scopes of this token do not cover this verdict.");
     }

@@ -17,20 +17,20 @@ import type { Signature, Verdict } from "../../steps/requests/verdictNote.ts";
 import { readPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader } from "../../storage/store.ts";
 
-/** What comes with a verdict that a passkey signed. */
+/** The signature in a verdict. */
 export interface SignedAnswer {
-  /** As it was given with the challenge. */
+  /** From the challenge. */
   readonly nonce: string;
   readonly assertion: BrowserCredential;
 }
 
 /**
- * Verifies what a passkey signed against the verdict that it came with: the challenge is computed
- * anew from that. Slow and asynchronous, so before the transaction; {@link useSignature} is the
- * rest, in it.
+ * Verifies a passkey signature against its verdict: the challenge is recomputed from the verdict.
+ * Slow and asynchronous, so it runs before the transaction; {@link useSignature} completes it
+ * there.
  *
  * @returns undefined for a verdict without a signature
- * @throws Problem `forbidden` for a token, and for who may not decide
+ * @throws Problem `forbidden` for a token, and for callers who may not decide
  */
 export async function verifySignature(
   { store }: Pick<Context, "store">,
@@ -79,7 +79,7 @@ async function verify(
     note_sha256: signed.noteSha256,
     valid_for_ms: signed.validForMs,
   };
-  // Nothing is stored that an outsider could not verify in the same way.
+  // Stores only proofs that an auditor can verify in the same way.
   const detail = { ...proof, passkey: proof };
   const finding = verifyProof(detail, signed.requestId);
   if (finding.kind === "refuted")

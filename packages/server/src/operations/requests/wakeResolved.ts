@@ -2,8 +2,7 @@ import type { Context } from "../../context.ts";
 import { RESOLVED_IDS_MAX, readResolvedIds } from "../../storage/sql/requests/requests.ts";
 
 /**
- * Wakes the long polls of this process whose request was resolved by another replica, which
- * cannot signal here.
+ * Wakes the long polls of this process for requests that another replica resolved.
  *
  * @param requestIds of requests with long polls; those of a pending request keep waiting
  */

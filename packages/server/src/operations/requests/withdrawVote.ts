@@ -10,21 +10,20 @@ import { lockForResolution } from "../../storage/sql/requests/requests.ts";
 import { deleteVote, readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Whether there was a vote, and what ended the request if that was found on the way. */
+/** Whether there was a vote, and the decision if the request turned out to be resolved. */
 interface Outcome {
   readonly withdrawn: boolean;
   readonly ended: Resolution | undefined;
 }
 
 /**
- * Takes back the caller's approval of a request that is still pending; together with the verdict
- * that decides, one of them is first. Where there is none it is done already, so that it can be
- * sent again. A reviewer without the role can do it as well, because the vote would count again
- * with the role.
+ * Withdraws the caller's approval of a pending request. Of a concurrent deciding verdict and the
+ * withdrawal, one is first. Can be repeated. Requires no role, because the vote would count again
+ * if the reviewer regained it.
  *
  * @returns whether there was one
- * @throws Problem `forbidden` when the scopes of the token do not reach the vote, `not_found`,
- *   `already_terminal` when it was counted or came to nothing
+ * @throws Problem `forbidden` when the scopes of the token do not cover the vote; `not_found`;
+ * `already_terminal` when the request was resolved
  */
 export async function withdrawVote(
   context: Context,

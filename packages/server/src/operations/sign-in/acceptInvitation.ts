@@ -1,4 +1,4 @@
-/** Accepts an invitation, as a new person or as a signed-in user. */
+/** Accepts an invitation, as a new user or as a signed-in user. */
 
 import type { Context } from "../../context.ts";
 import { parseLogin, parsePersonName } from "../../core/login.ts";
@@ -12,7 +12,7 @@ import { openInvitation } from "./openInvitation.ts";
 
 export interface Acceptance {
   readonly token: string;
-  /** Of a new person. */
+  /** Login of a new user. */
   readonly login: string | undefined;
   readonly name: string | undefined;
   readonly password: string;
@@ -22,8 +22,8 @@ export interface Acceptance {
 /**
  * Uses a link with a password, and signs in.
  *
- * @returns what the cookie holds
- * @throws Problem as useInvitation does; `invalid_request` for a password that may be none
+ * @returns the cookie value
+ * @throws Problem as useInvitation; `invalid_request` for an invalid password
  */
 export async function acceptInvitation(
   context: Context,
@@ -50,7 +50,7 @@ export async function acceptInvitation(
 /**
  * Makes a signed-in user a reviewer of another project, and selects that project.
  *
- * @throws Problem as useInvitation does
+ * @throws Problem as useInvitation
  */
 export async function joinProject(
   context: Context,
@@ -58,7 +58,7 @@ export async function joinProject(
   token: string,
 ): Promise<void> {
   const opened = await openInvitation(context, token);
-  // Who can sign in needs no link to come back with, and loses no session by it.
+  // A signed-in user needs no return link and keeps all sessions.
   if (opened.kind === "return") return;
   await context.store.transact(async (tx) => {
     const use = { token, personId: person.id };

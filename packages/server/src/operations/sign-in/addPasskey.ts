@@ -9,11 +9,11 @@ import { listPasskeysOf, type StoredPasskey } from "../../storage/sql/sign-in/pa
 import { assertPasskeyLimit, CHANGE_PASSKEYS } from "./beginPasskey.ts";
 
 /**
- * Adds a passkey for a user with a fresh sign-in.
+ * Adds a passkey for a user with a recent sign-in.
  *
- * @param name display name, chosen by its owner
- * @throws Problem `passkey_refused` when the answer is not to a challenge of theirs, `forbidden`
- *   when the sign-in is not fresh or there are too many passkeys
+ * @param name display name that the owner chose
+ * @throws Problem `passkey_refused` when the response is not for a challenge of this user,
+ * `forbidden` without a recent sign-in or with too many passkeys
  */
 export async function addPasskey(
   context: Context,

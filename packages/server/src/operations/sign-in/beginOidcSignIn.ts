@@ -6,21 +6,21 @@ import { deriveSignInSecrets } from "../../secrets/sign-in-secrets.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 
-/** Of the table `ceremony`. */
+/** Kind in the table `ceremony`. */
 export const OIDC_CEREMONY = "oidc";
 
 export interface OidcStart {
-  /** Where the provider sends the browser back to. */
+  /** The callback address. */
   readonly redirectUri: string;
-  /** A path of this server, where the person goes on when they have signed in. */
+  /** A path of this server: the page after the sign-in. */
   readonly returnTo: string;
 }
 
 /**
- * Redirects the browser to the identity provider.
+ * Starts a sign-in at the identity provider.
  *
- * @returns where that is, and what the browser must bring back from there
- * @throws Problem `not_found` when there is none; Failure when it cannot be asked
+ * @returns the address to redirect the browser to, and the cookie value
+ * @throws Problem `not_found` without a provider; Failure when its description is not available
  */
 export async function beginOidcSignIn(
   { store, random, identityProvider }: Context,
@@ -29,7 +29,7 @@ export async function beginOidcSignIn(
   if (identityProvider === undefined) throw new Problem("not_found");
   const cookie = generateOpaque(random);
   const secrets = deriveSignInSecrets(cookie);
-  // First: while the provider is away, nothing is written.
+  // First, so that nothing is written while the provider is unavailable.
   const location = await identityProvider.authorizationUrl(redirectUri, secrets);
   await store.transact(async (tx) => {
     const ceremony = {

@@ -1,4 +1,4 @@
-/** Starts the creation of a passkey, for a signed-in person or for the holder of a link. */
+/** Starts the creation of a passkey, for a signed-in user or the holder of a link. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -11,14 +11,14 @@ import { ADD_CEREMONY, beginCeremony, LINK_CEREMONY } from "../../steps/sign-in/
 import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 import { openInvitation } from "./openInvitation.ts";
 
-/** The same passkey is not made twice; it bounds the options and the settings. */
+/** Maximum for one user. Limits the size of the options, which exclude existing passkeys. */
 export const PASSKEYS_MAX = 20;
 
 /**
- * Options with which a browser creates another passkey for a user with a fresh sign-in.
+ * Options for a browser to create another passkey, for a user with a recent sign-in.
  *
  * @returns options for `navigator.credentials.create`, as JSON text
- * @throws Problem `forbidden` when the sign-in is not fresh, or there are too many
+ * @throws Problem `forbidden` without a recent sign-in or with too many passkeys
  */
 export async function beginPasskey(
   context: Context,
@@ -33,10 +33,10 @@ export async function beginPasskey(
 }
 
 /**
- * As {@link beginPasskey}, for the user of a link, who has no account yet or cannot sign in.
+ * As {@link beginPasskey}, for the holder of a link, who has no account or cannot sign in.
  *
  * @param token of the link
- * @param login of a new person, as it will be sent with the passkey; ignored for others
+ * @param login of a new user, as it will be sent with the passkey; ignored for others
  * @throws Problem `not_found` when the link cannot be used
  */
 export async function beginPasskeyByLink(
@@ -48,7 +48,7 @@ export async function beginPasskeyByLink(
   const invitation = await openInvitation(context, token);
   const name = parseLogin(invitation.login ?? login ?? "");
   const challenge = await beginCeremony(context, LINK_CEREMONY, null, hashToken(token));
-  // The person has no id before the link is used.
+  // The user has no id before the link is used.
   const id = context.random.uuid();
   return creationOptions(party, { id, login: name, name }, [], challenge);
 }

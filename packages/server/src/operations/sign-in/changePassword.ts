@@ -11,17 +11,17 @@ import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 
 export interface PasswordChange {
-  /** Undefined without a password: then the sign-in must be recent. */
+  /** Undefined without an existing password: then the sign-in must be recent. */
   readonly current: string | undefined;
   readonly next: string;
 }
 
 /**
- * Changes or sets the password of the signed-in user. Ends all other sessions, and revokes links to
- * return.
+ * Changes or sets the password of the signed-in user. Ends all other sessions, and revokes return
+ * links.
  *
- * @throws Problem `forbidden` when the current password is wrong; `invalid_request` for a new one
- *   that may be none; `invalid_credential` when the session has ended meanwhile
+ * @throws Problem `forbidden` when the current password is wrong; `invalid_request` for an invalid
+ * new one; `invalid_credential` when the session has ended meanwhile
  */
 export async function changePassword(
   context: Context,

@@ -10,9 +10,9 @@ import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { OIDC_CEREMONY } from "./beginOidcSignIn.ts";
 
 export interface OidcAnswer {
-  /** The redirect URI, with what the provider has added to it. */
+  /** The redirect URI with the provider's parameters. */
   readonly callback: URL;
-  /** What the browser was given when it was sent there; undefined when it has nothing. */
+  /** The cookie of the started sign-in; undefined without one. */
   readonly cookie: string | undefined;
   readonly userAgent: string;
 }
@@ -21,9 +21,9 @@ export interface OidcAnswer {
  * Completes a sign-in at the identity provider. The ceremony ends with this call, also after an
  * error.
  *
- * @returns what the session's cookie holds, and where the person goes on
- * @throws Problem `not_found` when there is no provider; `sign_in_refused`; Failure when the
- *   provider cannot be asked
+ * @returns the cookie value, and the path of the next page
+ * @throws Problem `not_found` without a provider; `sign_in_refused`; Failure when the provider is
+ * unavailable
  */
 export async function completeOidcSignIn(
   context: Context,
@@ -32,7 +32,7 @@ export async function completeOidcSignIn(
   const { store, settings, identityProvider } = context;
   if (identityProvider === undefined || settings.oidc === undefined) throw new Problem("not_found");
   const secrets = deriveSignInSecrets(cookie);
-  // Before anything ends: what another site leads here must not end what was begun.
+  // Checked first, because another site's link must not end a started sign-in.
   if (callback.searchParams.get("state") !== secrets.state) throw unknownSignIn();
   const { returnTo } = await endCeremony(context, cookie);
   // No lock is held during the call to the provider.
@@ -45,12 +45,12 @@ export async function completeOidcSignIn(
     const order = { personId, projectId, method: "oidc", userAgent } as const;
     return { session: await beginSession(tx, context, order), refusal: undefined };
   });
-  // After the commit: what was taken away stays so.
+  // After the commit, so that removed roles stay removed.
   if (outcome.refusal !== undefined) throw new Problem("sign_in_refused", outcome.refusal);
   return { session: outcome.session, returnTo };
 }
 
-/** @throws Problem `sign_in_refused` when this browser has begun nothing, or too long ago */
+/** @throws Problem `sign_in_refused` when this browser started no sign-in, or too long ago */
 async function endCeremony(
   { store }: Context,
   cookie: string,

@@ -20,22 +20,22 @@ import {
 import type { Transaction } from "../../storage/store.ts";
 
 export interface InvitationOrder {
-  /** Of the reviewer to be, or of one who has had tokens only. */
+  /** Name of the future reviewer, or of one with tokens only. */
   readonly name: string;
-  /** `reviewer` for a new one when undefined. */
+  /** `reviewer` for a new reviewer when undefined. */
   readonly role: ReviewerRole | undefined;
-  /** None for a new one when undefined. */
+  /** Empty for a new reviewer when undefined. */
   readonly groups: readonly string[] | undefined;
   readonly lastsMs: number;
 }
 
 export interface CreatedInvitation {
   readonly invitation: StoredInvitation;
-  /** Shown once, in a link; only its hash is stored. */
+  /** Displayed once, in a link; only its hash is stored. */
   readonly token: string;
 }
 
-/** Open ones of a project at one time. */
+/** Maximum open invitations of a project. */
 const OPEN_MAX = 200;
 
 /**
@@ -97,7 +97,7 @@ export async function createInvitation(
   });
 }
 
-/** @returns the reviewer of that name, who has tokens only; undefined when there is none */
+/** @returns the existing reviewer with tokens only; undefined when the name is free */
 async function assertInvitable(
   tx: Transaction,
   projectId: string,
@@ -114,7 +114,7 @@ async function assertInvitable(
   return known;
 }
 
-/** An invitation gives a reviewer who is there a way to sign in, and changes nothing else. */
+/** For an existing reviewer, an invitation only adds a sign-in method. */
 function assertSame(known: StoredReviewer, role: ReviewerRole, groups: readonly string[]): void {
   if (role !== known.role) {
     throw invalidField("role", `is ${known.role} for this reviewer; change it first`);

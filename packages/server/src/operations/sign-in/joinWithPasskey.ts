@@ -7,16 +7,16 @@ import { openInvitation } from "./openInvitation.ts";
 
 export interface PasskeyJoin extends InvitationUse {
   readonly answer: BrowserCredential;
-  /** Display name of the passkey, chosen by its owner. */
+  /** Display name of the passkey that the owner chose. */
   readonly passkeyName: string;
   readonly userAgent: string;
 }
 
 /**
- * Uses a link with a new passkey in place of a password, and signs in.
+ * Uses a link with a new passkey, and signs in.
  *
- * @returns what the cookie holds
- * @throws Problem `passkey_refused`, and what useInvitation throws; then the link stays as it was
+ * @returns the cookie value
+ * @throws Problem `passkey_refused`, and those of useInvitation; the link stays unused then
  */
 export async function joinWithPasskey(
   context: Context,

@@ -10,16 +10,16 @@ import { readPersonIdBySubject, updateSubject } from "../../storage/sql/sign-in/
 
 export interface PersonLink {
   readonly login: string;
-  /** What the provider calls them, its claim `sub`; null ends what there was. */
+  /** The provider's claim `sub`; null removes the link. */
   readonly subject: string | null;
 }
 
 /**
- * Lets a person sign in at the identity provider as who they are here, or not any more. For
- * operators on the server: this permission allows acting as any account.
+ * Links an account to an identity of the provider, or removes the link. For operators on the
+ * server, because the link permits acting as the account.
  *
- * @throws Problem `not_found` when no account has the login; `invalid_request` when there is no
- *   provider, or the subject belongs to another account
+ * @throws Problem `not_found` when no account has the login; `invalid_request` without a provider,
+ * or when the subject belongs to another account
  */
 export async function linkPerson(
   { store, random, settings }: Pick<Context, "store" | "random" | "settings">,

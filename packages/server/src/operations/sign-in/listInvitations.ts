@@ -6,7 +6,7 @@ import { listInvitationsOf, type StoredInvitation } from "../../storage/sql/sign
 const LISTED_MAX = 500;
 
 /**
- * Invitations to the caller's project that are kept, the newest first: open, used and expired.
+ * Stored invitations to the caller's project, latest first: open, used and expired.
  *
  * @throws Problem `forbidden`
  */

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { listPasskeysOf, type StoredPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 
-/** The passkeys of the signed-in user, the oldest first. */
+/** The passkeys of the signed-in user, oldest first. */
 export function listPasskeys(
   { store }: Pick<Context, "store">,
   { person }: SignedIn,

@@ -10,11 +10,10 @@ import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkey
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Makes a link with which a person comes back who lost what they signed in with; it ends those
- * before.
+ * Creates a return link for a user who lost their credentials, and revokes earlier ones.
  *
- * @param forgetsPasskeys whether their passkeys are removed now, because they may be stolen
- * @returns what stands in it
+ * @param forgetsPasskeys true removes the user's passkeys now, because they may be stolen
+ * @returns the token of the link
  * @throws Problem `not_found`; `forbidden` for a disabled account
  */
 export async function makeReturnLink(
@@ -30,7 +29,7 @@ export async function makeReturnLink(
     const replaced = await deleteOpenInvitationsFor(tx, person.id);
     const { id: personId, name } = person;
     const createdBy = "operator:cli";
-    // It creates no reviewer; the role is set because each row has one.
+    // It creates no reviewer. The role is only set because the column is required.
     const who = { projectId: "", personId, name, role: "viewer", createdBy } as const;
     return makeLink(tx, { random }, who, replaced);
   });
@@ -41,7 +40,7 @@ async function forgetPasskeys(
   { random }: Pick<Context, "random">,
   personId: string,
 ): Promise<void> {
-  // As where one is added or used: who does so at the same moment waits.
+  // The same lock as adding or using a passkey.
   await lockPerson(tx, "update", personId);
   for (const { id } of await listPasskeysOf(tx, personId)) {
     await deletePasskey(tx, id);

@@ -1,4 +1,4 @@
-/** Creates the link with which the first person of a server signs in. */
+/** Creates the link for the first user of a server. */
 
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
@@ -8,16 +8,16 @@ import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { hasPerson } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsBy } from "../../storage/sql/sign-in/invitations.ts";
 
-/** Whether no account exists yet. */
+/** True when no account exists. */
 export async function needsSetup({ store }: Pick<Context, "store">): Promise<boolean> {
   return !(await hasPerson(store));
 }
 
 /**
- * Makes the link of the first person, who becomes operator; it ends the one before.
+ * Creates the link for the first user, who becomes operator. Revokes an earlier one.
  *
- * @param project made if new
- * @returns what stands in it
+ * @param project created if it does not exist
+ * @returns the token of the link
  * @throws Problem `forbidden` when an account exists: setup cannot bypass existing accounts
  */
 export async function makeSetupLink(

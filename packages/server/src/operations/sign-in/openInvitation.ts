@@ -12,15 +12,15 @@ import { readInvitationByHash } from "../../storage/sql/sign-in/invitations.ts";
 
 /** The purpose of a link, for its page. */
 export interface OpenInvitation {
-  /** `setup`: the first person of the server; `return`: a person who lost their keys. */
+  /** `setup`: the first user of the server; `return`: a user who lost all credentials. */
   readonly kind: "setup" | "join" | "return";
-  /** Null for a person who returns. */
+  /** Null for a returning user. */
   readonly project: string | null;
   readonly role: ReviewerRole | null;
   readonly groups: readonly string[];
-  /** Of the reviewer to be, or of who comes back; empty where it is theirs to choose. */
+  /** Name of the future reviewer or returning user; empty when the user may choose it. */
   readonly name: string;
-  /** Of who comes back. */
+  /** Login of a returning user. */
   readonly login: string | null;
   readonly expiresAt: number;
 }
@@ -28,7 +28,7 @@ export interface OpenInvitation {
 /**
  * Reads a link without using it.
  *
- * @throws Problem `not_found` for one that is unknown, used, expired or revoked, all alike
+ * @throws Problem `not_found`, also for a used, expired or revoked one
  */
 export async function openInvitation(
   { store, clock }: Pick<Context, "store" | "clock">,

@@ -3,8 +3,8 @@ import type { Context } from "../../context.ts";
 import { readPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 
 /**
- * Records a failed sign-in with a known passkey; others are not recorded. To be called after the
- * answer, and not too often.
+ * Records a failed sign-in with a known passkey; others are not recorded. The caller calls it after
+ * the answer and limits the rate.
  */
 export async function recordRefusedPasskey(
   { store, random }: Pick<Context, "store" | "random">,

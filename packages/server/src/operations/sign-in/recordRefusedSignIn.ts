@@ -5,8 +5,8 @@ import { readPersonByLogin } from "../../storage/sql/people/people.ts";
 import type { SignInMethod } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
- * Records a failed sign-in to a known account; others are not recorded. To be called after the
- * answer, whose timing would reveal known logins, and not too often for one account.
+ * Records a failed sign-in to a known account; others are not recorded. The caller calls it after
+ * the answer, because its duration would reveal known logins, and limits the rate.
  */
 export async function recordRefusedSignIn(
   { store, random }: Pick<Context, "store" | "random">,

@@ -8,11 +8,11 @@ import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkey
 import { CHANGE_PASSKEYS } from "./beginPasskey.ts";
 
 /**
- * Takes a passkey from its owner. What it signed stays proven; approvals that still wait for
- * others and were signed with it do not count any more.
+ * Removes a passkey. Its past signatures stay provable, but its votes on pending requests no longer
+ * count.
  *
- * @throws Problem `not_found` when it is none of theirs, `forbidden` when the sign-in is not fresh
- *   or nothing would be left to sign in with
+ * @throws Problem `not_found` for other users' passkeys, `forbidden` without a recent sign-in or
+ * when no sign-in method would be left
  */
 export async function removePasskey(
   { store, random }: Pick<Context, "store" | "random">,
@@ -20,7 +20,7 @@ export async function removePasskey(
   id: string,
 ): Promise<void> {
   await store.transact(async (tx) => {
-    // Two removals at once would each leave the other's.
+    // Serializes two removals, which could each rely on the other's passkey.
     const person = await lockPerson(tx, "update", personId);
     const now = await tx.now();
     assertFresh(session, now, CHANGE_PASSKEYS);

@@ -8,9 +8,9 @@ import {
 } from "../../storage/sql/sign-in/passkeys.ts";
 
 /**
- * Changes the display name of a passkey; nothing else uses this name.
+ * Changes the display name of a passkey; it has no other use.
  *
- * @throws Problem `not_found` when it is none of theirs
+ * @throws Problem `not_found` for other users' passkeys
  */
 export async function renamePasskey(
   { store }: Pick<Context, "store">,

@@ -1,4 +1,4 @@
-/** Signs a person in with a passkey: draws the challenge, then verifies the answer. */
+/** Signs a user in with a passkey: generates the challenge, then verifies the response. */
 
 import type { Context } from "../../context.ts";
 import {
@@ -20,7 +20,7 @@ import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/si
 const SIGN_IN_CEREMONY = "passkey.sign-in";
 
 /**
- * Options with which a browser finds a passkey of this server, without a login.
+ * Options for a browser to offer its passkeys of this server, without a login.
  *
  * @returns options for `navigator.credentials.get`, as JSON text
  */
@@ -31,7 +31,7 @@ export async function beginPasskeySignIn(context: Context, party: RelyingParty):
 /**
  * Signs in the owner of the passkey.
  *
- * @returns what the cookie holds
+ * @returns the cookie value
  * @throws Problem `passkey_refused`, `invalid_credential` for a disabled account
  */
 export async function signInWithPasskey(
@@ -59,7 +59,7 @@ async function signIn(
   const challenge = challengeOf(answer);
   const { counter } = await verifyAssertion(party, answer, challenge, known.publicKey);
   return context.store.transact(async (tx) => {
-    // First whose it is, as where passkeys are removed: two who lock wait for each other once.
+    // Locks the user before the passkey, in the same order as a removal.
     await lockPerson(tx, "update", known.personId);
     const passkey = await lockPasskey(tx, id);
     if (passkey?.publicKey !== known.publicKey) throw new PasskeyRefused(UNKNOWN);

@@ -12,11 +12,11 @@ export interface PasswordSignIn {
 }
 
 /**
- * Signs in with login and password. An unknown login, a person without a password or disabled, and
- * a wrong password take the same work and are one and the same answer.
+ * Signs in with login and password. An unknown login, a user without a password, a disabled user
+ * and a wrong password take the same time and have the same answer.
  *
- * @returns what the cookie holds
- * @throws Problem `invalid_credential`; `forbidden` where people sign in at an identity provider
+ * @returns the cookie value
+ * @throws Problem `invalid_credential`; `forbidden` when users must sign in at an identity provider
  */
 export async function signInWithPassword(
   context: Context,
@@ -31,7 +31,7 @@ export async function signInWithPassword(
   if (person === undefined || !isRight || person.disabledAt !== null) throw WRONG;
   return store.transact(async (tx) => {
     const current = await lockPerson(tx, "update", person.id);
-    // Changed while it was compared: then it is the old one.
+    // Changed during the comparison, so the submitted password is the old one.
     if (current?.passwordHash !== person.passwordHash) throw WRONG;
     return beginSession(tx, context, { personId: person.id, method: "password", userAgent });
   });

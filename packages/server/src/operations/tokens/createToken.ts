@@ -15,30 +15,29 @@ import type { Transaction } from "../../storage/store.ts";
 
 export interface TokenOrder {
   readonly kind: "provisioner" | "reviewer";
-  /** Whose token it is. A second token for the same name is for rotation. */
+  /** Name of the holder. A second token for the same name permits rotation. */
   readonly name: string;
   readonly project: string;
   /**
-   * Of a reviewer: `reviewer` for a new one when undefined. A second token does not change it, see
+   * Of a reviewer: `reviewer` for a new one when undefined. A second token does not change it; see
    * setReviewer.
    */
   readonly role?: ReviewerRole | undefined;
-  /** As the role; a new reviewer is in none when undefined. */
+  /** As the role; empty for a new reviewer when undefined. */
   readonly groups?: readonly string[] | undefined;
-  /** Whether a new reviewer is a bot; a person when not given. */
+  /** True for a new bot; undefined: a person. */
   readonly isBot?: boolean | undefined;
-  /** Of a reviewer: what the token may do of all that its holder may; all of it when not given. */
+  /** Scopes of a reviewer's token; undefined: all powers of the holder. */
   readonly scopes?: Scopes | undefined;
   /** Epoch ms; null never expires. */
   readonly expiresAt: number | null;
 }
 
 /**
- * Issues a token to a provisioner or reviewer, making them and their project if they are new.
+ * Issues a token to a provisioner or reviewer. Creates a missing holder or project.
  *
  * @throws Problem `invalid_request` when the reviewer exists with another role, other groups or as
- *   a person where a bot is wanted, or was removed; when a group has no proper name, or a scope is
- *   none
+ * a person instead of a bot, or was removed; and for an invalid group name or scope
  */
 export async function createToken(context: Context, order: TokenOrder): Promise<IssuedToken> {
   const { random } = context;

@@ -17,21 +17,21 @@ import type { Transaction } from "../../storage/store.ts";
 import type { ReviewedToken } from "./listProjectTokens.ts";
 
 export interface OwnTokenOrder {
-  /** A bot's name, made if it is new; undefined: the caller's own token. */
+  /** Name of a bot, created if missing; undefined: the caller's own token. */
   readonly name: string | undefined;
-  /** Of a new bot: `reviewer` when undefined. */
+  /** For a new bot: `reviewer` when undefined. */
   readonly role: ReviewerRole | undefined;
-  /** Of a new bot. */
+  /** For a new bot. */
   readonly groups: readonly string[] | undefined;
   readonly scopes: Scopes;
-  /** Undefined: for as long as the caller's own. */
+  /** Undefined: expires with the caller's own token. */
   readonly lastsMs: number | undefined;
 }
 
 /**
- * Issues a token over HTTP: to the caller, or to a bot of the caller's project. A token has no more
- * powers than its issuer and does not outlive the issuer's token. No caller issues a token of
- * another person: with it, one person would count as two.
+ * Issues a token over HTTP: to the caller, or to a bot of the caller's project. A token has at most
+ * its issuer's powers and lifetime. No caller can issue a token for another person, because one
+ * person would then count as two.
  *
  * @throws Problem `forbidden`; `invalid_request` naming the field
  */
@@ -102,7 +102,7 @@ async function holderOf(
   return ensureReviewerAs(tx, random, order, `reviewer:${reviewerId}`);
 }
 
-/** @throws Problem `forbidden` when it would outlive the token of the caller */
+/** @throws Problem `forbidden` when it would expire after the caller's token */
 function endOf(
   { expiresAt }: CurrentCaller,
   lastsMs: number | undefined,

@@ -8,15 +8,14 @@ import {
 } from "../../storage/sql/access/credentials.ts";
 import { listProvisionersOf, listReviewersOf } from "../../storage/sql/access/holders.ts";
 
-/** A token, which itself is not stored. */
+/** A token in a listing. The token itself is not stored. */
 export interface ReviewedToken {
   readonly credential: StoredCredential;
   readonly holder: TokenHolder;
 }
 
 /**
- * The tokens of the caller's project that are neither revoked nor expired, the oldest first; those
- * of instances are their own.
+ * The active tokens of the caller's project, oldest first, without those of instances.
  *
  * @throws Problem `forbidden`
  */

@@ -11,11 +11,11 @@ import { lockProject } from "../../storage/sql/access/holders.ts";
 import type { ReviewedToken } from "./listProjectTokens.ts";
 
 /**
- * Ends a token of the caller's project at once. Revoking it again changes nothing. It may be the
- * caller's own.
+ * Revokes a token of the caller's project at once, possibly the caller's own. Repeating it changes
+ * nothing.
  *
  * @throws Problem `forbidden`, also for the token of a role above the caller's; `not_found` outside
- *   the project and for the credential of an instance, which ends with the instance
+ * the project and for the credential of an instance, which is revoked with the instance
  */
 export async function revokeProjectToken(
   { store, random }: Pick<Context, "store" | "random">,

@@ -4,9 +4,9 @@ import { unknownToken } from "../../core/not-found.ts";
 import { lockCredential, revokeCredential } from "../../storage/sql/access/credentials.ts";
 
 /**
- * Ends a token at once, for every replica. Revoking it again changes nothing.
+ * Revokes a token at once, for every replica. Repeating it changes nothing.
  *
- * @param id of the credential, as `tokens list` shows it
+ * @param id of the credential, from `tokens list`
  * @throws Problem `not_found`
  */
 export async function revokeToken(context: Context, id: string): Promise<void> {
