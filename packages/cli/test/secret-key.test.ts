@@ -216,7 +216,10 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
   const serve = ["serve", "--port", "0", "--data", data];
   const lost = await countersign(t, serve, { env: before });
   assert.equal(lost.code, 1);
-  assert.match(lost.stderr, /^countersign: the secret key \(\w{8}\) differs from the key of this database[^\n]+\n$/);
+  assert.match(
+    lost.stderr,
+    /^countersign: the secret key \(\w{8}\) differs from the key of this database[^\n]+\n$/,
+  );
   assert.ok(lost.stderr.includes(idOf(current)));
 });
 

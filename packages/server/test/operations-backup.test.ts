@@ -139,6 +139,9 @@ test("[ours.operations.backup] the copy does not serve with another secret key, 
     assert.equal(bytes.includes(Buffer.from(secret, "base64")), false);
   }
   const other = await startServer(t);
-  await assert.rejects(serveFrom(t, copy, join(other.data, "secret.key")), /differs from the key of this database/);
+  await assert.rejects(
+    serveFrom(t, copy, join(other.data, "secret.key")),
+    /differs from the key of this database/,
+  );
   assert.equal((await exchange("GET", `${other.url}/readyz`)).status, 200);
 });

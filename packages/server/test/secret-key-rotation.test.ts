@@ -117,7 +117,9 @@ test("[ours.secret-key.previous] a start with a new key and the old one as previ
   assert.deepEqual(keyIdsIn(data), [idOf(current)]);
   assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_a");
   await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
-  const says = new RegExp(`${idOf(old)}.* differs from the key of this database .*${idOf(current)}`);
+  const says = new RegExp(
+    `${idOf(old)}.* differs from the key of this database .*${idOf(current)}`,
+  );
   await assertRefused(t, data, { secret_key: old }, says);
 });
 
