@@ -1,6 +1,6 @@
 /**
- * Authenticates stored rows: requests and audit entries carry a MAC (HMAC-SHA-256). The
- * database stores its key only encrypted, so write access to the database alone cannot make or
+ * Authenticates stored rows: requests and audit entries carry a MAC (HMAC-SHA-256). The database
+ * stores its key only encrypted, so write access to the database is not sufficient to create or
  * change a row. One object for each open database; its readers and transactions share it.
  *
  * @see docs/decisions/0026-authenticated-rows.md
@@ -19,14 +19,14 @@ import type { SqlValue } from "./sql-value.ts";
 
 export type CheckedTable = "request" | "audit_entry" | "policy_version" | "policy_proposal";
 
-/** A row that is not what the server wrote. */
+/** A row that the server did not write. */
 export interface IntegrityFailure {
   readonly table: CheckedTable;
   readonly projectId: string;
   readonly id: string;
 }
 
-/** The key of the database for its rows, and since when rows have MACs. */
+/** The row key of the database, and the time from which rows have MACs. */
 export interface RowKey {
   readonly key: Uint8Array;
   /** Epoch ms. A row with a later id has a MAC, or a server did not write it. */
@@ -38,7 +38,7 @@ type AuthenticatedTable = "request" | "audit_entry";
 /** 128 bits. */
 const MAC_BYTES = 16;
 
-/** A row is read again and again; each of the latest this many is reported once. */
+/** Rows are read repeatedly. Each of this many latest rows is reported once. */
 const REPORTED_MAX = 1_000;
 
 export class Integrity {
@@ -49,13 +49,13 @@ export class Integrity {
   #since = 0;
   #isSkipped = false;
 
-  /** Hands over the row key of the database. Before that, no row can be written or checked. */
+  /** Sets the row key of the database. Before that, no row can be written or verified. */
   useKey({ key, since }: RowKey): void {
     this.#keys = { request: deriveKey(key, "request"), audit_entry: deriveKey(key, "audit_entry") };
     this.#since = since;
   }
 
-  /** For commands that only read and do not have the secret key: rows pass without their MAC. */
+  /** For read-only commands without the secret key: rows are accepted without MAC verification. */
   skipMacs(): void {
     this.#isSkipped = true;
   }
@@ -65,7 +65,7 @@ export class Integrity {
     return this.#since;
   }
 
-  /** @param values of the columns, always in the same order; the key is another for each table */
+  /** @param values of the columns, always in the same order; each table has its own key */
   macOf(table: AuthenticatedTable, values: readonly SqlValue[]): string {
     return this.#hash(table, values).toString("base64url");
   }
@@ -77,9 +77,9 @@ export class Integrity {
   }
 
   /**
-   * Whether a row with this id may be one from before rows had MACs.
+   * True when a row with this id may be older than MACs.
    *
-   * @param writtenAt when it was last written, epoch ms, where that is known
+   * @param writtenAt its last write, epoch ms, if known
    */
   mayLackMac(id: string, writtenAt = 0): boolean {
     if (this.#keys === undefined && this.#isSkipped) return true;
@@ -95,13 +95,13 @@ export class Integrity {
   }
 
   #hash(table: AuthenticatedTable, values: readonly SqlValue[]): Buffer {
-    if (this.#keys === undefined) throw new Error("no row key was handed over");
+    if (this.#keys === undefined) throw new Error("no row key is set");
     const hmac = createHmac("sha256", this.#keys[table]);
     return hmac.update(encode(values)).digest().subarray(0, MAC_BYTES);
   }
 }
 
-/** With lengths, so that no two lists of values have the same text; null is not an empty text. */
+/** With lengths, so that different lists never have the same text; null differs from empty text. */
 function encode(values: readonly SqlValue[]): string {
   let text = "";
   for (const value of values) {
@@ -113,6 +113,6 @@ function encode(values: readonly SqlValue[]): string {
 
 function deriveKey(key: Uint8Array, table: AuthenticatedTable): KeyObject {
   const derived = hkdfSync("sha256", key, "", `countersign row ${table}`, 32);
-  // Bare bytes would be a key too, at several times the price (Node 24.21).
+  // A key object, because raw bytes take several times as long (Node 24.21).
   return createSecretKey(Buffer.from(derived));
 }

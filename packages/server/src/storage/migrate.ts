@@ -1,7 +1,7 @@
 /**
- * Brings a database to the schema that this program knows: numbered SQL files, applied in order
- * in one transaction. Each says which older programs can go on beside it, so that replicas are
- * upgraded one after another; docs/decisions/0012-rolling-upgrades.md argues.
+ * Migrates a database to the schema of this program: numbered SQL files, applied in order in one
+ * transaction. Each file names the older programs that may keep running, so that replicas can be
+ * upgraded one by one; see docs/decisions/0012-rolling-upgrades.md.
  */
 
 import type { Clock } from "../clock.ts";
@@ -16,16 +16,16 @@ import {
 import type { Store, Transaction } from "./store.ts";
 
 /**
- * How long replicas have to notice that they cannot go on, which they look for every second, and
- * to finish what they do. ms.
+ * Time in ms for replicas to detect that they must stop (they check every second), and to finish
+ * their work.
  */
 const NOTICE_MS = 5_000;
 
 /**
- * Before a migration that breaks older programs, these are notified and given the time to stop:
- * from then on until the migration is applied, only migrating programs start.
+ * Before an incompatible migration, older programs are notified and given time to stop. Until it is
+ * applied, only migrating programs can start.
  *
- * @returns what the database has now, which may be newer than what this program knows
+ * @returns the current schema, which may be newer than this program's
  * @throws Failure when this program cannot use the database
  */
 export async function migrate(
@@ -52,7 +52,7 @@ export async function migrate(
   });
 }
 
-/** What a database has once these migrations are applied to it. */
+/** The schema version after these migrations. */
 function after(current: SchemaVersion, migrations: readonly Migration[]): SchemaVersion {
   const pending = migrations.filter(({ version }) => version > current.version);
   return pending.reduce(
@@ -64,7 +64,7 @@ function after(current: SchemaVersion, migrations: readonly Migration[]): Schema
   );
 }
 
-/** Whether programs may be running that are too old; true also when they were notified before. */
+/** True when incompatible programs may be running, even if they were already notified. */
 function breaksOthers(current: SchemaVersion, target: SchemaVersion): boolean {
   if (current.version === 0 || current.version === target.version) return false;
   return target.oldestProgram > Math.min(current.oldestProgram, current.version);

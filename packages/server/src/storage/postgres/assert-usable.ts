@@ -1,6 +1,4 @@
-/**
- * Whether a PostgreSQL server keeps the promises that are made on top of it.
- */
+/** Checks that a PostgreSQL server fulfils the requirements of this store. */
 
 import { DatabaseError } from "pg";
 import type { Random } from "../../clock.ts";
@@ -19,7 +17,7 @@ const SETTINGS = `select current_setting('server_version_num') as version,
   current_setting('idle_in_transaction_session_timeout') as idle_in_transaction_session_timeout,
   cast(pg_is_in_recovery() as text) as is_standby`;
 
-/** Set at the start of every connection; poolers may leave them out. With the documented values. */
+/** Set at the start of every connection, but poolers may drop them. With the documented values. */
 const BOUNDS = {
   lock_timeout: "5s",
   statement_timeout: "10s",
@@ -27,8 +25,8 @@ const BOUNDS = {
 };
 
 /**
- * @param acceptsLoss whether a server will do that loses acknowledged commits in a crash
- * @throws Failure that says what is wrong and what to do
+ * @param acceptsLoss true accepts a server that loses acknowledged commits in a crash
+ * @throws Failure with the fault and its fix
  */
 export async function assertUsable(reader: Reader, acceptsLoss: boolean): Promise<void> {
   const settings = (await reader.get(SETTINGS)) ?? {};
@@ -66,12 +64,11 @@ const ROUNDS = 3;
 const NOT_PREPARED = "26000";
 
 /**
- * Whether a prepared statement is still there in the next transaction. A pooler that gives each
- * transaction any connection of the database must prepare it again there; PgBouncer does so since
- * 1.21. While another transaction has the connection on which it was prepared, the pooler must use
- * a different one.
+ * Checks that a prepared statement exists in the next transaction. A pooler that uses any
+ * connection for a transaction must prepare it again there; PgBouncer does so since 1.21. A
+ * concurrent transaction holds the first connection, so the pooler must use another one.
  *
- * @throws Failure when the statement is gone
+ * @throws Failure when the statement is missing
  */
 export async function assertPreparedStatementsKept(
   connections: ConnectionSource,
@@ -85,7 +82,7 @@ export async function assertPreparedStatementsKept(
   try {
     await executeAgain(one, other, random);
   } catch (error) {
-    // A failure of another kind shows in whatever the server does next.
+    // Any other failure appears in the server's next query.
     if (!(error instanceof DatabaseError) || error.code !== NOT_PREPARED) return;
     throw new Failure(
       "store",
@@ -98,7 +95,7 @@ export async function assertPreparedStatementsKept(
 }
 
 async function executeAgain(one: Connection, other: Connection, random: Random): Promise<void> {
-  // A name of its own: what another process has prepared under it would hide the loss.
+  // A unique name: another process's prepared statement with the same name would hide the fault.
   const id = Buffer.from(random.bytes(16)).toString("hex");
   const probe = `select $1::text as probe /* ${id} */`;
   await one.query("read", probe, ["prepared"]);

@@ -1,6 +1,6 @@
 /**
- * The pool of connections to one PostgreSQL database, with the bounds that keep a sick database
- * from holding this process, and this process from holding a healthy database.
+ * The pool of connections to one PostgreSQL database. Its limits prevent a failing database from
+ * blocking this process, and this process from blocking the database.
  */
 
 import { hash } from "node:crypto";
@@ -16,7 +16,7 @@ import {
   StatementBatch,
 } from "./statement-batch.ts";
 
-/** For a free connection, or for a new one to be made. */
+/** For a free or new connection. */
 const CONNECT_MS_MAX = 5_000;
 
 /** For a row that another transaction has locked. */
@@ -24,47 +24,49 @@ const LOCK_MS_MAX = 5_000;
 
 const STATEMENT_MS_MAX = 10_000;
 
-/** Longer than a statement may take: for a server that does not even keep its own bounds. */
+/** Longer than a statement may take, for a server that ignores its own limits. */
 const ANSWER_MS_MAX = 15_000;
 
-/** The same for a migration, which takes as long as it takes. */
+/** The same for a migration, which may take long. */
 const PATIENT_ANSWER_MS_MAX = 24 * 3_600_000;
 
-/** A process that was stopped in a transaction loses its locks. */
+/** A stopped process loses its locks in a transaction after this time. */
 const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
 
-/** Statements that are planned once for a connection; texts with long lists come in many. */
+/** Maximum prepared statements of a connection. Texts with long lists have many variants. */
 const PREPARED_MAX = 256;
 
-/** One of the pool's; a caller waits for its answers in the order in which it asked. */
+/** A pooled connection. A caller receives answers in the order of its queries. */
 export interface Connection {
   /**
-   * What is asked in the same turn of the loop goes in one message, and is answered together.
+   * Queries of one event loop iteration are sent in one message and answered together.
    *
-   * @param values of its parameters; undefined for what cannot be prepared, which may be several
-   *   statements
+   * @param values of its parameters; undefined for texts that cannot be prepared, which may contain
+   * several statements
    */
   query(kind: Kind, sql: string, values?: readonly SqlValue[]): Promise<Answer>;
 
-  /** Gives it back. @param error what it was last seen to fail with, if it did */
+  /** Returns it to the pool. @param error its last failure, if any */
   release(error?: unknown): void;
 
   /** Closes it, because it may still be in a transaction. */
   discard(): void;
 }
 
-/** Where a store takes its connections from. */
+/** Provides connections to a store. */
 export interface ConnectionSource {
-  /** @throws an error of the driver when there is none, none is free in time, or it is refused */
+  /**
+   * @throws a driver error when none can be opened, none is free in time, or the server rejects it
+   */
   take(patience?: StatementTimeout): Promise<Connection>;
 
   count(): PoolCounts;
 
-  /** Waits for those that are in use. */
+  /** Waits for connections in use. */
   end(): Promise<void>;
 }
 
-/** Of a caller whose statements may take longer than those of an exchange. */
+/** "patient": statements may take longer than those of an exchange. */
 export type StatementTimeout = "patient" | undefined;
 
 export class Connections implements ConnectionSource {
@@ -72,7 +74,7 @@ export class Connections implements ConnectionSource {
   readonly #names = new Map<string, string>();
   readonly #prepared = new WeakMap<PoolClient, Prepared>();
 
-  /** @param max how many there may be; more callers than that wait, for a while */
+  /** @param max maximum connections; further callers wait for a limited time */
   constructor(url: string, max: number, connectMs = CONNECT_MS_MAX) {
     this.#pool = new Pool({
       connectionString: url,
@@ -87,7 +89,7 @@ export class Connections implements ConnectionSource {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
       pipeline: true,
     });
-    // A broken connection emits an event; without a listener it would end the process.
+    // A broken connection emits an event. Without a listener, it would end the process.
     this.#pool.on("error", () => {});
     this.#pool.on("connect", (client) => client.on("error", () => {}));
   }
@@ -126,9 +128,9 @@ export class Connections implements ConnectionSource {
 const WORD = /^\w+$/;
 
 /**
- * The same in every process: a pooler that does not keep prepared statements apart may hand over a
- * connection on which another process has prepared its own, and one name must never stand for two
- * texts. Those of one word are named like it: who looks at the wire wants to see the commits.
+ * The same in every process, because a pooler may hand over a connection on which another process
+ * has prepared its statements, and a name must never have two texts. Statements of one word keep
+ * their word as the name, so that commits are visible in network traces.
  */
 function nameOf(text: string): string {
   return `countersign_${WORD.test(text) ? text : hash("sha256", text, "hex").slice(0, 32)}`;

@@ -1,17 +1,17 @@
 /**
- * The clock of the database, which all replicas share, without asking it for every look: our own
- * clock and how far the database is ahead of it. Every time that a transaction reads narrows that
- * difference down or, when one of the clocks was set, moves it.
+ * The clock of the database, which all replicas share, without a query for each read: the local
+ * clock plus the offset of the database. Every time that a transaction reads improves the offset,
+ * or replaces it after a clock change.
  */
 
 import { type Clock, systemClock } from "../../clock.ts";
 
 export class DatabaseClock implements Clock {
   readonly #own: Clock;
-  /** How far the database is ahead, ms. */
+  /** Offset of the database clock, ms. */
   #ahead = 0;
 
-  /** @param own of this process */
+  /** @param own clock of this process */
   constructor(own: Clock = systemClock) {
     this.#own = own;
   }
@@ -29,11 +29,12 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * @param read what the database said, epoch ms
-   * @param askedAt when it was asked, by the clock of this process; it answered just now
+   * @param read time of the database, epoch ms
+   * @param queriedAt when the query was sent, by the clock of this process; its answer has just
+   * arrived
    */
   learn(read: number, queriedAt: number): void {
-    // It read its clock at some time in between; both clocks cut off up to a millisecond.
+    // The database read its clock in between. Both clocks truncate to a millisecond.
     const least = read - this.#own.now() - 1;
     const most = read - queriedAt + 1;
     this.#ahead = Math.min(Math.max(this.#ahead, least), most);

@@ -1,15 +1,15 @@
 /**
- * Reads that are asked more than once in one message and are answered from one: many exchanges look
- * for the same credential, and many works of one transaction for the same time.
+ * Deduplicates reads within one message: many exchanges look up the same credential, and many
+ * transactions of a group read the same time.
  */
 
 import type { Answer, Statement } from "./statement-batch.ts";
 
 /**
- * The same statements in the same order, but each read only once: where the last one asked. Who
- * asked earlier gets what was true later, and still before an answer to anything came; behind the
- * locks that stand between, because who reads behind a lock must not be told of the time before it.
- * Reads on two sides of a write stay two.
+ * The same statements in the same order, with each repeated read executed once, at its last
+ * position. Earlier callers then receive a later state, which is still from before any answer. The
+ * last position is after the locks in between, so a read after a lock never returns an older state.
+ * Reads on two sides of a write are not merged.
  */
 export function deduplicateReads(statements: readonly Statement[]): readonly Statement[] {
   if (statements.length === 1) return statements;
@@ -34,7 +34,7 @@ export function deduplicateReads(statements: readonly Statement[]): readonly Sta
   return kept.reverse();
 }
 
-/** @param askers of one read; more may come until it is sent */
+/** @param askers callers of one read; more may join until it is sent */
 function answering(askers: readonly Statement[]): Statement {
   const [{ kind, text, values, name }] = askers as readonly [Statement];
   return {
@@ -42,7 +42,7 @@ function answering(askers: readonly Statement[]): Statement {
     text,
     values,
     name,
-    // Each has its own rows, so no caller changes what another one reads.
+    // Each caller has its own rows, so none changes another's.
     resolve: (answer: Answer) => {
       for (const { resolve } of askers) {
         resolve({ ...answer, rows: answer.rows.map((row) => ({ ...row })) });

@@ -1,5 +1,5 @@
 /**
- * What an error of PostgreSQL or of the way to it means for us.
+ * Classifies errors of PostgreSQL and of its connections.
  *
  * @see PostgreSQL, appendix A: error codes (SQLSTATE)
  */
@@ -8,20 +8,20 @@ import { DatabaseError } from "pg";
 import { Failure } from "../../failure.ts";
 
 /**
- * serialization_failure, deadlock_detected, and invalid_sql_statement_name (what was prepared is
- * gone, and is prepared anew): undone as a whole, and may work the next time.
+ * serialization_failure, deadlock_detected, and invalid_sql_statement_name (a prepared statement is
+ * gone, and is prepared again): rolled back completely, and a retry may succeed.
  */
 const RETRIABLE_CODES: ReadonlySet<string> = new Set(["40001", "40P01", "26000"]);
 
-/** Classes that mean a wrong statement, not a sick engine: syntax, constraint, data, ... */
+/** Classes of invalid statements, not of a failing engine: syntax, constraint, data, ... */
 const BUG_CLASSES: ReadonlySet<string> = new Set(["0A", "21", "22", "23", "26", "2B", "34", "42"]);
 
-/** insufficient_privilege: what the operator can mend is no bug. */
+/** insufficient_privilege: a fault that the operator can fix, not a defect. */
 const OPERATOR_CODES: ReadonlySet<string> = new Set(["42501"]);
 
 /**
- * read_only_sql_transaction (a server that is no primary any more), and sessions that were ended:
- * idle_in_transaction_session_timeout, transaction_timeout, admin_shutdown and its kin.
+ * read_only_sql_transaction (the server is no longer the primary), and terminated sessions:
+ * idle_in_transaction_session_timeout, transaction_timeout, admin_shutdown and similar codes.
  */
 const BREAKING_CODES: ReadonlySet<string> = new Set([
   "25006",
@@ -36,7 +36,7 @@ const BREAKING_CODES: ReadonlySet<string> = new Set([
 /** disk_full: ENOSPC and EDQUOT. */
 export const DISK_FULL = "53100";
 
-/** Whether a Failure was made of an error with this SQLSTATE. */
+/** True when a Failure has this SQLSTATE. */
 export function isFailureOf(error: unknown, code: string): boolean {
   return error instanceof Failure && error.message === messageOf(code);
 }
@@ -57,8 +57,8 @@ export function breaksConnection(error: unknown): boolean {
 }
 
 /**
- * @returns the error to throw: a Failure, or an Error that is a bug of ours. Neither holds what
- *   PostgreSQL adds about rows and parameters: they would end in a log.
+ * @returns the error to throw: a Failure, or an Error for a defect. Neither contains PostgreSQL's
+ * details about rows and parameters, which would be logged.
  */
 export function toThrown(error: unknown): Error {
   if (error instanceof Failure) return error;
@@ -69,7 +69,7 @@ export function toThrown(error: unknown): Error {
   const code = error.code ?? "";
   const isBug = BUG_CLASSES.has(code.slice(0, 2)) && !OPERATOR_CODES.has(code);
   if (!isBug) return new Failure("store", messageOf(code), bare(error));
-  return new Error(`the database refused a statement (${code})`, { cause: bare(error) });
+  return new Error(`the database rejected a statement (${code})`, { cause: bare(error) });
 }
 
 /** Class 22, data exceptions, repeats the value in its message. */
@@ -77,7 +77,7 @@ function bare({ code = "", message }: DatabaseError): Error {
   return new Error(code.startsWith("22") ? `SQLSTATE ${code}` : message);
 }
 
-/** For the operator, at a start that fails. */
+/** For the operator, when a start fails. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 /**
- * Lookups outside of transactions that are asked for in one turn of the loop, by as many exchanges:
- * they go to the database in one message, on one connection. A message costs both sides more than
+ * Gathers lookups outside of transactions from one event loop iteration, over all exchanges: they
+ * are sent to the database in one message, on one connection. A message costs both sides more than
  * such a lookup.
  */
 
@@ -8,7 +8,7 @@ import type { SqlValue } from "../store.ts";
 import type { Connection } from "./connections.ts";
 import type { Answer } from "./statement-batch.ts";
 
-/** Bounds how long the first waits for the last. */
+/** Limits how long the first one waits for the last one. */
 const LOOKUPS_MAX = 64;
 
 interface Lookup {
@@ -22,18 +22,18 @@ export class GatheredLookups {
   readonly #take: () => Promise<Connection>;
   #waiting: Lookup[] = [];
 
-  /** @param take lends a connection, or throws a Failure */
+  /** @param take provides a connection, or throws a Failure */
   constructor(take: () => Promise<Connection>) {
     this.#take = take;
   }
 
   /**
-   * @throws Failure when there is no connection to be had; any other error came of this one, of
-   *   one beside it or of the connection: ask again, alone
+   * @throws Failure when no connection is available; any other error may be of this lookup, another
+   * one or the connection: retry it alone
    */
   read(sql: string, values: readonly SqlValue[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      // After the poll phase: everything that arrived in one turn of the loop goes together.
+      // After the poll phase, so that everything from one event loop iteration is sent together.
       if (this.#waiting.length === 0) setImmediate(() => this.#send());
       this.#waiting.push({ sql, values, resolve, reject });
     });

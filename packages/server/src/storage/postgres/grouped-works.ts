@@ -1,24 +1,24 @@
 /**
- * Works of many exchanges in few transactions. The cost of a small transaction is its begin, its
- * commit and the messages; works that do not block others share these, as on SQLite.
+ * Groups the works of many exchanges into few transactions. A small transaction mostly costs its
+ * BEGIN, its COMMIT and their messages. Works that do not block others share these, as on SQLite.
  *
- * A waiting work joins the next transaction, and a few transactions run at a time: under load more
+ * A waiting work joins the next transaction, and a few transactions run at a time. Under load more
  * works share one, and a single work does not wait.
  */
 
 import type { Clock } from "../../clock.ts";
 
-/** Works of one transaction: what the first of them waits for the last. */
+/** Works of one transaction. The first one waits for the last one. */
 export const GROUP_MAX = 16;
 
-/** One is being answered while the next is made. */
+/** One transaction is prepared while the other is executed. */
 const UNDER_WAY_MAX = 2;
 
-/** A group that takes longer than this no longer delays others: its connection may be dead. */
+/** A group that takes longer no longer delays others: its connection may be dead. */
 const PATIENCE_MS = 50;
 
 interface Subject {
-  /** What it decides on. Never two of the same are under way. */
+  /** The object of its decision. Two works with the same subject never run concurrently. */
   readonly subject: string;
 }
 
@@ -40,7 +40,7 @@ export class GroupedWorks<M extends Subject> {
     this.#waiting.push(member);
     if (this.#isAwaited) return;
     this.#isAwaited = true;
-    // After the poll phase: everything that arrived in one turn of the loop goes together.
+    // After the poll phase, so that everything from one event loop iteration is sent together.
     setImmediate(() => {
       this.#isAwaited = false;
       this.#begin();
@@ -67,7 +67,7 @@ export class GroupedWorks<M extends Subject> {
     }
   }
 
-  /** The first of every subject that is not under way; the others go with a later group. */
+  /** The first work of every idle subject. The others join a later group. */
   #takeGroup(): M[] {
     const group: M[] = [];
     const rest: M[] = [];

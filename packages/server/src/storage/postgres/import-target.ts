@@ -1,6 +1,4 @@
-/**
- * Writes and reads whole tables of PostgreSQL, some megabytes at a time.
- */
+/** Writes and reads complete tables of PostgreSQL, a few megabytes at a time. */
 
 import { Failure } from "../../failure.ts";
 import type { Row, SqlValue, Transaction } from "../store.ts";
@@ -9,7 +7,7 @@ import { type Column, type Table, valuesOf } from "../table.ts";
 const COLUMNS = `select table_name, column_name, data_type from information_schema.columns
   where table_schema = current_schema()`;
 
-/** @returns what is missing in the target, like `request.note`; empty when all of it fits */
+/** @returns the columns missing in the target, like `request.note`; empty when none is missing */
 export async function missingColumns(
   tx: Transaction,
   tables: readonly Table[],
@@ -29,9 +27,9 @@ export async function countRows(tx: Transaction, { name }: Table): Promise<numbe
 }
 
 /**
- * One array for each column: a statement that is planned once, whatever the number of rows.
+ * One array for each column, so that one prepared statement inserts any number of rows.
  *
- * @throws Failure when a trigger of the target keeps rows out
+ * @throws Failure when a trigger of the target rejects rows
  */
 export async function insertRows(
   tx: Transaction,
@@ -47,9 +45,9 @@ export async function insertRows(
 }
 
 /**
- * In the order of their key, by its bytes, whatever the collation of the database.
+ * In the byte order of their key, with any collation of the database.
  *
- * @param pageRows how many are in memory at a time
+ * @param pageRows maximum rows in memory
  */
 export async function* readRows(
   tx: Transaction,
@@ -72,12 +70,12 @@ export async function* readRows(
   await tx.run(`close ${cursor}`);
 }
 
-/** What the planner goes by, which is nothing yet for tables that were just filled. */
+/** Updates the planner's statistics, which newly filled tables lack. */
 export async function analyze(tx: Transaction, { name }: Table): Promise<void> {
   await tx.run(`analyze "${name}"`);
 }
 
-/** Arrays in the syntax of PostgreSQL, as texts: one for each column. */
+/** Arrays in PostgreSQL's text syntax, one for each column. */
 function columnArrays(table: Table, rows: readonly Row[]): string[] {
   const columns = table.columns.map((): string[] => []);
   for (const row of rows) {

@@ -1,12 +1,10 @@
-/**
- * One connection that listens, from its making to its end.
- */
+/** One listening connection, from open to close. */
 
 import { Client } from "pg";
 import type { Clock } from "../../clock.ts";
 import type { SqlValue } from "../store.ts";
 
-/** What replicas call to each other on. */
+/** The notification channel of all replicas. */
 const NAME = "countersign_wake";
 
 const NOTIFY = "select pg_notify($1, $2)";
@@ -14,7 +12,7 @@ const NOTIFY = "select pg_notify($1, $2)";
 const CONNECT_MS_MAX = 5_000;
 const ANSWER_MS_MAX = 5_000;
 
-/** Prefix of probes to oneself; all replicas receive them. */
+/** Prefix of probes to itself; all replicas receive them. */
 const PROBE = "probe ";
 
 export interface ConnectionListener {
@@ -29,7 +27,7 @@ export type Query = (sql: string, values: readonly SqlValue[]) => Promise<unknow
 
 export interface ConnectionOptions extends ConnectionListener {
   readonly url: string;
-  /** That no other connection has. */
+  /** Unique for this connection. */
   readonly id: string;
   readonly clock: Clock;
   readonly query: Query;
@@ -62,24 +60,24 @@ export class ListeningConnection {
     });
   }
 
-  /** @throws whatever the driver throws, or when it turns out not to listen */
+  /** @throws the driver's errors, and an Error when it does not receive its own probe */
   async listen(): Promise<void> {
     await this.#client.connect();
     await this.#client.query(`listen ${NAME}`);
-    // Twice: a pooler may lend the connection that listens to the first of them.
+    // Twice, because a pooler may use the listening connection for the first probe.
     await this.probe();
     await this.probe();
   }
 
-  /** @throws whatever the driver throws */
+  /** @throws the driver's errors */
   async notify(message: string): Promise<void> {
     await this.#client.query(NOTIFY, [NAME, message]);
   }
 
   /**
-   * Notifies itself from a connection of the pool, as other replicas do. A pooler that lends
-   * connections for one transaction accepts LISTEN and then delivers only what is sent on the same
-   * connection; a connection that died silently receives nothing either.
+   * Notifies itself from a pooled connection, as other replicas do. A transaction pooler accepts
+   * LISTEN but then delivers only notifications of the same connection. A connection that failed
+   * silently receives nothing.
    *
    * @throws Failure when the pool could not send it, an Error when it does not arrive in time
    */
@@ -96,7 +94,7 @@ export class ListeningConnection {
     await Promise.all([this.#query(NOTIFY, [NAME, this.#probe]), returned]);
   }
 
-  /** Waits for what is under way. */
+  /** Waits for queries in flight. */
   async end(): Promise<void> {
     await this.#client.end();
   }

@@ -66,7 +66,7 @@ test("an insert that the engine refuses undoes its transaction, wherever it stan
     },
   ];
   for (const work of works) {
-    await assert.rejects(store.transact(work), /refused a statement \(23505\)/);
+    await assert.rejects(store.transact(work), /rejected a statement \(23505\)/);
     assert.equal(await items(store), "a0 b0");
   }
   // And its connection is of use for the next.
@@ -83,7 +83,7 @@ test("a work that inserts very many rows fails with the refused one", async (t) 
         await insertItem(tx, inserted === refused ? "a" : `many ${inserted}`);
       }
     });
-  await assert.rejects(insertMany(100), /refused a statement \(23505\)/);
+  await assert.rejects(insertMany(100), /rejected a statement \(23505\)/);
   assert.ok(inserted < 200, "what comes after the refusal is not even sent");
   assert.equal(await items(store), "a0 b0");
   await insertMany();
@@ -98,7 +98,7 @@ test("an insert of two rows inserts both or none", async (t) => {
       await tx.insert("insert into item (id, n) values ($1, 0), ($2, 0)", ids);
     });
   await insertTwo(["c", "d"]);
-  await assert.rejects(insertTwo(["e", "b"]), /refused a statement \(23505\)/);
+  await assert.rejects(insertTwo(["e", "b"]), /rejected a statement \(23505\)/);
   assert.equal(await items(store), "a1 b0 c0 d0");
 });
 
@@ -134,7 +134,7 @@ test("an insert that is refused while its commit is on the way is not committed"
     // By now it is on its way, where it waits for the first one; its commit comes behind it.
     await nextTurn();
   });
-  const refused = assert.rejects(second, /refused a statement \(23505\)/);
+  const refused = assert.rejects(second, /rejected a statement \(23505\)/);
   const waiting = `select count(*) as n from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
   await until(async () => (await store.get(waiting))?.n === 1, "the second waits");
@@ -202,7 +202,7 @@ test("lookups of one turn get their own answers, and one that fails harms no oth
   );
   assert.deepEqual(values, [
     { n: 1 },
-    "Error: the database refused a statement (22P02)",
+    "Error: the database rejected a statement (22P02)",
     { n: 0 },
     undefined,
   ]);

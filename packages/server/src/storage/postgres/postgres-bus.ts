@@ -1,10 +1,10 @@
 /**
- * Messages between replicas over LISTEN and NOTIFY, on a connection that stays open and does
- * nothing else. Where there is none, because it broke, a transaction pooler stands in between or
- * the engine knows no LISTEN, it says so once and tries again now and then.
+ * Sends messages between replicas with LISTEN and NOTIFY, on a dedicated open connection. Without
+ * one, because it broke, a transaction pooler is in between or the engine does not support LISTEN,
+ * it reports the loss once and retries at intervals.
  *
- * A NOTIFY is a transaction of its own: at its commit it takes a lock that all NOTIFY of the server
- * take, and no decision may wait for it.
+ * A NOTIFY is a separate transaction: its commit takes a lock that all NOTIFYs of the server share,
+ * and no decision may wait for it.
  */
 
 import { type Clock, type Random, systemClock } from "../../clock.ts";
@@ -13,37 +13,37 @@ import type { ReplicaBus, ReplicaBusListener } from "../replica-bus.ts";
 import { reasonOf, toThrown } from "./errors.ts";
 import { ListeningConnection, type Query } from "./listening-connection.ts";
 
-/** Between calls to itself, which find a connection that died in silence. */
+/** Interval of probes, which detect a connection that failed silently. */
 const PROBE_MS = 10_000;
 
-/** Before the second try; doubled for each one after it. */
+/** Pause before the second attempt; it doubles with each further one. */
 const PAUSE_MS = 250;
 const PAUSE_MS_MAX = 30_000;
 
-/** For a connection to say goodbye. */
+/** Time limit for closing a connection. */
 const GOODBYE_MS_MAX = 1_000;
 
 export interface PostgresChannelOptions {
-  /** Of a connection that stays this process's own. May hold a password. */
+  /** URL of the dedicated connection. May contain a password. */
   readonly url: string;
   readonly query: Query;
   readonly random: Random;
-  /** Of its pauses and of how long it waits for itself. */
+  /** For pauses and probe timeouts. */
   readonly clock?: Clock | undefined;
 }
 
 export class PostgresBus implements ReplicaBus {
-  /** PostgreSQL takes less than 8,000. */
+  /** PostgreSQL limits a payload to less than 8,000 bytes. */
   readonly messageBytesMax = 7_900;
   readonly #url: string;
   readonly #query: Query;
   readonly #random: Random;
   readonly #clock: Clock;
   #listener: ReplicaBusListener | undefined;
-  /** The one that listens, or is about to. */
+  /** The listening connection, or the one that is being opened. */
   #connection: ListeningConnection | undefined;
   #isListening = false;
-  /** The loss was reported. */
+  /** True after the loss was reported. */
   #isLost = false;
   #isClosed = false;
   #pauseMs = PAUSE_MS;
@@ -111,12 +111,12 @@ export class PostgresBus implements ReplicaBus {
     this.#cancel = this.#clock.after(PROBE_MS, () => {
       connection.probe().then(
         () => {
-          // Only now: what breaks at once, again and again, is not tried more often for that.
+          // Reset only now, so that a connection that breaks at once is not retried more often.
           this.#pauseMs = PAUSE_MS;
           this.#probeLater(connection);
         },
         (error: unknown) => {
-          // The pool could not send it, so nothing is known of the connection that listens.
+          // The pool could not send the probe, so the state of the connection is unknown.
           if (error instanceof Failure) this.#probeLater(connection);
           else this.#replace(connection, error);
         },
@@ -124,7 +124,7 @@ export class PostgresBus implements ReplicaBus {
     });
   }
 
-  /** Gives up a connection, and makes another one later. */
+  /** Closes a connection, and opens another one later. */
   #replace(connection: ListeningConnection, error: unknown): void {
     if (!this.#isCurrent(connection)) return;
     this.#connection = undefined;
@@ -145,12 +145,14 @@ export class PostgresBus implements ReplicaBus {
     const { cause, message } = toThrown(error);
     const reason = cause === undefined ? message : reasonOf(cause);
     const summary =
-      "cannot receive notifications of other replicas, so their decisions arrive up to a second " +
+      "cannot receive messages of other replicas, so their decisions arrive up to a second " +
       "late; set database_direct_url to a connection without a transaction pooler";
     this.#listener?.onLost(new Failure("wake", `${summary}: ${reason}`));
   }
 
-  /** Half of the pause and more, so that replicas do not come back all at once. */
+  /**
+   * At least half of the pause, with jitter, so that replicas do not reconnect at the same time.
+   */
   #nextPauseMs(): number {
     const [chance = 0] = this.#random.bytes(1);
     const pauseMs = this.#pauseMs * (0.5 + chance / 510);
@@ -158,7 +160,7 @@ export class PostgresBus implements ReplicaBus {
     return pauseMs;
   }
 
-  /** A dead one never says goodbye. */
+  /** A failed connection never confirms the close. */
   async #end(connection: ListeningConnection | undefined): Promise<void> {
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {

@@ -1,16 +1,16 @@
 /**
- * The engine that replicas share: PostgreSQL 15 or newer.
+ * The store that replicas share: PostgreSQL 15 or newer.
  *
- * A transaction is BEGIN, the work and COMMIT on one connection, READ COMMITTED: what must not
- * change meanwhile is locked, and every statement sees what was committed before it. What one
- * transaction asks in one turn of the loop goes in one message, and so do lookups of all exchanges;
- * works that say that they may stand beside others have one transaction with them.
+ * A transaction is BEGIN, its work and COMMIT on one connection with READ COMMITTED: rows that must
+ * not change are locked, and every statement sees earlier commits. Statements of one event loop
+ * iteration are sent in one message, and so are lookups of all exchanges. Works that permit it
+ * share a transaction.
  *
- * Every commit waits for the disk, also where less was asked for: when the database loses what was
- * not synced, replicas that rely on it (the holder of a claim, foremost) live on.
+ * Every commit waits for the disk, even when less durability was requested: if the database loses
+ * unsynced data, replicas that depend on it (mainly the holder of a claim) keep running.
  *
- * A connection that breaks during COMMIT leaves the outcome unknown. The caller is told of a
- * Failure and reads again or repeats with its key; nothing here assumes either outcome.
+ * A connection that breaks during COMMIT leaves the outcome unknown. The caller receives a Failure
+ * and reads again or repeats with its key; this code assumes neither outcome.
  */
 
 import { type Clock, type Random, systemClock } from "../../clock.ts";
@@ -32,15 +32,15 @@ import type { SharedTime, TransactionParts } from "./postgres-transaction.ts";
 import { type Result, runWorks, type Work } from "./run-works.ts";
 import type { Answer } from "./statement-batch.ts";
 
-/** Runs of a work that loses against others: deadlocks, foremost. */
+/** Maximum runs of a work that is rolled back because of others, mainly in deadlocks. */
 const RUNS_MAX = 6;
 
 const READS_MAX = 2;
 
-/** No run begins later than this after the first. */
+/** No run starts later than this after the first one. */
 const RUNS_MS_MAX = 5_000;
 
-/** Before the second run; doubled for each one after it. */
+/** Pause before the second run; it doubles with each further one. */
 const PAUSE_MS = 10;
 
 /** The advisory lock of `transactExclusive`. */
@@ -57,15 +57,15 @@ const ADD_PAGES = "insert into health (checked_at) select 0 from generate_series
 export const TIME_QUERY = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
 
 export interface PostgresOptions {
-  /** `postgres://...`; may hold a password, and is never part of a message. */
+  /** `postgres://...`; may contain a password, so messages never include it. */
   readonly url: string;
   readonly connectionsMax: number;
   /** Accept a server that answers before its data is durable. */
   readonly acceptsLoss: boolean;
   readonly random: Random;
-  /** For a free connection, ms. */
+  /** Maximum wait for a free connection, ms. */
   readonly patienceMs?: number | undefined;
-  /** In place of the database's, for tests that own the time. */
+  /** Replaces the database clock, for tests. */
   readonly clock?: Clock | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface PostgresParts {
   readonly random: Random;
   /** The clock of this process. */
   readonly ownClock?: Clock;
-  /** Learns the time that transactions read from the database. */
+  /** Receives the times that transactions read from the database. */
   readonly databaseClock?: DatabaseClock;
   /** As that of {@link PostgresOptions}. */
   readonly clock?: Clock | undefined;
@@ -83,7 +83,7 @@ export interface PostgresParts {
 export class PostgresStore implements Store {
   readonly isExclusive = false;
   readonly integrity = new Integrity();
-  /** Whether there was no schema in it when it was opened. */
+  /** True when the database had no schema when it was opened. */
   isNew = false;
   /** The clock of `Transaction.now`, for use outside of a transaction. */
   readonly clock: Clock;
@@ -93,13 +93,13 @@ export class PostgresStore implements Store {
   readonly #random: Random;
   readonly #ownClock: Clock;
   readonly #parts: TransactionParts;
-  /** What was begun and has not ended. */
+  /** Running works. */
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
-  /** A write was refused because the disk is full, and none that needs room succeeded since. */
+  /** True after a write failed because of a full disk, until a write that needs space succeeds. */
   #lacksRoom = false;
 
-  /** @throws Failure when the database cannot be reached, or must not be used as it is */
+  /** @throws Failure when the database cannot be reached or used */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
     const { url, connectionsMax, patienceMs, random, clock } = options;
     const connections = new Connections(url, connectionsMax, patienceMs);
@@ -157,7 +157,7 @@ export class PostgresStore implements Store {
   transactExclusive<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const exclusive = async (tx: Transaction): Promise<T> => {
       for (const setting of EXCLUSIVE_SETTINGS) await tx.run(setting);
-      // Ends with the transaction, and so also behind a pooler that lends connections for one.
+      // Released at the end of the transaction, so it also works with a transaction pooler.
       await tx.get("select pg_advisory_xact_lock($1)", [EXCLUSIVE_LOCK]);
       return work(tx);
     };
@@ -166,11 +166,11 @@ export class PostgresStore implements Store {
 
   async check(): Promise<void> {
     await this.transact((tx) => tx.run("update health set checked_at = checked_at + 1"));
-    // The update needs no new page, so it succeeds on a full volume, where nothing can be created.
+    // The update needs no new page, so it succeeds on a full volume, where no page can be added.
     if (this.#lacksRoom) await this.#checkRoom();
   }
 
-  /** Adds more rows than the last page holds, and undoes that: vacuum cuts the pages off again. */
+  /** Adds more rows than the last page holds, and rolls back. Vacuum removes the pages again. */
   async #checkRoom(): Promise<void> {
     const undone = new Error("the rows are not kept");
     const work = async (tx: Transaction) => {
@@ -218,7 +218,7 @@ export class PostgresStore implements Store {
       answer = await this.#lookups.read(sql, values);
     } catch (error) {
       if (error instanceof Failure) throw error;
-      // The cause may be another lookup of the message, or a connection that broke.
+      // The cause may be another lookup of the message, or a broken connection.
       return this.#read(sql, values);
     }
     return rowsOf(answer);
@@ -254,7 +254,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Settles every member. What cannot be done together is done by each of them alone. */
+  /** Settles every member. If the group fails, each work runs alone. */
   async #transactGroup(group: readonly Member[]): Promise<void> {
     const works = group.map(({ work }) => work);
     const outcome = await this.#take()
@@ -275,7 +275,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** Between runs, so that those who were in each other's way come one after another. */
+  /** Pause between runs, so that conflicting works run one after another. */
   #pause(run: number): Promise<void> {
     const [chance = 0] = this.#random.bytes(1);
     const longest = PAUSE_MS * 2 ** run;
@@ -284,7 +284,7 @@ export class PostgresStore implements Store {
   }
 }
 
-/** A work that waits for a transaction that it shares. */
+/** A work that waits for a shared transaction. */
 interface Member {
   readonly subject: string;
   readonly work: Work<unknown>;
@@ -306,7 +306,7 @@ function unwrap<T>(result: Result<T> | undefined): T {
   return result.value;
 }
 
-/** SQLite prevents such a write; the statements of both engines are the same. */
+/** SQLite rejects such a write; both engines use the same statements. */
 function rowsOf({ rows, command }: Answer): Row[] {
   if (command === "SELECT") return rows;
   throw new Error(`a statement that writes was sent as a read: ${command}`);

@@ -1,6 +1,4 @@
-/**
- * One run of one transaction's work.
- */
+/** One run of the work of one transaction. */
 
 import { CommitHooks } from "../commit-hooks.ts";
 import type { Integrity } from "../integrity.ts";
@@ -11,32 +9,32 @@ import type { Answer, Kind } from "./statement-batch.ts";
 
 /** The clock that all replicas share. */
 export interface SharedTime {
-  /** Whether it is read by a statement, which can go along with another one. */
+  /** True when a statement reads it, which can be sent with another one. */
   readonly isQueried: boolean;
   /** @returns epoch ms */
   read(connection: Pick<Connection, "query">): Promise<number>;
 }
 
-/** Bounds what one message holds, of a work that inserts very many rows. */
+/** Limits the size of one message, for a work with many inserts. */
 const UNAWAITED_MAX = 64;
 
 /**
- * The server ends statements that take longer than 10 s and sessions that keep a transaction
- * waiting for 15 s (see connections.ts; a pooler that leaves that out is refused at start). That
- * is time for a dozen of both.
+ * The server cancels statements after 10 s and sessions that are idle in a transaction after 15 s
+ * (see connections.ts; a start rejects a pooler that drops these limits). This is time for about a
+ * dozen of both.
  */
 export const TRANSACTION_MS_MAX = 300_000;
 
-/** What all transactions of a store share. */
+/** Shared by all transactions of a store. */
 export interface TransactionParts {
   readonly time: SharedTime;
   readonly integrity: Integrity;
 }
 
 export interface TransactionOptions extends TransactionParts {
-  /** How many works have this transaction together, each through an object of its own. */
+  /** Number of works that share this transaction, each with its own object. */
   readonly works: number;
-  /** Resolves when the database has answered that it begins, or that it does not. */
+  /** Resolves when BEGIN was answered, with success or failure. */
   readonly begun: Promise<unknown>;
 }
 
@@ -46,18 +44,21 @@ export class PostgresTransaction implements Transaction {
   readonly #connection: Connection;
   readonly #time: SharedTime;
   /**
-   * What a statement failed with first. PostgreSQL refuses everything after it, and answers a
-   * commit by undoing the transaction: the work must not end well, also if it swallowed this.
+   * The first error of a statement. PostgreSQL rejects everything after it, and answers a commit
+   * with a rollback: the work must fail even if it caught this error.
    */
   fault: { readonly error: unknown } | undefined;
-  /** Read right behind a lock, as long as nothing was asked since. */
+  /** The time read after a lock, until the next query. */
   #timeAfterLock: Promise<number> | undefined;
-  /** What was written and not waited for. */
+  /** Writes that are not awaited. */
   readonly #unawaited: Promise<unknown>[] = [];
-  /** Who is not alone fails in place of waiting for a row: others would wait with it. */
+  /**
+   * False in a shared transaction: it fails instead of waiting for a row, because others would wait
+   * too.
+   */
   readonly #waits: boolean;
   readonly hooks = new CommitHooks();
-  /** Whether undoing it undoes anything. */
+  /** True when a rollback would undo a write. */
   hasWritten = false;
   #hasBegun = false;
   #ended = false;
@@ -82,8 +83,8 @@ export class PostgresTransaction implements Transaction {
   }
 
   /**
-   * Reads the time as well, because most callers need it next: by a statement of its own, which
-   * starts when this one has the lock, and which travels in the same message.
+   * Also reads the time, which most callers need next: with a separate statement, which starts
+   * after the lock is taken and is sent in the same message.
    */
   async lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     const text = `${sql} for ${mode}${this.#waits ? "" : " nowait"}`;
@@ -97,9 +98,9 @@ export class PostgresTransaction implements Transaction {
   }
 
   /**
-   * Does not wait for the answer: after an insert that fails, PostgreSQL refuses every later
-   * statement and the commit. Before BEGIN was answered it does wait: after a BEGIN that failed,
-   * the statements behind it would each commit on their own.
+   * Does not wait for the answer: after a failed insert, PostgreSQL rejects every later statement
+   * and the commit. Before the answer to BEGIN it waits: after a failed BEGIN, the next statements
+   * would each commit on their own.
    */
   async insert(sql: string, values: readonly SqlValue[]): Promise<void> {
     this.#assertRunning();
@@ -135,12 +136,12 @@ export class PostgresTransaction implements Transaction {
     this.hooks.add(hook);
   }
 
-  /** Nothing more may be asked. */
+  /** No further queries are permitted. */
   end(): void {
     this.#ended = true;
   }
 
-  /** Waits for the inserts that were not awaited; then `fault` is known. */
+  /** Waits for inserts that were not awaited; then `fault` is known. */
   async settled(): Promise<void> {
     await Promise.all(this.#unawaited.splice(0));
   }
@@ -155,7 +156,7 @@ export class PostgresTransaction implements Transaction {
     try {
       return await this.#connection.query(kind, sql, values);
     } catch (error) {
-      // Those behind the first one failed because of it.
+      // Later errors are consequences of the first one.
       this.fault ??= { error };
       throw toThrownUnlessRetriable(this.fault.error);
     }
@@ -167,7 +168,7 @@ export class PostgresTransaction implements Transaction {
   }
 }
 
-/** Keeps a retriable error as it is, so that no caller treats it as a failure. */
+/** Keeps a retriable error unchanged, so that no caller treats it as a failure. */
 function toThrownUnlessRetriable(error: unknown): unknown {
   return isRetriable(error) ? error : toThrown(error);
 }

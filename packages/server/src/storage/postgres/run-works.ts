@@ -1,8 +1,8 @@
 /**
  * One run of one transaction on one connection: BEGIN, the works, COMMIT.
  *
- * Several works may have it together. They run side by side, so that what they ask at one time goes
- * in one message, and it ends well for all or is undone for all.
+ * Several works may share it. They run concurrently, so that simultaneous queries are sent in one
+ * message. The transaction commits for all of them or is rolled back for all of them.
  */
 
 import { Failure } from "../../failure.ts";
@@ -16,24 +16,24 @@ export type Work<T> = (tx: Transaction) => Promise<T>;
 export type Result<T> = { readonly value: T } | { readonly error: unknown };
 
 export type Outcome<T> =
-  /** Every work has its result: what one of them threw it threw before it had written. */
+  /** Every work has its result. An error was thrown before the work wrote anything. */
   | { readonly kind: "ended"; readonly results: readonly Result<T>[] }
-  /** Undone as a whole, for a reason that may have passed. */
+  /** Rolled back completely for a temporary reason. */
   | { readonly kind: "again"; readonly error: unknown }
-  /** Undone as a whole, because of one of the works. */
+  /** Rolled back completely because of one of the works. */
   | { readonly kind: "undone"; readonly error: unknown }
   /** It is unknown whether it was committed. */
   | { readonly kind: "unknown"; readonly error: Failure };
 
 const BEGIN = "begin isolation level read committed";
 
-/** Runs the works on the connection and gives it back. */
+/** Runs the works on the connection and releases it. */
 export async function runWorks<T>(
   connection: Connection,
   parts: TransactionParts,
   works: readonly Work<T>[],
 ): Promise<Outcome<T>> {
-  // On its way together with the first statement of the work, which waits for both answers.
+  // Sent together with the first statement of the work, which waits for both answers.
   const begun = connection.query("write", BEGIN, []).then(
     () => undefined,
     (error: unknown) => ({ error }),
@@ -47,7 +47,7 @@ export async function runWorks<T>(
   const unbegun = await begun;
   if (unbegun !== undefined) {
     connection.discard();
-    // The connection broke while it was idle: another one may work.
+    // The connection broke while it was idle; another one may work.
     return { kind: "again", error: unbegun.error };
   }
   const isSound = transactions.every(({ fault }) => fault === undefined);
@@ -76,7 +76,7 @@ function errorOf(results: readonly Result<unknown>[]): unknown {
   return failed !== undefined && "error" in failed ? failed.error : undefined;
 }
 
-/** What the database refused first, of all works. */
+/** The first error from the database, over all works. */
 function faultOf(transactions: readonly PostgresTransaction[]): { error: unknown } | undefined {
   return transactions.find(({ fault }) => fault !== undefined)?.fault;
 }
@@ -86,9 +86,9 @@ async function settled(transactions: readonly PostgresTransaction[]): Promise<vo
 }
 
 /**
- * Sends COMMIT behind what the works did not wait for. From here on a connection that breaks leaves
- * the outcome unknown, whichever of their answers is missing; a statement that was refused does
- * not: the server skips a COMMIT behind it, or answers that it has undone everything.
+ * Sends COMMIT after the writes that were not awaited. From here on, a broken connection leaves the
+ * outcome unknown. A rejected statement does not: the server skips a COMMIT after it, or answers
+ * with a rollback.
  */
 async function commit<T>(
   connection: Connection,
@@ -113,7 +113,7 @@ async function commit<T>(
   return { kind: "unknown", error: new Failure("store", message, error) };
 }
 
-/** Runs the hooks of the works that were committed. */
+/** Runs the hooks of the committed works. */
 function ended<T>(
   transactions: readonly PostgresTransaction[],
   results: readonly Result<T>[],
@@ -129,12 +129,12 @@ function ended<T>(
   return { kind: "ended", results: settled };
 }
 
-/** What the database did not take. */
+/** The outcome of a rolled-back transaction. */
 function undone(error: unknown): Outcome<never> {
   return isRetriable(error) ? { kind: "again", error } : { kind: "undone", error: toThrown(error) };
 }
 
-/** A connection that cannot do so any more is closed, which undoes the transaction as well. */
+/** If a rollback is impossible, it closes the connection, which also rolls back. */
 async function rollBack(connection: Connection, fault: unknown): Promise<void> {
   if (fault !== undefined && breaksConnection(fault)) return connection.release(fault);
   try {

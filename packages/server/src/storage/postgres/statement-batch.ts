@@ -1,11 +1,10 @@
 /**
- * Statements that travel to PostgreSQL in one message and are answered in one: their results come
- * when all of them have run. After one that fails the server skips the rest.
+ * Statements that are sent to PostgreSQL in one message and answered in one: their results arrive
+ * when all of them have run. After a failed statement the server skips the rest.
  *
- * What it costs to talk to the database is messages, on both sides; and the description of a
- * result that is known from the last time. The driver sends and describes each statement by
- * itself, so this speaks the protocol itself, through what the driver offers to those who do
- * (as its cursors do).
+ * The cost of database access is mostly the number of messages, and the description of a known
+ * result. The driver sends and describes each statement separately, so this implements the protocol
+ * itself with the driver's interface for that (as its cursors do).
  *
  * @see PostgreSQL, Frontend/Backend Protocol: Extended Query, Pipelining
  */
@@ -16,26 +15,26 @@ import type { Row, SqlValue } from "../store.ts";
 
 export interface Answer {
   readonly rows: Row[];
-  /** How many rows were written or read. */
+  /** Number of written or read rows. */
   readonly count: number;
-  /** What was executed: `COMMIT`, `INSERT`, ... */
+  /** The executed command: `COMMIT`, `INSERT`, ... */
   readonly command: string;
 }
 
-/** What a statement does, as its caller declares it. A locking read waits for its row. */
+/** The kind of a statement, as its caller declares it. A locking read waits for its row. */
 export type Kind = "read" | "lock" | "write";
 
 export interface Statement {
   readonly kind: Kind;
   readonly text: string;
   readonly values: readonly SqlValue[];
-  /** Prepared once for a connection under this name; undefined for what comes in many texts. */
+  /** Prepared once for a connection with this name; undefined for texts with many variants. */
   readonly name: string | undefined;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What a connection has prepared, by the name of the statement. */
+/** The prepared statements of a connection, by name. */
 export type Prepared = Map<string, Preparation>;
 
 interface Preparation {
