@@ -1,6 +1,6 @@
 /**
- * What one scenario works with: instances of its own, which are deleted when it has ended, the
- * seven operations, a decider and a receiver.
+ * The tools of one scenario: its own instances, which are deleted at the end, the seven operations,
+ * a decider and a receiver.
  */
 
 import { randomUUID } from "node:crypto";
@@ -25,7 +25,7 @@ export interface OwnInstance {
   readonly body: unknown;
 }
 
-/** A submission and what became of it. */
+/** A submission and its request. */
 export interface Submitted extends RequestResource {
   readonly key: string;
   /** As it was sent. */
@@ -41,7 +41,7 @@ export interface KitParts {
   readonly signal: AbortSignal;
 }
 
-/** A submission as scenarios send it that are about something else. */
+/** The default submission of scenarios. */
 export const SUBMISSION = {
   tool: "conformance.check",
   arguments: { reason: "a check of the provider; decide nothing by hand" },
@@ -54,7 +54,7 @@ export class Kit {
   readonly client: Client;
   readonly signal: AbortSignal;
   readonly #receiver: Receiver | undefined;
-  /** What is to be deleted, with the token that may. */
+  /** Ids of the instances to delete, each with a token that permits it. */
   readonly #instances = new Map<string, string>();
   /** Provisionings whose outcome is unknown. */
   readonly #unknown: Call[] = [];
@@ -278,10 +278,10 @@ export class Kit {
   }
 
   /**
-   * Deletes what the scenario made.
+   * Deletes the instances of the scenario.
    *
-   * @param client whose calls do not end with the run
-   * @returns what the provider did not let go
+   * @param client a client that stays usable after the run stops
+   * @returns ids of the instances that the provider did not delete
    */
   async cleanUp(client: Client): Promise<readonly string[]> {
     for (const call of this.#unknown) {
@@ -324,7 +324,7 @@ export function expectRefusal(
   );
 }
 
-/** What an answer says of a request; it has one when its status is a success. */
+/** The request in an answer. Every success answer has one. */
 export function requestOf({ request, what }: Answer): RequestResource {
   if (request === undefined) throw new Error(`${what}: no request`);
   return request;

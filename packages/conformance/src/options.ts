@@ -1,38 +1,38 @@
 /**
- * What a run is given: the provider, credentials, and whatever else it takes to test the rules
- * that the contract has no operation for.
+ * The options of a run: the provider, credentials, and the tools for rules that cannot be tested
+ * with the contract's operations alone.
  */
 
 import type { CertificateAuthority } from "./receiver/certificates.ts";
 import type { ScenarioOutcome } from "./report.ts";
 
 export interface ConformanceOptions {
-  /** Where the provider's paths begin, like `https://approvals.example.com`; without `/v1`. */
+  /** Base URL of the provider, such as `https://approvals.example.com`, without `/v1`. */
   readonly baseUrl: string;
   readonly credential: Credential;
-  /** PEM roots to trust besides the usual ones, when the provider's certificate needs them. */
+  /** Additional root certificates (PEM) to verify the provider's certificate. */
   readonly providerCa?: string;
-  /** Who decides. Without one, what needs a decision is not tested. */
+  /** Makes the provider decide. Without it, scenarios that need a decision are not tested. */
   readonly decider?: Decider;
-  /** Where the provider reaches this machine. Without it, what needs a receiver is not tested. */
+  /** Address of this machine for webhooks. Without it, scenarios with a receiver are not tested. */
   readonly receiver?: ReceiverOptions;
-  /** The provider claims synchronous mode alone, so what concerns webhooks does not apply. */
+  /** True: the provider has only synchronous mode, so rules about webhooks do not apply. */
   readonly synchronousOnly?: boolean;
-  /** Ids of scenarios, or beginnings of ids up to a dot. */
+  /** Ids of scenarios, or prefixes of ids up to a dot. */
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
   readonly timing?: Partial<Timing>;
-  /** Scenarios that run at the same time; beside them, as many of those that mostly wait. */
+  /** Number of concurrent scenarios. Up to the same number of slow scenarios runs in addition. */
   readonly concurrency?: number;
   /** Receives every scenario when it ends. */
   readonly onOutcome?: (outcome: ScenarioOutcome) => void;
-  /** Ends the run early: what has not ended by then is not tested. */
+  /** Stops the run early: unfinished scenarios are not tested. */
   readonly signal?: AbortSignal;
 }
 
 export interface Credential {
   readonly provisionerToken: string;
-  /** Of another provisioner, whose scope has nothing in common with the first one's. */
+  /** Token of another provisioner with a separate scope. */
   readonly otherProvisionerToken?: string;
 }
 
@@ -45,37 +45,37 @@ export interface DeciderInput {
 }
 
 /**
- * Makes the provider decide, as a person would: the contract has no operation for that.
+ * Makes the provider decide, like a reviewer. The contract has no operation for that.
  */
 export interface Decider {
-  /** Rejects when the verdict was not taken, for instance because the request is terminal. */
+  /** Rejects if the provider did not accept the verdict, for example for a terminal request. */
   decide(input: DeciderInput): Promise<void>;
 }
 
 export interface ReceiverOptions {
   /** The name or address in the receiver URLs, and in the certificate. */
   readonly host: string;
-  /** Listened on, and in the URLs; 0 takes a free one. */
+  /** Port to listen on, also in the URLs. 0 selects a free port. */
   readonly port?: number;
-  /** Of a second listener, whose certificate no provider should trust; 0 takes a free one. */
+  /** Port of a second listener with a certificate that providers must not trust. 0: a free port. */
   readonly otherPort?: number;
-  /** The address that is listened on; else loopback for a loopback host, or all there are. */
+  /** Address to listen on. Default: loopback for a loopback host, otherwise all addresses. */
   readonly listen?: string;
-  /** Issues the receiver's certificate; the provider has to trust it. */
+  /** Issues the receiver's certificate. The provider must trust it. */
   readonly authority: CertificateAuthority;
 }
 
-/** How long to wait for what, in milliseconds. */
+/** Time limits, in milliseconds. */
 export interface Timing {
-  /** How long nothing may arrive, where nothing may. */
+  /** Time to wait before concluding that no message was sent. */
   readonly quietMs: number;
-  /** For what happens at once: an answer, the end of a poll, an expiry that shows. */
+  /** Limit for immediate events: an answer, the end of a poll, a visible expiry. */
   readonly patienceMs: number;
-  /** For the next attempt of a notification. */
+  /** Limit for the next attempt of a notification. */
   readonly retryPatienceMs: number;
-  /** The longest window that is waited for, at a provider that accepts no window of a second. */
+  /** The longest request timeout to wait for, if a provider rejects a timeout of one second. */
   readonly windowMsMax: number;
-  /** For all scenarios together. */
+  /** Limit for all scenarios together. */
   readonly totalMs: number;
 }
 

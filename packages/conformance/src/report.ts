@@ -1,21 +1,21 @@
 /**
- * What a run found.
+ * The results of a run.
  */
 
-/** `not_applicable`: the rule is about something that this provider does not do. */
+/** `not_applicable`: the rule is about a mode that the provider does not have. */
 export type Outcome = "passed" | "failed" | "not_tested" | "not_applicable";
 
 export interface ScenarioOutcome {
   readonly id: string;
-  /** What a person reads: the rule that was tried. */
+  /** The tested rule, as a sentence. */
   readonly title: string;
   readonly requirements: readonly string[];
   readonly outcome: Outcome;
-  /** Why it did not pass. */
+  /** The reason, unless it passed. */
   readonly reason?: string;
   /**
-   * The requirement that was seen broken. It may be one that the scenario does not list: the form
-   * of every answer and of every message is checked, whatever the scenario is about.
+   * Id of the violated requirement. The scenario may not list it, because the kit checks the format
+   * of every answer and of every message.
    */
   readonly violated?: string;
   readonly durationMs: number;
@@ -27,12 +27,12 @@ export interface RequirementOutcome {
   readonly source: string;
   readonly text: string;
   /**
-   * `failed` when a scenario saw it broken; `untestable` when no outside observation shows it.
+   * `failed`: a scenario found a violation. `untestable`: a client cannot observe it.
    */
   readonly outcome: Outcome | "untestable";
-  /** The scenarios of the run that try it. */
+  /** Ids of the scenarios of the run that test it. */
   readonly scenarios: readonly string[];
-  /** Why it is not `passed`. */
+  /** The reason, unless it passed. */
   readonly reason?: string;
 }
 
@@ -46,6 +46,6 @@ export interface Report {
   readonly notApplicable: number;
   readonly scenarios: readonly ScenarioOutcome[];
   readonly requirements: readonly RequirementOutcome[];
-  /** What was left behind, because the provider did not let it be removed. */
+  /** Ids of the instances that the provider did not delete. */
   readonly leftBehind: readonly string[];
 }

@@ -1,22 +1,23 @@
-/** What the outcomes of scenarios say about the requirements. */
+/** Computes the outcome of each requirement from the outcomes of the scenarios. */
 
 import { REQUIREMENTS, type Requirement } from "./contract/index.ts";
 import type { RequirementOutcome, ScenarioOutcome } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-/** What a run was about. */
+/** The scenarios and outcomes of a run. */
 export interface Scope {
   readonly outcomes: readonly ScenarioOutcome[];
-  /** Of the run. */
+  /** The scenarios of the run. */
   readonly scenarios: readonly Scenario[];
-  /** The mode of those that do not apply to the provider. */
+  /** The mode of the scenarios that do not apply to the provider. */
   readonly otherMode: Scenario["mode"];
 }
 
 /**
- * A rule is failed when it was seen broken anywhere; it is passed when all that try it passed. A
- * rule of every answer, or of every message, is passed when no other one was seen.
+ * A rule failed if any scenario found a violation. It passed if all its scenarios passed. A rule
+ * about every answer, or every message, passed if the run checked at least one and none violated
+ * it.
  */
 export function judgeRequirements(scope: Scope): RequirementOutcome[] {
   return REQUIREMENTS.map((requirement) => judge(requirement, scope));
@@ -31,7 +32,7 @@ function judge(requirement: Requirement, scope: Scope): RequirementOutcome {
   if (broken !== undefined) {
     return { ...found, outcome: "failed", reason: `${broken.id}: ${broken.reason}` };
   }
-  // One that failed for another rule, or for none, has not tested this one.
+  // A scenario that failed for another reason has not tested this rule.
   const applicable = citing.filter(({ outcome }) => outcome !== "not_applicable");
   const open = applicable.find(({ outcome }) => outcome !== "passed");
   if (open !== undefined) {
@@ -48,7 +49,7 @@ function judge(requirement: Requirement, scope: Scope): RequirementOutcome {
   return { ...found, outcome: "not_tested", reason: "no scenario of this run tries it" };
 }
 
-/** Whether something was held against a rule that no scenario names. */
+/** Whether the run checked a rule that no scenario cites. */
 function isCounted(check: Requirement["check"], { outcomes, scenarios }: Scope): boolean {
   const passed = new Set(
     outcomes.filter(({ outcome }) => outcome === "passed").map(({ id }) => id),
@@ -58,7 +59,7 @@ function isCounted(check: Requirement["check"], { outcomes, scenarios }: Scope):
   return scenarios.some(({ id, needs }) => passed.has(id) && needs.includes("receiver"));
 }
 
-/** Not, when all that would try it are for providers of the other mode. */
+/** False if all scenarios of the rule are for providers of the other mode. */
 function applies({ id, check }: Requirement, { otherMode }: Scope): boolean {
   if (check === "every message") return otherMode !== "asynchronous";
   const all = SCENARIOS.filter(({ requirements }) => requirements.some((each) => each === id));

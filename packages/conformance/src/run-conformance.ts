@@ -83,7 +83,7 @@ function otherMode({ synchronousOnly }: Pick<ConformanceOptions, "synchronousOnl
   return synchronousOnly === true ? "asynchronous" : "synchronous-only";
 }
 
-/** A wish is an id, or the beginning of one up to a dot. */
+/** A selector is an id, or a prefix of an id up to a dot. */
 function isSelected(id: string, selector: string): boolean {
   return id === selector || id.startsWith(`${selector}.`);
 }
@@ -227,7 +227,7 @@ class Run {
   }
 
   async #cleanUp(kit: Kit): Promise<void> {
-    // The run may have been ended; what it made is removed nevertheless.
+    // Clean up even if the run was stopped.
     const parts = this.#parts(AbortSignal.timeout(CLEAN_UP_MS_MAX));
     this.leftBehind.push(...(await kit.cleanUp(parts.client)));
   }

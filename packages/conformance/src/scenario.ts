@@ -5,7 +5,7 @@
 import type { RequirementId } from "./contract/index.ts";
 import type { Kit } from "./kit.ts";
 
-/** What a run may lack. */
+/** Optional tools of a run that a scenario can need. */
 export type Need = "decider" | "receiver" | "other-provisioner";
 
 export interface Scenario {
@@ -14,9 +14,9 @@ export interface Scenario {
   readonly title: string;
   readonly requirements: readonly RequirementId[];
   readonly needs: readonly Need[];
-  /** Only where the provider is said to have this mode; both without it. */
+  /** Runs only for providers of this mode. Default: both modes. */
   readonly mode?: "synchronous-only" | "asynchronous";
-  /** Waits for long, so it is begun first. */
+  /** Waits for a long time, so it starts first. */
   readonly isSlow?: boolean;
   /** @throws Violation, NotTested */
   run(kit: Kit): Promise<void>;

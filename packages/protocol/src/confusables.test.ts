@@ -11,11 +11,11 @@ test("[ours.inbox.exact] letters of another script in a word are labelled", () =
   assert.deepEqual(labels("p\u0430yp\u0430l"), ["1 Cyrillic", "4 Cyrillic"]);
   assert.deepEqual(labels("\u043f\u0430\u0440\u043ela"), ["4 Latin", "5 Latin"]);
   assert.deepEqual(labels("\u03bfk"), ["0 Greek"]);
-  // What cannot be seen does not make two words of one.
+  // An invisible character does not split a word.
   assert.deepEqual(labels("\u0440\u200bay"), ["0 Cyrillic"]);
 });
 
-test("[ours.inbox.exact] a word in other letters that could all be Latin is labelled where nothing else is of that script", () => {
+test("[ours.inbox.exact] a word of Latin-like letters is labelled if the text has no other letter of its script", () => {
   assert.deepEqual(labels("\u0441\u043e\u0441\u043e.com"), [
     "0 Cyrillic",
     "1 Cyrillic",
@@ -33,7 +33,7 @@ test("[ours.inbox.exact] wide and mathematical forms, and confusable signs, are 
   assert.deepEqual(labels("evil\u01c3"), ["4 not !"]);
 });
 
-test("[ours.inbox.exact] texts of one script, and mixtures that are written every day, are left alone", () => {
+test("[ours.inbox.exact] texts of one script, and common mixtures, get no label", () => {
   const usual = [
     "plain text, 100 % of it",
     "Größe naïve łódź",
@@ -51,7 +51,7 @@ test("[ours.inbox.exact] texts of one script, and mixtures that are written ever
   for (const text of usual) assert.deepEqual(labels(text), [], text);
 });
 
-test("[ours.inbox.exact] whatever stands there, each label is at a character beyond ASCII or of a mixed word", () => {
+test("[ours.inbox.exact] every label is at a non-ASCII character or in a mixed word", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
       for (const at of findConfusables(text).keys()) {

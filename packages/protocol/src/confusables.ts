@@ -1,16 +1,15 @@
 /**
- * Letters that pass for others: those of another script in the middle of a word, as a Cyrillic `а`
- * in `pаypal`; words of another script that could all be Latin; wide and mathematical forms; signs
- * that look like those with which commands and addresses are written. Pure, so that it is tested
- * without a browser.
+ * Finds confusable characters: letters of another script inside a word, such as a Cyrillic `а` in
+ * `pаypal`; words of another script with only Latin-like letters; wide and mathematical forms; and
+ * homoglyphs of the punctuation in commands and addresses. Pure, so tests need no browser.
  *
- * It labels, and judges nothing: a foreign name is no attack, and a text that is wholly of another
- * script is left as it is.
+ * It labels characters and does not reject text: a foreign name is not an attack. Text that is
+ * entirely in another script gets no label.
  *
  * @see Unicode Technical Standard 39, mixed-script detection
  */
 
-/** The commonest first. */
+/** The most common scripts first. */
 const SCRIPTS: readonly (readonly [string, RegExp])[] = [
   ["Latin", /\p{Script=Latin}/u],
   ["Cyrillic", /\p{Script=Cyrillic}/u],
@@ -25,14 +24,14 @@ const SCRIPTS: readonly (readonly [string, RegExp])[] = [
   ["Cherokee", /\p{Script=Cherokee}/u],
   ["Coptic", /\p{Script=Coptic}/u],
   ["Lisu", /\p{Script=Lisu}/u],
-  // Digits, accents and what all scripts share.
+  // Digits, accents and characters that all scripts share.
   ["", /[\p{Script=Common}\p{Script=Inherited}]/u],
 ];
 
-/** Written together with Latin as a matter of course. */
+/** Scripts that are commonly mixed with Latin. */
 const MIXES_WITH_LATIN = "East Asian";
 
-/** Of other scripts, in the shape of Latin letters. */
+/** Letters of other scripts that are confusable with Latin letters. */
 const LATIN_SHAPED = new RegExp(
   `^[${[
     "аеорсухіјѕһԁԛԝӏгАВЕЗКМНОРСТУХІЈЅԌԚԜӀοναικρτυχγΑΒΕΖ",
@@ -67,12 +66,12 @@ const SIGNS: ReadonlyMap<string, string> = new Map(
   ].flatMap(([sign = "", others = ""]) => [...others].map((other) => [other, sign] as const)),
 );
 
-/** What cannot be seen does not end a word. */
+/** An invisible character does not end a word. */
 const WORD = /[\p{L}\p{M}\p{N}\p{Cf}\u01c0\u01c3]+/gu;
 const BEYOND_ASCII = /[\u0080-\u{10ffff}]/u;
 const LETTER = /\p{L}/u;
 
-/** @returns what to say about a letter, by the index at which it begins */
+/** @returns the label of each confusable character, by its start index */
 export function findConfusables(text: string): Map<number, string> {
   const found = new Map<number, string>();
   const genuine = genuineScripts(text);
@@ -116,7 +115,7 @@ function checkWord(
   }
 }
 
-/** The script of most letters; of two with as many it is Latin. */
+/** The script of most letters. In a tie, Latin wins. */
 function mainScript(counts: ReadonlyMap<string, number>): string {
   let main = "";
   let most = 0;
@@ -136,12 +135,12 @@ function isForeign(script: string, main: string): boolean {
   );
 }
 
-/** A letter or digit in another dress, as `ａ` or a mathematical `𝐚`. */
+/** A compatibility form of a letter or digit, such as `ａ` or a mathematical `𝐚`. */
 function isCompatible(letter: string): boolean {
   return letter > "\x7f" && /^[A-Za-z0-9]$/.test(letter.normalize("NFKC"));
 }
 
-/** Scripts of which the text has letters that are distinct from Latin ones. */
+/** Scripts for which the text has letters that are not confusable with Latin ones. */
 function genuineScripts(text: string): Set<string> {
   const scripts = new Set<string>();
   for (const [name, pattern] of SCRIPTS) {

@@ -12,7 +12,7 @@ test("[scalar.duration.accepted] a positive whole number of seconds, minutes or 
   assert.equal(parseDuration("100h"), 360_000_000);
 });
 
-test("[scalar.duration.refused] anything else is no duration", () => {
+test("[scalar.duration.refused] any other text is not a duration", () => {
   const zeros = ["0s", "0m", "0h", "00s", "01s", "0s1m", "-1s", "+1s", "1.5h", "1,5h", "1e3s"];
   const units = ["1", "s", "", "1ms", "1d", "1w", "1S", "1M", "1H", "1sec", "1h30m", "1s1s", "m1"];
   const spaces = [" 1s", "1s ", "1 s", "1s\n", "\n1s", "1s\0", "1_000s", "0x1s", "١s", "１s", "1ſ"];

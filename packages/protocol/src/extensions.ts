@@ -1,6 +1,6 @@
 /**
- * What released clients of the protocol send beyond the contract, and an operator may admit. None
- * of it is part of the contract: a provider that admits nothing answers as the contract says.
+ * Extensions: fields and operations of released clients that are not part of the contract. An
+ * operator can enable them. Without extensions, a provider behaves exactly as the contract states.
  *
  * @see docs/reference/extensions.md
  */
@@ -15,7 +15,7 @@ export const EXTENSIONS = ["consume", "outcome", "server"] as const;
 
 export type Extension = (typeof EXTENSIONS)[number];
 
-/** The operations beside the seven, each with the extension that admits it. */
+/** The operations of extensions, in addition to the seven of the contract. */
 export const EXTENSION_OPERATIONS = {
   consumeApproval: {
     extension: "consume",
@@ -39,10 +39,10 @@ export const EXTENSION_OPERATIONS = {
 
 export type ExtensionOperationName = keyof typeof EXTENSION_OPERATIONS;
 
-/** What an agent says became of its call. */
+/** The outcome of a call, as the agent reports it. */
 export type OutcomeStatus = "succeeded" | "failed";
 
-/** Present once an approval was consumed, where the provider admits that. */
+/** The use of an approval. Present if the approval was consumed and the extension is enabled. */
 export interface Consumption {
   readonly consumed_at: string;
   readonly outcome?: {
@@ -52,7 +52,7 @@ export interface Consumption {
   };
 }
 
-/** A request as it stands on the wire where extensions are admitted. */
+/** The wire format of a request when extensions are enabled. */
 export interface ExtendedApprovalRequest extends ApprovalRequest {
   readonly server?: string;
   readonly consumption?: Consumption;
@@ -63,7 +63,7 @@ export interface OutcomeInput {
   readonly note: string | undefined;
 }
 
-/** @throws Problem `invalid_request` naming the first wrong field */
+/** @throws Problem `invalid_request` with the first invalid field */
 export function parseOutcome(body: JsonValue): OutcomeInput {
   const fields = new Fields(body, ["status", "note"]);
   const status = fields.required("status", fields.text("status", 1));

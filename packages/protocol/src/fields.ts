@@ -1,6 +1,6 @@
 /**
- * Reads the members of a body strictly: unknown fields, nulls and wrong types are refused with
- * the name of the field.
+ * Reads the members of a body strictly. Rejects unknown fields, nulls and wrong types with the name
+ * of the field.
  */
 
 import { JsonObject, type JsonValue } from "./json.ts";
@@ -9,10 +9,10 @@ import { Problem } from "./problems.ts";
 /** The members of a body, or of an object in it, with the checks that every body needs. */
 export class Fields {
   readonly #members: ReadonlyMap<string, JsonValue>;
-  /** Where the object stands in the body; undefined for the body itself. */
+  /** Path of the object in the body; undefined for the body itself. */
   readonly #path: string | undefined;
 
-  /** @param path the field of the body that holds the object, for the names in problems */
+  /** @param path the field of the body that contains the object, for the names in problems */
   constructor(object: JsonValue, names: readonly string[], path?: string) {
     this.#path = path;
     if (!(object instanceof JsonObject)) {
@@ -55,7 +55,7 @@ export class Fields {
     return value;
   }
 
-  /** The problem of one wrong field, as {@link invalidField} words it. */
+  /** The problem for one invalid field, see {@link invalidField}. */
   invalid(name: string, rule: string): Problem {
     return invalidField(this.#param(name), rule);
   }
@@ -67,14 +67,14 @@ export class Fields {
 
 const QUOTED_CHARS_MAX = 60;
 
-/** A value of a caller as a message quotes it: bounded, and with escaped control characters. */
+/** Quotes a caller's value in a message: limited in length, with escaped control characters. */
 export function quoted(value: string): string {
   const cut = value.length > QUOTED_CHARS_MAX ? `${value.slice(0, QUOTED_CHARS_MAX)}...` : value;
   // A cut may fall between two surrogates.
   return JSON.stringify(cut.toWellFormed());
 }
 
-/** The problem of one wrong field. `rule` completes the sentence that starts with its name. */
+/** The problem for one invalid field. `rule` completes the sentence that starts with its name. */
 export function invalidField(param: string, rule: string): Problem {
   return new Problem("invalid_request", `${param} ${rule}.`, { param });
 }

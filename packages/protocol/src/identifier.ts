@@ -3,8 +3,8 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * @returns the identifier in the spelling in which we store it, or undefined when the text is no
- *   UUID (and so names nothing)
+ * @returns the identifier in lower case, which is the stored form; undefined for text that is not a
+ *   UUID
  */
 export function parseIdentifier(text: string): string | undefined {
   return UUID.test(text) ? text.toLowerCase() : undefined;
@@ -15,7 +15,7 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * A UUIDv7: identifiers made later sort later, so rows are appended rather than scattered.
+ * Creates a UUIDv7. Later identifiers sort later, so a database appends rows.
  *
  * @param ms milliseconds since the epoch
  * @param random at least 10 unpredictable bytes
@@ -39,7 +39,7 @@ export function timeOfId(id: string): number | undefined {
   return high === undefined ? undefined : Number.parseInt(`${high}${low}`, 16);
 }
 
-/** Sorts before every UUIDv7 of that time or later, and behind every earlier one. */
+/** The lowest UUIDv7 of a time: sorts after every UUIDv7 of an earlier time. */
 export function firstIdAt(ms: number): string {
   const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;

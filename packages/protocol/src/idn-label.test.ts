@@ -30,7 +30,7 @@ test("the samples of RFC 3492, section 7.1, decode to their texts", () => {
   }
 });
 
-test("what is no Punycode decodes to nothing", () => {
+test("text that is not valid Punycode decodes to undefined", () => {
   const wrong = ["0", "99999", "99999999", "9999999999", "zzzzzzzzzzzz", "--0", "é", "a-é", "tD"];
   for (const encoded of [...wrong, "-tda", "z".repeat(59), "9".repeat(59), "ib9b"]) {
     assert.equal(decodePunycode(encoded), undefined, encoded);

@@ -5,8 +5,8 @@
  */
 
 /**
- * Characters that the mapping of UTS 46 replaces or drops, capitals and soft hyphens among them.
- * The four exceptions are its deviations: mapped by IDNA 2003, characters of their own today.
+ * Characters that the UTS 46 mapping replaces or removes, such as capitals and soft hyphens. The
+ * four exceptions are its deviation characters: IDNA 2003 maps them, current IDNA does not.
  */
 const MAPPED = /(?![\u00df\u03c2\u200c\u200d])\p{Changes_When_NFKC_Casefolded}/u;
 
@@ -17,14 +17,14 @@ const NEVER = /[\p{Z}\p{Cc}\p{Co}\p{Cn}\u3002]/u;
 const WRONG_EDGE = /^[-\p{M}]|-$/u;
 
 /**
- * The decoded label must be one that mapping leaves as it is, so that two spellings never name
- * one host. Rules of context (joiners, direction) are the registries' business.
+ * Accepts a label only if the mapping does not change its decoded form, so that two spellings never
+ * name one host. Registries enforce the contextual rules (joiners, direction).
  *
- * @param label in lower case, from `xn--` on
+ * @param label in lower case, including `xn--`
  */
 export function isIdnLabel(label: string): boolean {
   const text = decodePunycode(label.slice("xn--".length));
-  // Without a character beyond ASCII the label would be another spelling of a plain one.
+  // Without a non-ASCII character, the label would be a second spelling of a plain label.
   if (text === undefined || isAscii(text)) return false;
   if (text.normalize("NFC") !== text || WRONG_EDGE.test(text)) return false;
   return !MAPPED.test(text) && !NEVER.test(text);
@@ -35,13 +35,13 @@ const CODE_POINT_MAX = 0x10ffff;
 
 /**
  * @param encoded at most the characters of one label, without `xn--`
- * @returns undefined when the text is no Punycode
+ * @returns undefined for text that is not valid Punycode
  * @see RFC 3492 section 6.2
  */
 export function decodePunycode(encoded: string): string | undefined {
   const delimiter = encoded.lastIndexOf("-");
   const decoded = Array.from(encoded.slice(0, Math.max(delimiter, 0)));
-  // A delimiter with nothing before it is no delimiter, and so a wrong digit.
+  // A delimiter at the start is not a delimiter but an invalid digit.
   let at = delimiter > 0 ? delimiter + 1 : 0;
   let codePoint = 0x80;
   let index = 0;
@@ -53,7 +53,7 @@ export function decodePunycode(encoded: string): string | undefined {
       const digit = digitOf(encoded.charCodeAt(at++));
       if (digit === undefined) return undefined;
       index += digit * weight;
-      // Far beyond the greatest index of any label, and still exact.
+      // Far above the highest index of any label, and still exact.
       if (index > 2 ** 40) return undefined;
       const threshold = Math.min(Math.max(k - bias, 1), 26);
       if (digit < threshold) break;
@@ -78,7 +78,7 @@ function adapt(delta: number, length: number, first: boolean): number {
   return k + Math.floor((36 * rest) / (rest + 38));
 }
 
-/** `a` to `z` are 0 to 25, `0` to `9` are 26 to 35; NaN, at the end, is none. */
+/** `a` to `z` are 0 to 25, `0` to `9` are 26 to 35. NaN, at the end, is not a digit. */
 function digitOf(code: number): number | undefined {
   if (code >= 0x61 && code <= 0x7a) return code - 0x61;
   if (code >= 0x30 && code <= 0x39) return code - 0x30 + 26;

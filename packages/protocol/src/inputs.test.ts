@@ -16,7 +16,7 @@ function refusal(
   try {
     parse(parseJson(body));
   } catch (error) {
-    assert.ok(error instanceof Problem, `${error} is no Problem`);
+    assert.ok(error instanceof Problem, `${error} is not a Problem`);
     assert.equal(error.status, 400);
     return { code: error.code, param: error.param };
   }
@@ -95,7 +95,7 @@ test("[request.create.additional-properties] the name of an unknown field is wel
   assert.ok(param.isWellFormed());
 });
 
-test("[request.create.body-object] a submission that is no object is refused", () => {
+test("[request.create.body-object] a submission that is not an object is rejected", () => {
   for (const body of ["null", "[]", '"text"', "1", "true", `[${submission()}]`]) {
     const refused = refusal(parseCreateApprovalRequest, body);
     assert.deepEqual(refused, { code: "invalid_request", param: "body" });
@@ -208,7 +208,7 @@ test("[delivery.input.shape] a whole delivery is read, in a provisioning and in 
   }
 });
 
-test("[delivery.input.shape] a delivery that is no object is refused, with webhooks or without", () => {
+test("[delivery.input.shape] a delivery that is not an object is rejected, with or without webhooks", () => {
   const expected = { code: "invalid_request", param: "delivery" };
   for (const value of ["false", "true", "0", "1", '""', '"webhook"', "[]", `[${delivery()}]`]) {
     assert.deepEqual(deliveryRefusal(value), expected, value);
@@ -218,7 +218,7 @@ test("[delivery.input.shape] a delivery that is no object is refused, with webho
   }
 });
 
-test("null removes a receiver in an update, and is no delivery in a provisioning", () => {
+test("a null delivery removes the receiver in an update, and is rejected in a provisioning", () => {
   const body = parseJson('{"delivery":null}');
   assert.equal(parseUpdateInstance(body, WEBHOOKS).delivery, null);
   assert.throws(() => parseProvisionInstance(body, WEBHOOKS), { param: "delivery" });

@@ -1,6 +1,6 @@
 /**
- * The bodies that callers send, read strictly: no unknown field, no null where none is allowed,
- * every text and object kept exactly as it was spelled.
+ * Parses request bodies strictly. Rejects unknown fields and nulls that are not allowed, and keeps
+ * the exact spelling of every text and object.
  *
  * @see contract: Resources, CreateApprovalRequest, ProvisionInstanceRequest,
  *   UpdateInstanceRequest, WebhookDeliveryInput
@@ -17,7 +17,7 @@ import { parseWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
 
 export interface CreateApprovalRequestInput {
   readonly tool: string;
-  /** The MCP server of the tool, where that extension is admitted. */
+  /** The MCP server of the tool, if that extension is enabled. */
   readonly server?: string | undefined;
   readonly arguments: JsonObject;
   /** As submitted. */
@@ -28,7 +28,9 @@ export interface CreateApprovalRequestInput {
 }
 
 export interface ProvisionInstanceInput {
-  /** The whole input in one spelling: equal exactly when the input is. For its fingerprint. */
+  /**
+   * The canonical text of the whole input, for its fingerprint. Equal if and only if inputs are.
+   */
   readonly canonical: string;
   readonly instanceName: string | undefined;
   readonly delivery: WebhookDeliveryInput | undefined;
@@ -42,17 +44,17 @@ export interface UpdateInstanceInput {
   readonly delivery: WebhookDeliveryInput | null | undefined;
 }
 
-/** A proposed receiver, well-formed. Whether its address is public is not known yet. */
+/** A well-formed proposed receiver. It is not known yet if its address is public. */
 export interface WebhookDeliveryInput {
   readonly url: WebhookUrl;
-  /** A UUID, as the provisioner spelled it. */
+  /** A UUID in the provisioner's spelling. */
   readonly registrationId: string;
-  /** Well-formed, `whsec_` included; a secret. */
+  /** A well-formed secret, including `whsec_`. */
   readonly signingSecret: string;
 }
 
 export interface DeliveryRules {
-  /** False: this provider is synchronous-only and refuses every delivery. */
+  /** False: this provider is synchronous-only and rejects every delivery. */
   readonly webhooks: boolean;
   /** As in {@link WebhookUrlRules}: names of internal networks are accepted. */
   readonly internalNames: boolean;
@@ -63,8 +65,8 @@ const SYNCHRONOUS_ONLY: DeliveryRules = { webhooks: false, internalNames: false 
 const REQUEST_NAMES = ["tool", "arguments", "timeout", "agent_reasoning", "context"];
 
 /**
- * @param extensions without it, exactly the fields of the contract are admitted
- * @throws Problem `invalid_request` naming the first wrong field
+ * @param extensions enabled extensions; without any, only the fields of the contract are valid
+ * @throws Problem `invalid_request` with the first invalid field
  */
 export function parseCreateApprovalRequest(
   body: JsonValue,
@@ -92,7 +94,7 @@ export function parseCreateApprovalRequest(
 }
 
 /**
- * @throws Problem `invalid_request` naming the first wrong field, `unsupported_delivery_type`,
+ * @throws Problem `invalid_request` with the first invalid field, `unsupported_delivery_type`,
  *   `invalid_webhook_url`
  */
 export function parseProvisionInstance(
@@ -130,7 +132,7 @@ export function parseUpdateInstance(
 }
 
 /**
- * The type is judged before anything else: another transport has other fields.
+ * Checks the type first, because another transport has other fields.
  * @see contract: Resources, WebhookDeliveryInput; What the service does, 6
  */
 function parseDelivery(delivery: JsonValue, rules: DeliveryRules): WebhookDeliveryInput {
@@ -166,7 +168,7 @@ function parseUrl(text: string, rules: DeliveryRules): WebhookUrl {
   const url = parseWebhookUrl(text, rules);
   if (url !== undefined) return url;
   const message =
-    "delivery.url must have the form https://<host>[:port][/path][?query], name a public host " +
-    "and use port 443 or a port from 1024 that the Fetch standard does not block.";
+    "delivery.url must have the form https://<host>[:port][/path][?query] with a public host. " +
+    "Use port 443, or a port from 1024 that the Fetch standard does not block.";
   throw new Problem("invalid_webhook_url", message, { param: "delivery.url" });
 }

@@ -1,4 +1,4 @@
-/** What characters that cannot be seen are called on their chips. Pure. */
+/** Display names of invisible characters. Pure. */
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["\t", "tab"],

@@ -1,7 +1,7 @@
 /**
- * When two submitted values are the same input: numbers by exact decimal value, strings by their
- * decoded code points (no Unicode normalisation), objects without regard to key order. White
- * space and spelling never matter; rounding never happens.
+ * Compares two submitted values: numbers by exact decimal value, strings by their decoded code
+ * points (no Unicode normalization), objects without regard to key order. White space and spelling
+ * are irrelevant, and nothing is rounded.
  *
  * @see contract: Endpoints, POST /v1/requests ("same key and same input")
  */
@@ -37,7 +37,7 @@ export function equalNumber(a: string, b: string): boolean {
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * One spelling for each value: sign, coefficient without outer zeros, decimal exponent.
+ * The canonical spelling of a number: sign, coefficient without outer zeros, decimal exponent.
  * `100`, `1E2` and `100.0` are all `1e2`; every zero is `0`. The value is never expanded, so
  * `1e999999999` costs no more than `1e9`.
  *
@@ -68,9 +68,9 @@ function trimTrailingZeros(digits: string): string {
 }
 
 /**
- * One text for each value, equal exactly when {@link equalJson} says so: keys sorted by code
- * unit, numbers canonical. For fingerprints of inputs that must not be stored; never for
- * showing or echoing.
+ * The canonical text of a value: equal if and only if {@link equalJson} returns true. Keys are
+ * sorted by code unit, numbers are canonical. Use it for fingerprints of inputs that must not be
+ * stored. Never display or echo it.
  */
 export function canonicalJson(value: JsonValue): string {
   if (value instanceof JsonNumber) return canonicalNumber(value.source);

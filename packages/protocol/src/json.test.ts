@@ -15,7 +15,7 @@ function refusal(read: () => unknown): { code: ProblemCode; param: string | unde
   try {
     read();
   } catch (error) {
-    assert.ok(error instanceof Problem, `${error} is no Problem`);
+    assert.ok(error instanceof Problem, `${error} is not a Problem`);
     assert.equal(error.status, 400);
     return { code: error.code, param: error.param };
   }
@@ -26,7 +26,7 @@ function assertMalformed(text: string): void {
   assert.equal(refusal(() => parseJson(text)).code, "invalid_json", JSON.stringify(text));
 }
 
-/** What `JSON.parse` would make of it, with maps for objects so that no key is special. */
+/** The result of `JSON.parse`, with maps for objects so that no key is special. */
 function plain(value: JsonValue): unknown {
   if (value instanceof JsonNumber) return Number(value.source);
   if (value instanceof JsonArray) return value.items.map(plain);
@@ -43,7 +43,7 @@ function plainByNative(text: string): unknown {
   });
 }
 
-test("[ours.json.malformed] text that is no JSON value, or more than one, is refused", () => {
+test("[ours.json.malformed] text that is not exactly one JSON value is rejected", () => {
   const texts = ["", " ", "\n\t", "nul", "tru", "fals", "True", "NULL", "undefined", "a", "'a'"];
   for (const text of texts) assertMalformed(text);
   for (const text of ["1 2", "{}{}", "[] x", "truex", "null,", '"a""b"', "{},", "// c\n1"]) {
@@ -118,7 +118,7 @@ test("[ours.json.malformed] the path of a fault is cut to a bounded, well-formed
   assert.equal(refusal(() => parseJson(`{"${whole}":x}`)).param, whole);
 });
 
-test("[ours.json.encoding] bytes that are no UTF-8 are refused", () => {
+test("[ours.json.encoding] bytes that are not valid UTF-8 are rejected", () => {
   const wrong: readonly (readonly number[])[] = [
     [0xff],
     [0xfe],
@@ -291,7 +291,7 @@ test("[ours.json.depth] [ours.json.number-length] the worst body of a mebibyte i
   }
 });
 
-test("[ours.json.malformed] a mebibyte of odd but valid JSON is read whole", () => {
+test("[ours.json.malformed] a mebibyte of unusual but valid JSON parses completely", () => {
   const fill = (piece: string, around: number) =>
     piece.repeat(Math.floor((MIB - around) / piece.length));
   const keys = Array.from({ length: 80_000 }, (_, i) => `"k${i}":0`).join();
@@ -310,7 +310,7 @@ test("[ours.json.malformed] a mebibyte of odd but valid JSON is read whole", () 
   }
 });
 
-test("[ours.json.malformed] any JSON value reads as JSON.parse reads it, whatever the white space", () => {
+test("[ours.json.malformed] any JSON value parses like JSON.parse, with any white space", () => {
   const space = fc.constantFrom(0, 1, "\t", "\n \r");
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), space, (value, indent) => {
@@ -320,7 +320,7 @@ test("[ours.json.malformed] any JSON value reads as JSON.parse reads it, whateve
   );
 });
 
-test("[ours.json.malformed] what JSON.parse refuses is refused, and nothing crashes the parser", () => {
+test("[ours.json.malformed] the parser rejects every text that JSON.parse rejects, and never crashes", () => {
   const soup = fc.array(fc.constantFrom(...'{}[],:"\\u0e+-.19tfn \n'.split(""), "true", "null"));
   fc.assert(
     fc.property(soup, (pieces) => {
@@ -343,7 +343,7 @@ function outcome(read: () => unknown): { value: unknown } | undefined {
   }
 }
 
-test("[ours.json.encoding] text that no bytes could have been is refused, wherever the surrogate stands", () => {
+test("[ours.json.encoding] text with a lone surrogate is rejected at every position", () => {
   for (const text of ['"\ud800"', '"a\udfff"', '{"\ud800":1}', "\ud800"]) {
     const message = "The text holds a lone surrogate.";
     assert.throws(() => parseJson(text), { code: "invalid_json", param: "body", message });
@@ -351,7 +351,7 @@ test("[ours.json.encoding] text that no bytes could have been is refused, wherev
   assert.equal(parseJson('"\ud83d\ude00"'), "\u{1f600}");
 });
 
-/** What each fault is called: whoever sent it repairs it by these words. */
+/** The message of each fault. A developer must be able to fix the input with it. */
 const WORDS: readonly (readonly [string, string, number, string])[] = [
   ["", "the text ends where a value is expected", 0, "body"],
   ["x", "a value is expected", 0, "body"],

@@ -1,14 +1,14 @@
 /**
- * A strict, lossless JSON parser for what agents submit.
+ * A strict, lossless JSON parser for submitted requests.
  *
- * `JSON.parse` rounds 9007199254740993 to ...992, keeps the last of two equal keys and repairs
- * lone surrogates; an approval given for such a copy is an approval for other arguments. This
- * parser keeps every number as its source text, keeps the exact source of every object and array,
- * and refuses whatever two parsers could read differently.
+ * `JSON.parse` rounds 9007199254740993 to ...992, keeps the last of two equal keys and accepts lone
+ * surrogates. An approval of such a copy would be an approval of other arguments. This parser keeps
+ * the source text of every number, object and array, and rejects text that two parsers could
+ * interpret differently.
  *
  * Promises: linear time; never a partial result; `__proto__` is an ordinary key.
  *
- * @see RFC 8259; RFC 8785 section 3.1 for why duplicate keys and lone surrogates are refused
+ * @see RFC 8259; RFC 8785 section 3.1, the reason to reject duplicate keys and lone surrogates
  */
 
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX } from "./limits.ts";
@@ -16,7 +16,7 @@ import { Problem } from "./problems.ts";
 
 export type JsonValue = null | boolean | string | JsonNumber | JsonArray | JsonObject;
 
-/** A number as it was spelled: `1.0`, `-0` and `1E2` stay what they are. */
+/** A number with its original spelling: `1.0`, `-0` and `1E2` stay unchanged. */
 export class JsonNumber {
   readonly source: string;
 
@@ -49,7 +49,7 @@ export class JsonObject {
 }
 
 export interface JsonLimits {
-  /** Open brackets at one place, the outermost included. */
+  /** Open brackets at any position, including the outermost. */
   readonly depthMax: number;
   /** Characters of one number token. */
   readonly numberCharsMax: number;
@@ -65,7 +65,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /**
  * @param bytes one JSON text in UTF-8, without a byte order mark
  * @throws Problem `invalid_json`, `duplicate_key`, `too_deep` or `number_too_long`; `param` is
- *   the path of the place, or `body`
+ *   the path of the fault, or `body`
  */
 export function parseJsonBytes(bytes: Uint8Array, limits = DEFAULT_LIMITS): JsonValue {
   let text: string;
@@ -77,9 +77,9 @@ export function parseJsonBytes(bytes: Uint8Array, limits = DEFAULT_LIMITS): Json
   return new Parser(text, limits).parse();
 }
 
-/** As {@link parseJsonBytes}, for text that is already decoded. */
+/** Like {@link parseJsonBytes}, for text that is already decoded. */
 export function parseJson(text: string, limits = DEFAULT_LIMITS): JsonValue {
-  // Bytes that are valid hold none: as bytes it would be another text than the one that was read.
+  // Valid UTF-8 contains no lone surrogate. Encoding would change the text.
   if (!text.isWellFormed()) {
     throw new Problem("invalid_json", "The text holds a lone surrogate.", { param: "body" });
   }
@@ -130,7 +130,7 @@ const NO_MEMBERS = new Map<string, JsonValue>();
 class Parser {
   readonly #text: string;
   readonly #limits: JsonLimits;
-  /** The key or index being read at each depth: the path of an error, kept without allocation. */
+  /** The current key or index at each depth: the path of an error, kept without allocation. */
   readonly #path: (string | number | null)[] = [];
   #at = 0;
   #depth = 0;
@@ -211,14 +211,14 @@ class Parser {
     return new JsonArray(items, this.#text.slice(start, this.#at));
   }
 
-  /** Enters an object or array; answers where it starts. */
+  /** Enters an object or array. @returns its start offset */
   #open(): number {
     if (this.#depth >= this.#limits.depthMax) {
       const message = `The JSON is nested deeper than ${this.#limits.depthMax} levels.`;
       throw new Problem("too_deep", message, { param: this.#param() });
     }
     this.#depth++;
-    // Until the first key or index is read, an error belongs to the container itself.
+    // An error before the first key or index belongs to the container itself.
     this.#path[this.#depth - 1] = null;
     return this.#at++;
   }
@@ -280,7 +280,7 @@ class Parser {
     }
   }
 
-  /** The slow way, from the first backslash on: decodes piece by piece. */
+  /** The slow path, from the first backslash: decodes piece by piece. */
   #stringWithEscapes(start: number): string {
     let decoded = this.#text.slice(start, this.#at);
     let plainFrom = this.#at;
@@ -350,7 +350,7 @@ class Parser {
   }
 
   #malformed(what: string): Problem {
-    // The offset helps a developer; the text itself is never echoed.
+    // The message contains the offset, never the text itself.
     const message = `The body is not valid JSON: ${what} (at character ${this.#at}).`;
     return new Problem("invalid_json", message, { param: this.#param() });
   }
@@ -370,10 +370,10 @@ class Parser {
 }
 
 /**
- * The same JSON on one line, for answers in which each line is one: a line break of a valid text
- * stands between its pieces, where a space means the same.
+ * Writes JSON on one line, for line-delimited formats. A line break in valid JSON is white space
+ * between tokens, so a space can replace it.
  *
- * @param source one valid JSON text, perhaps of a stranger
+ * @param source one valid JSON text, which may be untrusted
  */
 export function onOneLine(source: string): string {
   return source.replace(/[\r\n]/g, " ");

@@ -1,6 +1,6 @@
 /**
- * The seven provider operations as data. Routes, authentication, tests and the description in
- * contract/openapi.yaml are all held against this one table.
+ * The seven provider operations as data. Routes, authentication, tests and contract/openapi.yaml
+ * must all agree with this table.
  *
  * @see contract: Endpoints, Provider operations
  */

@@ -18,7 +18,7 @@ export type ProblemType =
 interface ProblemRow {
   readonly status: number;
   readonly type: ProblemType;
-  /** The message of an error that is thrown without one. */
+  /** The default message. */
   readonly message: string;
 }
 
@@ -168,27 +168,27 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One fault in a text that was sent, of which there can be several. */
+/** One fault in a submitted text. A text can have several. */
 export interface ProblemFinding {
   /** Both from 1. */
   readonly line: number;
   readonly column: number;
-  /** Place in the text, like `rules[3].when`; empty for all of it. */
+  /** Path in the text, such as `rules[3].when`; empty for the whole text. */
   readonly path: string;
   readonly message: string;
 }
 
 export interface ProblemDetail {
-  /** The input field that is wrong: a path in the body, a header or a query parameter. */
+  /** The invalid input field: a path in the body, a header or a query parameter. */
   readonly param?: string;
-  /** Seconds after which trying again makes sense. */
+  /** Seconds to wait before a retry. */
   readonly retryAfterS?: number;
-  /** Every fault of a text; only of codes that the contract's operations never send. */
+  /** All faults of a text. The contract's operations never send codes with this field. */
   readonly findings?: readonly ProblemFinding[];
 }
 
 /**
- * An expected refusal. Its message reaches the caller word for word, so it never holds a
+ * An expected error. The caller receives its message unchanged, so the message never contains a
  * credential, a stored value or an internal detail.
  */
 export class Problem extends Error {
@@ -222,7 +222,7 @@ export interface ErrorResponse {
     readonly code: string;
     readonly message: string;
     readonly param?: string;
-    /** On the reviewer surface, of `policy_invalid`. */
+    /** Only in the review API, for `policy_invalid`. */
     readonly findings?: readonly ProblemFinding[];
     readonly request_id: string;
   };

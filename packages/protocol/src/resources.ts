@@ -1,7 +1,6 @@
 /**
- * The contract's resources as they stand on the wire, for clients and tests. The server writes
- * them from stored text (see http/wire.ts), so numbers inside `arguments` and `context` are
- * never rounded on the way.
+ * The wire format of the contract's resources, for clients and tests. The server writes them from
+ * stored text (see http/wire.ts), so it never rounds numbers inside `arguments` and `context`.
  *
  * @see contract: Resources and their fields
  */
@@ -16,7 +15,7 @@ export interface Instance {
   readonly delivery?: WebhookDelivery;
 }
 
-/** The active, verified receiver. Its signing secret is never shown. */
+/** The active, verified receiver, without its signing secret. */
 export interface WebhookDelivery {
   readonly type: "webhook";
   readonly url: string;
@@ -37,7 +36,7 @@ export interface Decision {
   readonly status: TerminalStatus;
   readonly note?: string;
   readonly decided_at: string;
-  /** Present exactly when approved. */
+  /** Present if and only if the status is `approved`. */
   readonly expires_at?: string;
 }
 
@@ -65,7 +64,7 @@ export interface WebhookVerification {
   readonly challenge: string;
 }
 
-/** The body of an event; the receiver reads the request itself. @see contract: Events */
+/** The body of an event. The receiver must read the request. @see contract: Events */
 export interface RequestResolvedEvent {
   /** Equals the `webhook-id` header. */
   readonly id: string;

@@ -62,7 +62,7 @@ test("[signature.value] the signature is that of one known event under one known
   receive(t, secret, { id, timestamp, body, signature });
 });
 
-test("a receiver by Standard Webhooks takes the valid headers of the vectors alone", (t) => {
+test("the Standard Webhooks library accepts only the valid headers of the vectors", (t) => {
   const [first] = signatures;
   assert.ok(first !== undefined && headers.length > 20);
   for (const { header, valid, why } of headers) {
@@ -92,7 +92,7 @@ test("[signature.value] the bytes of the body are signed whatever they are, text
   await fc.assert(property);
 });
 
-test("a timestamp that is no whole number of seconds is a mistake of the caller", async () => {
+test("a timestamp that is not a whole number of seconds throws a RangeError", async () => {
   const [key, body] = [new Uint8Array(32), new Uint8Array()];
   for (const wrong of [1.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     await assert.rejects(signWebhook(key, "id", wrong, body), RangeError, String(wrong));

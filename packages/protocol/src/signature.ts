@@ -1,6 +1,6 @@
 /**
- * How the provider signs what it sends to a receiver: Standard Webhooks v1, HMAC-SHA256. Called
- * by the provider for every attempt; receivers can use it to compute what to compare with.
+ * Signs webhooks: Standard Webhooks v1, HMAC-SHA256. The provider signs every attempt. A receiver
+ * computes the expected signature for comparison.
  *
  * @see contract: Authentication, 5; contract/vectors/signature.json
  */
@@ -16,8 +16,8 @@ export const WEBHOOK_HEADERS = {
 const SECRET = /^whsec_([A-Za-z0-9+/]{43}=)$/;
 
 /**
- * @returns the key of 32 bytes, or undefined when the text is anything but `whsec_` and its
- *   canonical padded base64
+ * @returns the key of 32 bytes; undefined unless the text is `whsec_` and the canonical padded
+ *   Base64 of the key
  * @throws never
  * @see contract: Resources, WebhookDeliveryInput
  */
@@ -25,7 +25,7 @@ export function parseSigningSecret(text: string): Uint8Array | undefined {
   const encoded = SECRET.exec(text)?.[1];
   if (encoded === undefined) return undefined;
   const binary = atob(encoded);
-  // Four last characters decode to each key; the canonical one is that which encoding gives.
+  // Four spellings of the last character decode to the same key. Encoding gives the canonical one.
   if (btoa(binary) !== encoded) return undefined;
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
@@ -33,12 +33,12 @@ export function parseSigningSecret(text: string): Uint8Array | undefined {
 const HMAC_SHA256 = { name: "HMAC", hash: "SHA-256" } as const;
 
 /**
- * @param key the decoded secret; of any length but zero
+ * @param key the decoded secret, not empty
  * @param id the `webhook-id`
- * @param timestampS Unix seconds of this attempt; `webhook-timestamp` holds the same digits
+ * @param timestampS Unix seconds of this attempt; `webhook-timestamp` contains the same digits
  * @param body the exact bytes that are sent
- * @returns `v1,` and the base64 digest: the value of `webhook-signature`
- * @throws RangeError when the timestamp is no whole number of seconds
+ * @returns `v1,` and the Base64 digest: the value of `webhook-signature`
+ * @throws RangeError for a timestamp that is not a whole number of seconds
  */
 export async function signWebhook(
   key: Uint8Array,
@@ -54,7 +54,7 @@ export async function signWebhook(
   content.set(head);
   content.set(body, head.length);
   const { subtle } = crypto;
-  // The copy has a buffer of its own, as WebCrypto wants it.
+  // WebCrypto requires a copy with its own buffer.
   const hmacKey = await subtle.importKey("raw", new Uint8Array(key), HMAC_SHA256, false, ["sign"]);
   const digest = new Uint8Array(await subtle.sign("HMAC", hmacKey, content));
   return `v1,${btoa(String.fromCharCode(...digest))}`;

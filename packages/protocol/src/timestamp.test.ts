@@ -36,7 +36,7 @@ test("[scalar.timestamp.format] a timestamp that is read is what was written, cu
   fc.assert(property);
 });
 
-test("[scalar.timestamp.format] what is no time in UTC, or of no calendar, is not read", () => {
+test("[scalar.timestamp.format] text that is not a UTC time, or not a calendar date, is rejected", () => {
   const texts = [
     "",
     "0",

@@ -1,6 +1,6 @@
 /**
  * @param ms milliseconds since the epoch
- * @returns RFC 3339 in UTC with milliseconds, ending in `Z`
+ * @returns RFC 3339 in UTC with milliseconds and the suffix `Z`
  * @see contract: Resources, Scalar formats, Timestamp
  */
 export function formatTimestamp(ms: number): string {
@@ -10,10 +10,10 @@ export function formatTimestamp(ms: number): string {
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,30}))?Z$/;
 
 /**
- * Reads a Timestamp of the contract and nothing else: no offset, no day that a calendar lacks.
+ * Parses a Timestamp of the contract. Rejects offsets and dates that do not exist.
  *
- * @returns milliseconds since the epoch, what is finer being cut off; undefined when the text is
- *   no RFC 3339 date-time in UTC that ends in `Z`
+ * @returns milliseconds since the epoch, truncated; undefined for text that is not an RFC 3339
+ *   date-time in UTC with the suffix `Z`
  * @throws never
  */
 export function parseTimestamp(text: string): number | undefined {
@@ -21,6 +21,6 @@ export function parseTimestamp(text: string): number | undefined {
   if (seconds === undefined) return undefined;
   const spelled = `${seconds}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
   const ms = Date.parse(spelled);
-  // Engines take the thirtieth of February for the second of March.
+  // JavaScript engines parse 30 February as 2 March (1 March in leap years).
   return Number.isNaN(ms) || formatTimestamp(ms) !== spelled ? undefined : ms;
 }

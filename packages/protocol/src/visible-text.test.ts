@@ -11,7 +11,7 @@ import {
   visibleText,
 } from "./visible-text.ts";
 
-test("[ours.inbox.exact] what cannot be seen is written out with its name, and nothing else is changed", () => {
+test("[ours.inbox.exact] invisible characters become code points with their names; other text stays unchanged", () => {
   const shown = (text: string) =>
     visiblePieces(text)
       .map(({ text: piece, label }) => (label === undefined ? piece : `<${piece} ${label}>`))
@@ -27,7 +27,7 @@ test("[ours.inbox.exact] what cannot be seen is written out with its name, and n
   for (const letter of others) assert.match(visibleText(letter), /^\\u\{[0-9A-F]{4,5}\}$/);
 });
 
-test("[ours.inbox.exact] whatever the text is, it stands there whole and in its order", () => {
+test("[ours.inbox.exact] the output keeps every character of any text, in order", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       const back = visiblePieces(text)

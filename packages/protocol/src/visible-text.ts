@@ -1,6 +1,7 @@
 /**
- * Shows text that strangers wrote. Characters that are invisible or that change the order of others
- * become code points like `\u{202E}`; confusable characters (homoglyphs) are labelled. Pure.
+ * Makes untrusted text safe to display. Invisible characters, and characters that change the text
+ * order, become code points such as `\u{202E}`. Confusable characters (homoglyphs) get labels.
+ * Pure.
  *
  * @see Unicode Technical Report 36 (bidirectional and invisible characters)
  */
@@ -8,23 +9,23 @@
 import { findConfusables } from "./confusables.ts";
 import { nameOfInvisible } from "./invisible-names.ts";
 
-/** Shows nothing, or changes the order or the place of other characters. */
+/** Invisible characters, and characters that change the order or position of others. */
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
-/** Nothing in it can be invisible or confusable. */
+/** Text without invisible and confusable characters. */
 const PLAIN = /^[\n\x20-\x7e]*$/;
 
 export interface Piece {
   readonly text: string;
   readonly isUnseen: boolean;
-  /** What a chip says about the character; absent for text that is just text. */
+  /** Label of the character; absent for ordinary text. */
   readonly label?: string;
 }
 
 /**
- * A text in pieces: unchanged, invisible characters as `\u{...}`, and each confusable character by
- * itself. Ends of lines stay.
+ * Splits a text into pieces: unchanged text, invisible characters as `\u{...}`, and each confusable
+ * character as its own piece. Line breaks stay.
  */
 export function visiblePieces(text: string): Piece[] {
   if (PLAIN.test(text)) return text === "" ? [] : [{ text, isUnseen: false }];
@@ -50,14 +51,14 @@ export function visiblePieces(text: string): Piece[] {
 }
 
 /**
- * One line of plain text, where a label cannot stand: invisible and confusable characters and ends
- * of lines are written as code points.
+ * One line of plain text, for places without labels. Invisible and confusable characters and line
+ * breaks become code points.
  */
 export function visibleText(text: string): string {
   return visibleCharacters(text).join("");
 }
 
-/** {@link visibleText}, one item for each character of the text. */
+/** Like {@link visibleText}, with one item for each character of the text. */
 export function visibleCharacters(text: string): string[] {
   return visiblePieces(text).flatMap(({ text: piece, isUnseen, label }) => {
     if (isUnseen) return [piece];
@@ -74,15 +75,15 @@ export function hasConfusables(text: string): boolean {
   return visiblePieces(text).some(({ isUnseen, label }) => !isUnseen && label !== undefined);
 }
 
-/** One character as its code point, like `\u{202E}`. */
+/** One character as its code point, such as `\u{202E}`. */
 export function escapeCodePoint(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `\\u{${code.toString(16).toUpperCase().padStart(4, "0")}}`;
 }
 
-/** One line of at most `width` columns, which shows where it is cut; for overviews only. */
+/** One line of at most `width` columns with a mark if it is truncated; for overviews only. */
 export function excerpt(text: string, width: number): string {
-  // Each character has at least one column; the rest of a long text is not read.
+  // Each character has at least one column, so the rest of a long text is not needed.
   const visible = [...visibleText(text.slice(0, 2 * (width + 1)))];
   if (visible.length <= width) return visible.join("");
   return `${visible.slice(0, Math.max(0, width - 3)).join("")}...`;

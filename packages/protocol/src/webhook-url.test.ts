@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { readUrlVectors, type UrlVector } from "../test/support/vectors.ts";
 import { parseWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
 
-/** What a vector expects of an accepted URL. */
+/** The expected result of a vector for an accepted URL. */
 function expected(vector: UrlVector): unknown {
   const { url: text, host, is_address: isAddress, port, path, authority } = vector;
   return { text, host, isAddress, port, path, authority };
@@ -41,7 +41,7 @@ const CONTRACT_FORM = /^https:\/\/[^/?#@\s\\]+(\/[^?#\s\\]*)?(\?[^#\s\\]*)?$/;
 
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** Whoever reads the text by the URL standard reaches the same place. */
+/** Parsing by the URL standard must give the same destination. */
 function assertReadAlike(url: WebhookUrl): void {
   const { text, host, port, path, authority } = url;
   const standard = new URL(text);
@@ -122,7 +122,7 @@ const anything = fc.oneof(
     .map(([host, tail]) => `https://${host}/${tail}`),
 );
 
-test("[delivery.url.syntax] whatever is accepted means the same host, port and path to the URL standard", () => {
+test("[delivery.url.syntax] an accepted URL has the same host, port and path by the URL standard", () => {
   const outcomes = { accepted: 0, refused: 0 };
   const property = fc.property(anything, fc.boolean(), (text, internalNames) => {
     const url = parseWebhookUrl(text, { internalNames });
@@ -139,7 +139,7 @@ test("[delivery.url.syntax] whatever is accepted means the same host, port and p
   assert.ok(outcomes.accepted > 100 && outcomes.refused > 100, JSON.stringify(outcomes));
 });
 
-test("[delivery.url.syntax] a character that no URI has is refused wherever it stands", () => {
+test("[delivery.url.syntax] a character that is invalid in a URI is rejected at every position", () => {
   const good = "https://example.com:8443/a/b?c=d";
   const places = fc.nat(good.length);
   const strange = fc.oneof(

@@ -1,19 +1,19 @@
 /**
- * Reads a receiver's URL strictly, for the provider and for provisioners who want to check one
- * before they submit it. The same text means the same destination to every reader: nothing is
- * repaired. `new URL` would strip tabs, turn backslashes, decode `%31%32%37.0.0.1`, read `127.1`
- * as an address and hide an empty `@` or `#`; here each of those is refused.
+ * Parses a receiver's URL strictly, for the provider, and for provisioners that validate a URL
+ * before they submit it. Every parser must get the same destination from the text, so this parser
+ * repairs nothing. `new URL` would remove tabs, replace backslashes, decode `%31%32%37.0.0.1`,
+ * parse `127.1` as an address and hide an empty `@` or `#`. This parser rejects all of them.
  *
- * Judges the text alone: whether an address is public is decided at every connection.
+ * It checks only the text. The sender checks at every connection that an address is public.
  *
- * What the contract leaves open is decided like this:
- * - The scheme is lower case, as in the contract's form: the text is echoed as it was submitted,
- *   and clients compare it. A host may have capitals, since its owner may spell it so.
- * - Ports are 443 and those from 1024 on that a browser would use.
- * - Path and query hold the characters of RFC 3986 and nothing else, so no raw bracket or quote
- *   of which two readers could make different things.
- * - An IPv6 address has the one spelling that the URL standard writes: that of RFC 5952, without
- *   dotted tails, which would give one address two spellings.
+ * Rules for the points that the contract leaves open:
+ * - The scheme is lower case, as in the contract's form: the provider echoes the text unchanged and
+ *   clients compare it. A host may contain capitals.
+ * - Ports are 443, and the ports from 1024 that browsers do not block.
+ * - Path and query contain only the characters of RFC 3986. Parsers differ in how they treat raw
+ *   brackets and quotes.
+ * - An IPv6 address has the spelling of the URL standard and RFC 5952, without a dotted tail, so
+ * that each address has one spelling.
  * - A public name ends in a label that can be a top-level domain: letters, or an IDN label.
  *
  * @see contract: Resources, WebhookURL rules, 1; RFC 3986; contract/vectors/webhook-url.json
@@ -144,9 +144,9 @@ const INTERNAL_TOP_LABELS: ReadonlySet<string> = new Set([
   "corp",
   "home",
   "lan",
-  // What ICANN keeps from being delegated, besides: resolution 2018.02.04.12
+  // Also reserved by ICANN: resolution 2018.02.04.12
   "mail",
-  // In use by hosts files and clusters (`name.namespace.svc`), and not delegated.
+  // Used in hosts files and clusters (`name.namespace.svc`), and not delegated.
   "localdomain",
   "svc",
 ]);

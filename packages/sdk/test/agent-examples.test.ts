@@ -1,7 +1,7 @@
 // Needs: frameworks
 /**
- * The examples of agents, run as they stand against a real provider; and the guide, which shows
- * parts of them.
+ * Runs the unchanged agent examples against a real provider, and compares them with the guide,
+ * which shows parts of them.
  */
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ function exampleOf(name: string): string {
   return join(ROOT, "examples/agents", `${name}.ts`);
 }
 
-test("[ours.sdk.documented] what the guide shows of each example is in it, letter for letter", () => {
+test("[ours.sdk.documented] each snippet of the guide is an exact part of its example", () => {
   const blocks = [...readFileSync(GUIDE, "utf8").matchAll(/^```ts (\S+)\n(.*?)^```$/gms)];
   const shown = new Set<string>();
   for (const [, name = "", text = ""] of blocks) {
@@ -37,7 +37,7 @@ test("[ours.sdk.documented] what the guide shows of each example is in it, lette
   assert.deepEqual([...shown].sort(), EXAMPLES.map((name) => `${name}.ts`).sort());
 });
 
-test("[ours.sdk.documented] each example of an agent waits for its approval, and says why not", async (t) => {
+test("[ours.sdk.documented] each example of an agent waits for its approval, and prints the reason of a refusal", async (t) => {
   const scene = await startAgentScene(t);
   // The examples keep their store beside themselves.
   const folder = temporaryFolder(t);
@@ -50,7 +50,7 @@ test("[ours.sdk.documented] each example of an agent waits for its approval, and
   for (const name of EXAMPLES) {
     const file = join(agents, `${name}.ts`);
     const paid = play(t, file, `${name} 1`);
-    // What ends without asking says why.
+    // An example that stops early prints the reason.
     await Promise.race([scene.decideNext("approve"), paid]);
     assert.equal(await paid, "500 back for A-1", name);
     const denied = play(t, file, `${name} 2`);

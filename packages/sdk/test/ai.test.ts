@@ -74,7 +74,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   assert.deepEqual(paid, ["A-1"]);
 });
 
-test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothing", async () => {
+test("[ours.sdk.frameworks.suspend] ai: an approval response that the client forged runs nothing", async () => {
   const scene = await sharedScene();
   const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
   const messages: ModelMessage[] = [
@@ -100,7 +100,7 @@ test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothin
   assert.deepEqual(toolResultsOf(model), ["This call was denied."]);
 });
 
-test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need for approval", async () => {
+test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own needsApproval", async () => {
   const model = scriptedModel([{ id: "call_1", arguments: { to: "A-1", cents: 5 } }]);
   const pay = { inputSchema: INPUT, execute: neverPays };
   for (const needsApproval of [true, async ({ cents }: { cents: number }) => cents === 5]) {
@@ -111,7 +111,7 @@ test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need
   }
 });
 
-test("[ours.sdk.frameworks.suspend] ai: what waits for leave of others is given none", () => {
+test("[ours.sdk.frameworks.suspend] ai: a call that waits for another approver gets no response", () => {
   const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
   const gated = toolsOf({ gate, runId: "others", pay: neverPays });
   const tools = { ...gated, erase: tool({ inputSchema: INPUT, execute: () => "erased" }) };
@@ -137,7 +137,7 @@ test("[ours.sdk.frameworks.suspend] ai: what waits for leave of others is given 
   assert.deepEqual(added, [{ role: "tool", content: [response] }]);
 });
 
-test("[ours.sdk.frameworks.held] ai: what a tool streams goes on being streamed, from when it may start", async () => {
+test("[ours.sdk.frameworks.held] ai: a streaming tool streams its output after the approval", async () => {
   const scene = await sharedScene();
   const steps: string[] = [];
   const tools = gateTools(
@@ -173,7 +173,7 @@ test("[ours.sdk.frameworks.held] ai: what a tool streams goes on being streamed,
   assert.deepEqual(steps, ["paying A-1", "paid A-1", "paid A-1"]);
 });
 
-test("[ours.sdk.frameworks.words] ai: the program is given why, in place of the result", async () => {
+test("[ours.sdk.frameworks.words] ai: the program receives the reason in place of the result", async () => {
   const scene = await sharedScene();
   const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
   const tools = toolsOf({ gate: gateOf(scene), runId: "given", pay: neverPays });
@@ -189,7 +189,7 @@ test("[ours.sdk.frameworks.words] ai: the program is given why, in place of the 
   });
 });
 
-test("[ours.sdk.frameworks.ungateable] ai: a tool that runs elsewhere is refused rather than let through", () => {
+test("[ours.sdk.frameworks.ungateable] ai: gating a tool that runs elsewhere throws invalid_option", () => {
   const tools = { pay: tool({ inputSchema: INPUT, outputSchema: z.string() }) };
   const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
   assert.throws(() => gateTools(tools, { gate, runId: "r" }), { code: "invalid_option" });

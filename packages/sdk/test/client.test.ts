@@ -74,7 +74,7 @@ test("[ours.sdk.client.retries] a Retry-After beyond the time limit stops the re
   assert.equal(keys.length, 1);
 });
 
-test("[ours.sdk.client.retries] any other refusal ends at once, and says what to do", async () => {
+test("[ours.sdk.client.retries] any other refusal is not retried, and its message contains the fix", async () => {
   for (const status of [400, 401, 403, 404, 409, 410, 422]) {
     const { scripted, keys } = answering([status]);
     const client = new Client("http://localhost:1", "t", { fetch: scripted });
@@ -85,7 +85,7 @@ test("[ours.sdk.client.retries] any other refusal ends at once, and says what to
   }
 });
 
-test("[ours.sdk.client.retries] what a provider says is in the error: code, field, exchange", async (t) => {
+test("[ours.sdk.client.retries] the error contains the provider's code, field and exchange id", async (t) => {
   const scene = await startAgentScene(t);
   const client = new Client(scene.url, scene.token);
   await client.create(INPUT);
@@ -140,7 +140,7 @@ test("[ours.sdk.client.bounded] an unanswered exchange ends, even when fetch ign
   await assert.rejects(client.create(INPUT), { code: "unavailable", message: /did not answer/ });
 });
 
-test("[ours.sdk.client.secret] a token is in no error, whatever a provider or a runtime says", async (t) => {
+test("[ours.sdk.client.secret] no error contains the token, even if a provider or runtime echoes it", async (t) => {
   const token = "s3cret-t0ken";
   const echo = (status: number): typeof fetch => {
     return async (_, init) => {
@@ -181,7 +181,7 @@ test("[ours.sdk.client.secret] a token is in no error, whatever a provider or a 
   }
 });
 
-test("[ours.sdk.client.https] a provider elsewhere is reached over https alone", () => {
+test("[ours.sdk.client.https] a provider on another machine requires https", () => {
   const taken = [
     "https://a.example",
     "http://localhost:8787/",

@@ -1,5 +1,5 @@
 /**
- * Canned outcomes, which nobody can take for approvals.
+ * Predefined outcomes are clearly marked, so that a user cannot mistake them for approvals.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ function canned(options: Partial<DevelopmentOptions>, mode: "sync" | "async" = "
   return { gate: new Gate(client, { store: new MemoryStore(), mode, warn }), warnings };
 }
 
-test("[ours.sdk.development] canned outcomes say that no reviewer was asked, at the start and at each approval", async () => {
+test("[ours.sdk.development] the client warns at the start and at each approval that no reviewer was asked", async () => {
   const { gate, warnings } = canned({});
   const look = await gate.guard({ key: "1", tool: "look", arguments: {} }, () => "seen");
   assert.ok(look.ran && look.verdict.isDevelopment);
@@ -35,7 +35,7 @@ test("[ours.sdk.development] canned outcomes say that no reviewer was asked, at 
   for (const warning of warnings) assert.match(warning, /^DEVELOPMENT: /);
 });
 
-test("[ours.sdk.development] a tool without a canned outcome is denied, whatever it is called", async () => {
+test("[ours.sdk.development] a tool without a predefined outcome is denied, with any name", async () => {
   const { gate } = canned({});
   for (const tool of ["other", "__proto__", "toString"]) {
     const verdict = await gate.check({ key: tool, tool, arguments: {} });
@@ -46,7 +46,7 @@ test("[ours.sdk.development] a tool without a canned outcome is denied, whatever
   assert.equal(verdict.kind, "expired");
 });
 
-test("[ours.sdk.development] canned calls suspend and resume like others", async () => {
+test("[ours.sdk.development] calls with predefined outcomes suspend and resume", async () => {
   const { gate } = canned({ isPendingFirst: true }, "async");
   const pending = await gate.check({ key: "k", tool: "look", arguments: { n: 1 } });
   assert.ok(pending.kind === "pending");
@@ -55,7 +55,7 @@ test("[ours.sdk.development] canned calls suspend and resume like others", async
   assert.deepEqual(resumed.value, { n: 1 });
 });
 
-test("[ours.sdk.development] nothing is canned in production, or where there is a token", (t) => {
+test("[ours.sdk.development] the client rejects production and a token", (t) => {
   const before = process.env.NODE_ENV;
   t.after(() => {
     if (before === undefined) delete process.env.NODE_ENV;

@@ -1,6 +1,6 @@
 /**
- * The documentation of the SDK, played: its snippets are compiled as they stand, and run against a
- * real provider.
+ * Compiles the unchanged snippets of the SDK's documentation, and runs them against a real
+ * provider.
  */
 
 import assert from "node:assert/strict";

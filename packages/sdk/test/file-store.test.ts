@@ -17,7 +17,7 @@ function age(file: string): void {
   utimesSync(file, then, then);
 }
 
-test("[ours.sdk.store] of many who take an id at the same time one gets it, for good", async (t) => {
+test("[ours.sdk.store] concurrent consumers of one id: exactly one gets it, permanently", async (t) => {
   const folder = join(temporaryFolder(t), "deep", "uses");
   const stores = Array.from({ length: 5 }, () => new FileStore(folder));
   const takes = await Promise.all(
@@ -106,7 +106,7 @@ test("[ours.sdk.store] an event is kept whole and once, and known after a restar
   const store = new FileReceiverStore(folder);
   const kept = await Promise.all([store.keep(EVENT), store.keep(EVENT), store.keep(EVENT)]);
   assert.equal(kept.filter((isNew) => isNew).length, 1);
-  // What a crash leaves of an event that was not kept yet.
+  // A crash before the event was stored leaves this draft.
   writeFileSync(join(folder, "events", "0197f3c5-0000-7000-8000-000000000000.draft"), '{"id"');
   const next = new FileReceiverStore(folder);
   assert.deepEqual(await next.unfinished(), [EVENT]);

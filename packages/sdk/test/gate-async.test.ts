@@ -23,7 +23,7 @@ async function suspend(t: Parameters<typeof startAgentScene>[0]) {
   const outcome = await newGate().guard(call, () => assert.fail("it ran"));
   assert.ok(!outcome.ran && outcome.verdict.kind === "pending");
   assert.match(outcome.reason, /waits for approval/);
-  // What is kept is JSON, and read by another process.
+  // A program stores the Pending as JSON, and another process reads it.
   const pending = JSON.parse(JSON.stringify(outcome.verdict)) as Pending;
   return { scene, newGate, pending, call };
 }
@@ -50,7 +50,7 @@ test("[ours.sdk.gate.suspend] a call asked for again with its key is the same, a
   assert.ok(!resumed.ran && resumed.verdict.kind === "already_used");
 });
 
-test("[ours.sdk.gate.suspend] a denied call says so when it is resumed", async (t) => {
+test("[ours.sdk.gate.suspend] resuming a denied call returns denied", async (t) => {
   const { scene, newGate, pending } = await suspend(t);
   await scene.server.decide(scene.reviewer, pending.requestId, "deny", { note: "no" });
   const resumed = await newGate().resume(pending, () => assert.fail("it ran"));
@@ -58,7 +58,7 @@ test("[ours.sdk.gate.suspend] a denied call says so when it is resumed", async (
   assert.equal(resumed.reason, "This call was denied: no");
 });
 
-test("[ours.sdk.gate.suspend] what was changed while it was suspended does not run", async (t) => {
+test("[ours.sdk.gate.suspend] a Pending that was changed while it was suspended does not run", async (t) => {
   const { scene, newGate, pending } = await suspend(t);
   await scene.server.decide(scene.reviewer, pending.requestId, "approve");
   const changes: Partial<Pending>[] = [
@@ -97,7 +97,7 @@ test("[ours.sdk.gate.suspend] a failure while resuming cancels nothing: it can b
   assert.ok((await newGate().resume(pending, () => "ran")).ran);
 });
 
-test("[ours.sdk.gate.suspend] a suspended call can be taken back", async (t) => {
+test("[ours.sdk.gate.suspend] a suspended call can be cancelled", async (t) => {
   const { scene, newGate, pending } = await suspend(t);
   await newGate().cancel(pending);
   assert.equal((await scene.server.read(scene.token, pending.requestId)).status, "cancelled");
@@ -105,7 +105,7 @@ test("[ours.sdk.gate.suspend] a suspended call can be taken back", async (t) => 
   assert.ok(!resumed.ran && resumed.verdict.kind === "cancelled");
 });
 
-test("[ours.sdk.gate.suspend] whether a call waits can be asked first, and uses nothing up", async (t) => {
+test("[ours.sdk.gate.suspend] submit reports whether a call waits, and does not use the approval", async (t) => {
   const scene = await startAgentScene(t);
   const gate = new Gate(new Client(scene.url, scene.token), { store: new MemoryStore() });
   const call = { key: "k", tool: "deploy", arguments: ARGUMENTS };

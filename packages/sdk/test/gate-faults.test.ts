@@ -1,5 +1,5 @@
 /**
- * What a gate says when nothing was decided, when clocks differ and when a call is late.
+ * The explanations of a gate without a decision, with different clocks, and for a late call.
  */
 
 import assert from "node:assert/strict";

@@ -42,7 +42,7 @@ test("[ours.sdk.gate.fail-closed] a call waits for its approval, and runs with w
   assert.deepEqual([kind, requestId, note, isDevelopment], ["approved", id, "after lunch", false]);
 });
 
-test("[ours.sdk.gate.words] a denial reaches the model with the note of who denied", async (t) => {
+test("[ours.sdk.gate.words] a denial reaches the model with the reviewer's note", async (t) => {
   const scene = await startAgentScene(t);
   const gate = gateOf(scene);
   const first = gate.guard(CALL, neverRuns);
@@ -108,7 +108,7 @@ test("[ours.sdk.gate.once] a tool that fails has run: its error is the caller's,
   assert.ok(!again.ran && again.verdict.kind === "already_used");
 });
 
-test("[ours.sdk.gate.arguments] what runs is what was submitted, frozen, whatever becomes of the original", async (t) => {
+test("[ours.sdk.gate.arguments] the tool receives the submitted arguments, frozen, even if the original changes", async (t) => {
   const scene = await startAgentScene(t);
   const original = { to: "A-1", list: [{ cents: 5 }] };
   const guarded = gateOf(scene).guard(
@@ -151,7 +151,7 @@ test("[ours.sdk.gate.arguments] numbers that a double cannot hold are submitted 
   assert.equal(outcome.value, 9007199254740993n);
 });
 
-test("[ours.sdk.gate.abandon] a call whose signal is aborted never runs, and its request is cancelled", async (t) => {
+test("[ours.sdk.gate.abandon] a call with an aborted signal never runs, and its request is cancelled", async (t) => {
   const scene = await startAgentScene(t);
   const abandoning = new AbortController();
   const gate = gateOf(scene);
@@ -164,7 +164,7 @@ test("[ours.sdk.gate.abandon] a call whose signal is aborted never runs, and its
   assert.equal((await scene.server.read(scene.token, id)).status, "cancelled");
 });
 
-test("[ours.sdk.gate.abandon] what is abandoned while it is submitted is cancelled when its id is known", async (t) => {
+test("[ours.sdk.gate.abandon] a call that is aborted during submission is cancelled when its id is known", async (t) => {
   const scene = await startAgentScene(t);
   const abandoning = new AbortController();
   // The answer to the submission is on its way when the caller goes.
@@ -243,7 +243,7 @@ test("[ours.sdk.gate.abandon] an unreachable provider does not block an abandone
   assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
 });
 
-test("[ours.sdk.gate.abandon] what is aborted after the approval, before the start, does not run", async (t) => {
+test("[ours.sdk.gate.abandon] a call that is aborted after the approval and before the start does not run", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const abandoning = new AbortController();

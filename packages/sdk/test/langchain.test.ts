@@ -29,7 +29,7 @@ function scripted(calls: readonly ScriptedCall[]): FakeBuiltModel {
   return fakeModel().respond(first).respond(new AIMessage("done"));
 }
 
-/** What the model was given for its calls. */
+/** The results that the model received for its calls. */
 function toolResultsOf(model: FakeBuiltModel): string[] {
   const messages = model.calls.at(-1)?.messages ?? [];
   return messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text);
@@ -87,7 +87,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.turn] langchain: calls 
   await scene.decideNext("approve");
   const second = await resume(first);
   assert.equal(paid.length, 1);
-  // What was not decided waits again.
+  // The undecided call waits again.
   assert.equal(waitingOf(second).length, 1);
   await scene.decideNext("approve");
   await resume(second);

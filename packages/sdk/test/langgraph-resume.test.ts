@@ -25,7 +25,7 @@ import { gateOf, sharedScene } from "./support/framework-rules.ts";
 const KINDS = ["createAgent", "createReactAgent", "createReactAgent v2", "ToolNode"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** What all of them have. */
+/** The common part of all graphs. */
 interface Graph {
   invoke(input: object, config: object): Promise<object>;
 }

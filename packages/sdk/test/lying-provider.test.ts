@@ -81,7 +81,7 @@ test("[ours.sdk.gate.fail-closed] a provider that is honest in everything lets t
   assert.deepEqual(provider.seen, ["create", "read"]);
 });
 
-/** What an answer says, in place of what would be true, and what is noticed. */
+/** A name, the correct text of an answer, its false replacement, and the expected error. */
 const LIES: readonly (readonly [string, string | RegExp, string, RegExp])[] = [
   ["changed argument", '"cents":5000', '"cents":500000', /arguments are not/],
   ["argument that is nearly equal", "2.5,", "2.5000000000000000000000001,", /arguments are not/],
@@ -99,7 +99,7 @@ const LIES: readonly (readonly [string, string | RegExp, string, RegExp])[] = [
   ["other context", '"cwd":"/"', '"cwd":"/root"', /context is not/],
   ["no context", /"context":\{[^}]*\},/, "", /context is not/],
   ["extra field", '{"id"', '{"server":"mcp","id"', /unknown field/],
-  ["id that is no UUID", ID, "17", /id is not a UUID/],
+  ["id that is not a UUID", ID, "17", /id is not a UUID/],
   ["null id", `"${ID}"`, "null", /id must be a string/],
   ["no id", `"id":"${ID}",`, "", /id is required/],
   ["null arguments", /"arguments":\{.*?\}\}/, '"arguments":null', /arguments must be/],
@@ -133,7 +133,7 @@ for (const kind of ["create", "read"] as const) {
 const DECIDED = `"decided_at":"${at(DECIDED_AT)}"`;
 const EXPIRES = `"expires_at":"${at(EXPIRES_AT)}"`;
 
-/** What an approval says, in place of what would be true. */
+/** A name, the correct text of an approval, its false replacement, and the expected error. */
 const APPROVALS: readonly (readonly [string, string, string, RegExp])[] = [
   [
     "no decision",
@@ -236,7 +236,7 @@ test("[ours.sdk.client.strict] a status never goes back, and a decision never ch
   assert.deepEqual(await client.read(approved), approved);
 });
 
-test("[ours.sdk.client.strict] what is not application/json of the right status is no answer", async (t) => {
+test("[ours.sdk.client.strict] an answer that is not application/json, or has another status, is invalid", async (t) => {
   for (const type of ["text/html", "application/json+x", "application/json; charset=latin1", ""]) {
     const lie: Lie = ({ kind, honest, response }) => {
       if (kind !== "read") return honest;
@@ -256,7 +256,7 @@ test("[ours.sdk.client.strict] what is not application/json of the right status 
   }
 });
 
-test("[ours.sdk.client.strict] bytes that are no UTF-8 are no answer", async (t) => {
+test("[ours.sdk.client.strict] an answer that is not valid UTF-8 is invalid", async (t) => {
   const lie: Lie = ({ kind, honest, response }) => {
     if (kind !== "read") return honest;
     response.writeHead(200, { "content-type": "application/json" });

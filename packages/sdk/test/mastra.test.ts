@@ -86,7 +86,7 @@ test("[ours.sdk.frameworks.suspend] mastra: a call that waits suspends the agent
   assert.deepEqual([toolResultsOf(model), paid], [["paid A-1"], ["A-1"]]);
 });
 
-test("[ours.sdk.frameworks.ungateable] mastra: refuses a tool whose inputSchema is not idempotent", async () => {
+test("[ours.sdk.frameworks.ungateable] mastra: rejects a tool with an inputSchema that is not idempotent", async () => {
   const scene = await sharedScene();
   const made = createTool({
     id: "pay",

@@ -73,7 +73,7 @@ test("[ours.sdk.frameworks.held] mcp: a client that asks for progress is notifie
   const server = new McpServer(INFO);
   gateServer(server, { gate: gateOf(scene), progressMs: 1 });
   const made = server.registerTool("pay", { inputSchema }, async () => textResult("paid"));
-  // What is changed later is gated as well, under its new name.
+  // A later update is gated too, under the new name.
   made.update({ callback: async () => textResult("paid anew") });
   const client = await connect(server);
   const progressMessage = Promise.withResolvers<string | undefined>();

@@ -30,7 +30,7 @@ function scripted(calls: readonly ScriptedCall[], hasEnded = false): ScriptedMod
   return new ScriptedModel(hasEnded ? [ending] : [proposed, ending]);
 }
 
-/** What the model was given for its calls. */
+/** The results that the model received for its calls. */
 function toolResultsOf(model: ScriptedModel): string[] {
   const input = model.lastCall?.request.input ?? [];
   if (typeof input === "string") return [];
@@ -199,7 +199,7 @@ test("[ours.sdk.frameworks.held] openai-agents: a text that holds arguments is n
   const parameters = { type: "object", properties: {}, required: [], additionalProperties: true };
   const about = { name: "pay", description: "pays", parameters, strict: false } as const;
   const [gated] = gateTools([tool({ ...about, execute } as never)], { gate, runId: "packed" });
-  // What was asked about is a text, or null: not an object with a member `to`, or without one.
+  // The submitted input is a text or null, not an object with or without a member `to`.
   for (const input of [JSON.stringify('{"to":"B-2"}'), "null"]) {
     const toolCall = { type: "function_call", callId: input, name: "pay", arguments: input };
     await gated?.invoke(new RunContext(), input, { toolCall } as never);

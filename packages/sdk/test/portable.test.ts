@@ -1,5 +1,5 @@
 /**
- * What reaches an agent's install: the core runs wherever fetch exists, and brings nothing along.
+ * The installed package: the core runs in every runtime with fetch, and has no other dependencies.
  */
 
 import assert from "node:assert/strict";
@@ -32,7 +32,7 @@ function outsideOf(entry: string): string[] {
   return [...reached(join(PACKAGES, "sdk/src", entry))].filter((path) => !path.startsWith("/"));
 }
 
-test("[ours.sdk.portable] the core loads nothing but the protocol; subpaths load Node's own modules", () => {
+test("[ours.sdk.portable] the core imports only the protocol; subpaths import Node's own modules", () => {
   assert.deepEqual(outsideOf("index.ts"), []);
   assert.deepEqual(outsideOf("file-store.ts").sort(), [
     "node:crypto",

@@ -240,7 +240,7 @@ test("[ours.sdk.receiver.once] a repeated event is acknowledged, also after a re
   assert.equal(next.events.length, 0);
 });
 
-test("[ours.sdk.receiver.once] what cannot be kept is not acknowledged", async () => {
+test("[ours.sdk.receiver.once] an event that cannot be stored is not acknowledged", async () => {
   const errors: unknown[] = [];
   const store = new MemoryReceiverStore();
   store.keep = () => Promise.reject(new Error("disk full"));
@@ -251,7 +251,7 @@ test("[ours.sdk.receiver.once] what cannot be kept is not acknowledged", async (
   assert.deepEqual([events.length, errors.length], [0, 1]);
 });
 
-test("[ours.sdk.receiver.resumes] an event whose resumer failed, or that a crash cut off, wakes it again", async (t) => {
+test("[ours.sdk.receiver.resumes] an event runs its resumer again after a failure or a crash", async (t) => {
   const folder = temporaryFolder(t);
   const failures: unknown[] = [];
   const first = newReceiver({

@@ -48,7 +48,7 @@ export interface Answer {
   readonly error?: ErrorResource;
 }
 
-/** What is remembered over all answers of a run. */
+/** Data about all answers of a run. */
 export interface Ledger {
   /** Every `X-Request-ID` so far. */
   readonly requestIds: Set<string>;
@@ -93,7 +93,7 @@ export function checkAnswer(
   return { what, status, text, headers, ...resource };
 }
 
-/** What holds for answers whose body a scenario reads by itself. @returns the `X-Request-ID` */
+/** Checks the headers of an answer; the scenario checks the body. @returns the `X-Request-ID` */
 export function checkHeaders({ status, headers }: RawAnswer, ledger: Ledger, what: string): string {
   const rule = "exchange.request-id";
   const ids = headers.get("x-request-id") ?? [];
@@ -142,7 +142,7 @@ const TYPES = [
   "internal",
 ];
 
-/** What the contract says of the codes that it knows. */
+/** The status and type of each error code of the contract. */
 const CODES: Readonly<Record<string, { readonly status: number; readonly type?: string }>> = {
   idempotency_conflict: { status: 409, type: "conflict" },
   already_terminal: { status: 409, type: "conflict" },

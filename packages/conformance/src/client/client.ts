@@ -56,19 +56,19 @@ export class Client {
     return this.#patiently(call, this.#boundMs);
   }
 
-  /** As one whose answer is lost. */
+  /** Simulates a client that loses the answer. */
   async sendAndHangUp(operation: OperationName, call: Call, lingerMs: number): Promise<void> {
     await this.#connection.sendAndHangUp(toRaw(operation, call), lingerMs, this.#signal);
   }
 
-  /** A provider may ask to be asked later; that is no fault of it. */
+  /** A provider may request a later retry with `Retry-After`. It is not a failure. */
   async #patiently(raw: RawCall, boundMs: number): Promise<RawAnswer> {
     for (let repeats = 0; ; repeats++) {
       const answer = await this.#connection.exchange(raw, boundMs, this.#signal);
       const [retryAfter] = answer.headers.get("retry-after") ?? [];
       const isLater = answer.status === 429 || answer.status === 503;
       if (!isLater || retryAfter === undefined || repeats === REPEATS_MAX) return answer;
-      // What is neither seconds nor a date is for the one who judges answers.
+      // The answer check reports a value that is neither seconds nor a date.
       if (!/^\d+$/.test(retryAfter) && Number.isNaN(Date.parse(retryAfter))) return answer;
       const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : 1;
       await pause(Math.max(seconds * 1000, 100), this.#signal);

@@ -41,7 +41,7 @@ export class Connection {
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #ca: string | undefined;
 
-  /** @throws TypeError when the base address is no HTTP URL */
+  /** @throws TypeError when the base address is not an HTTP URL */
   constructor(baseUrl: string, ca?: string) {
     this.#base = new URL(baseUrl.replace(/\/+$/, ""));
     if (!/^https?:$/.test(this.#base.protocol)) throw new TypeError("no http or https URL");

@@ -97,7 +97,7 @@ export function readRequest(body: JsonValue, what: string): RequestResource {
 function checkRequest(request: RequestResource, what: string): void {
   const { timeout, status, decision, createdAt, deadlineAt } = request;
   const isDuration = parseDuration(timeout) !== undefined;
-  expect(isDuration, "request.shape", `${what}: timeout is no duration`);
+  expect(isDuration, "request.shape", `${what}: timeout is not a duration`);
   expect(
     isLater(deadlineAt, createdAt),
     "request.deadline.window",
@@ -168,7 +168,7 @@ export class StrictFields {
   readonly #rule: RequirementId;
   readonly #what: string;
 
-  /** @throws Violation when it is no object, or has unknown members */
+  /** @throws Violation when it is not an object, or has unknown members */
   constructor(body: JsonValue, names: readonly string[], rule: RequirementId, what: string) {
     this.#rule = rule;
     this.#what = what;
@@ -186,7 +186,7 @@ export class StrictFields {
   identifier(name: string): string {
     const value = this.text(name, 0);
     const isUuid = parseIdentifier(value) !== undefined;
-    expect(isUuid, "scalar.identifier.format", `${this.#what}: ${name} is no UUID`);
+    expect(isUuid, "scalar.identifier.format", `${this.#what}: ${name} is not a UUID`);
     return value;
   }
 

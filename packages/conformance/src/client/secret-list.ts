@@ -11,7 +11,7 @@ export class SecretList {
     this.#secrets.add(secret);
   }
 
-  /** @param except what may be in this text @throws Violation */
+  /** @param except secrets that the text may contain @throws Violation */
   refuse(text: string, what: string, except: readonly string[]): void {
     for (const secret of this.#secrets) {
       if (!text.includes(secret) || except.includes(secret)) continue;

@@ -169,7 +169,7 @@ export const DELIVERIES = {
   },
   "delivery.update.ended-stay-ended": {
     source: "Endpoints, PATCH /v1/instances/{id}",
-    text: "The provider does not send a notification whose delivery has ended to a new receiver.",
+    text: "After delivery of a notification ends, the provider does not send it to a new receiver.",
     check: "scenario",
   },
   "delivery.update.deletion-wins": {

@@ -153,7 +153,7 @@ export const REQUESTS = {
   },
   "request.read.wait.still-pending": {
     source: "States, Other rules, 2",
-    text: "A read whose wait is over returns the request, still pending.",
+    text: "When the wait is over, a read returns the request, still pending.",
     check: "scenario",
   },
   "request.read.wait.keeps-deadline": {

@@ -16,9 +16,9 @@ export function commandDecider(command: string, args: readonly string[] = []): D
       try {
         await run(command, [...args, ...own], { timeout: VERDICT_MS_MAX });
       } catch (error) {
-        // What the program printed may hold its secrets.
+        // The output of the program may contain its secrets.
         const { code } = error as { readonly code?: string | number };
-        throw new Error(`the decider's command failed (${code ?? "ended by a signal"})`);
+        throw new Error(`the decider's command failed (${code ?? "stopped by a signal"})`);
       }
     },
   };

@@ -21,7 +21,7 @@ export function urlDecider({ url, token }: UrlDeciderOptions): Decider {
   };
 }
 
-/** @throws Error when the answer is no 2xx */
+/** @throws Error when the answer is not a 2xx */
 export async function post(
   url: string,
   body: object,

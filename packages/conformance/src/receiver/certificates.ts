@@ -130,7 +130,7 @@ function certify({ subject, publicKey, signer, days, extensions }: Order): strin
 }
 
 function name(commonName: string): Buffer {
-  // No longer than a common name may be; verifiers look at the alternative name.
+  // A common name has at most 64 characters. Verifiers check the subject alternative name.
   const text = utf8(commonName.slice(0, 64));
   return sequence(set(sequence(oid(OID.commonName), text)));
 }

@@ -1,5 +1,5 @@
 /**
- * What a provider sends to a receiver, checked: headers, signature, and the exact fields.
+ * Checks a message of a provider to a receiver: headers, signature, and the exact fields.
  *
  * Throws `Violation`.
  *
@@ -46,7 +46,7 @@ export interface Message extends Arrived {
   readonly arrivedAt: number;
 }
 
-/** What the receiver knows of the registration to which the message came. */
+/** The registration that a message must match. */
 export interface Expected {
   readonly target: string;
   readonly registrationId: string;
@@ -100,7 +100,7 @@ function readHeaders({ headers, body }: Arrived, secret: string) {
   const id = read(WEBHOOK_HEADERS.id);
   const timestamp = read(WEBHOOK_HEADERS.timestamp);
   const signature = read(WEBHOOK_HEADERS.signature);
-  expect(parseIdentifier(id) !== undefined, rule, "webhook-id is no UUID");
+  expect(parseIdentifier(id) !== undefined, rule, "webhook-id is not a UUID");
   expect(/^\d+$/.test(timestamp), rule, `webhook-timestamp is ${JSON.stringify(timestamp)}`);
   const offS = Math.abs(wallClock() / 1000 - Number(timestamp));
   expect(

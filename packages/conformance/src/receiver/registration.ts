@@ -26,7 +26,7 @@ type Answering = (
   index: number,
 ) => Reply | typeof HELD | Promise<Reply | typeof HELD>;
 
-/** What a scenario wants of a receiver. */
+/** The behavior of a receiver that a scenario needs. */
 export interface Plan {
   /** With the challenge, without it. */
   readonly onVerification?: Answering;
@@ -138,7 +138,7 @@ export class Registration {
   }
 }
 
-/** What a receiver answers that has the registration and checked the signature. */
+/** The answer of a receiver that has the registration and verified the signature. */
 export function challenged({ challenge }: Message): Reply {
   const headers = { "content-type": "application/json" };
   return { status: 200, headers, body: JSON.stringify({ challenge }) };

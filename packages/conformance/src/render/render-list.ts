@@ -1,4 +1,4 @@
-/** What there is to run, and which rule is tried where. */
+/** Lists the scenarios, and the scenarios that test each rule. */
 
 import { REQUIREMENTS } from "../contract/index.ts";
 import type { Scenario } from "../scenario.ts";

@@ -18,12 +18,12 @@ export function renderOutcome({ id, title, outcome, reason, violated }: Scenario
   return lines.join("\n");
 }
 
-/** What stands at the end. */
+/** The summary at the end of the text report. */
 export function renderSummary(report: Report): string {
   const { requirements, scenarios } = report;
   const broken = requirements.filter(({ outcome }) => outcome === "failed");
   const untested = requirements.filter(({ outcome }) => outcome === "not_tested");
-  // Those that a run with --only does not come near are counted, and not listed.
+  // With --only, rules without a scenario in the run are counted but not listed.
   const near = untested.filter((requirement) => requirement.scenarios.length > 0);
   const untestable = requirements.filter(({ outcome }) => outcome === "untestable");
   const others = requirements.filter(({ outcome }) => outcome === "not_applicable");

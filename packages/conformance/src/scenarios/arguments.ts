@@ -1,4 +1,4 @@
-/** What was approved is what was submitted: arguments and context come back without any loss. */
+/** Lossless arguments and context: the provider returns exactly the submitted values. */
 
 import {
   equalJson,
@@ -70,7 +70,7 @@ function numbersIn(value: JsonValue): string[] {
 
 function brief(text: string): string {
   const shown = text.length > 120 ? `${text.slice(0, 117)}...` : text;
-  // What cannot be seen would make a riddle of the report.
+  // Invisible characters would make the report unclear.
   return JSON.stringify(shown).slice(1, -1);
 }
 
@@ -187,7 +187,7 @@ export const ARGUMENTS: readonly Scenario[] = [
   ),
   scenario(
     "arguments.duplicate-keys",
-    "A key that is there twice is refused, or comes back twice",
+    "A duplicate key is rejected, or comes back twice",
     ["scalar.arguments.ambiguous"],
     async (kit) => {
       const rule = "scalar.arguments.ambiguous";
@@ -205,7 +205,7 @@ export const ARGUMENTS: readonly Scenario[] = [
   ),
   scenario(
     "arguments.lone-surrogates",
-    "A lone surrogate, of which readers make different things, is refused or kept",
+    "A lone surrogate, which parsers interpret differently, is rejected or kept",
     ["scalar.arguments.ambiguous"],
     async (kit) => {
       const { token } = await kit.provision();
@@ -226,7 +226,7 @@ export const ARGUMENTS: readonly Scenario[] = [
   ),
   scenario(
     "arguments.duplicate-fields",
-    "A field of the submission that is there twice is refused",
+    "A duplicate field of the submission is rejected",
     ["scalar.arguments.ambiguous"],
     async (kit) => {
       const { token } = await kit.provision();

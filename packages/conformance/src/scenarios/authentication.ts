@@ -1,4 +1,4 @@
-/** Who may do what: every operation with every credential that does not permit it. */
+/** Permissions: every operation with every credential that does not permit it. */
 
 import type { OperationName } from "@countersign/protocol";
 import type { Call } from "../client/client.ts";
@@ -30,7 +30,7 @@ async function expectOfAll(
     const answer = await (isNew ? kit.tryProvision(changed) : kit.call(operation, changed));
     expectRefusal(answer, status, rule);
   }
-  // What was refused was not done.
+  // The rejected operation had no effect.
   const read = await kit.call("getInstance", { token: kit.provisioner, id: instance.id });
   expectStatus(read, 200, rule);
   expect(read.instance?.name === instance.name, rule, "the refused update was applied");
@@ -75,7 +75,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   ),
   scenario(
     "authentication.bearer",
-    "A credential counts in Authorization: Bearer alone",
+    "A credential is accepted only in Authorization: Bearer",
     ["auth.bearer"],
     async (kit) => {
       const basic = `Basic ${Buffer.from(`x:${kit.provisioner}`).toString("base64")}`;
@@ -128,7 +128,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   ),
   scenario(
     "authentication.own-requests",
-    "An instance reads the requests of no other instance",
+    "An instance cannot read the requests of another instance",
     ["auth.instance.own-requests", "request.read.unknown"],
     async (kit) => {
       const [one, other] = await twoInstances(kit);
@@ -142,7 +142,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   ),
   scenario(
     "authentication.creator-cancels",
-    "An instance cancels the requests of no other instance",
+    "An instance cannot cancel the requests of another instance",
     ["request.cancel.creator-only", "auth.instance.own-requests"],
     async (kit) => {
       const [one, other] = await twoInstances(kit);
@@ -155,7 +155,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   ),
   scenario(
     "authentication.identity",
-    "Whose request it is comes from the credential, not from what is sent",
+    "The credential alone determines the owner of a request, not the submitted fields",
     ["auth.instance.identity", "scalar.context.identity"],
     async (kit) => {
       const [one, other] = await twoInstances(kit);
@@ -173,7 +173,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   ),
   scenario(
     "authentication.scope",
-    "A provisioner reaches no instance of another scope",
+    "A provisioner cannot access an instance of another scope",
     ["auth.provisioner.scope"],
     async (kit) => {
       const rule = "auth.provisioner.scope";

@@ -6,7 +6,7 @@ import { expectRefusal, expectStatus, requestOf } from "../kit.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 
-/** What a decision does not change. */
+/** Checks that a decision did not change the submitted fields. */
 export function expectUntouched(before: RequestResource, after: RequestResource): void {
   const rule = "request.immutable";
   const texts = ["id", "tool", "timeout", "agentReasoning", "createdAt", "deadlineAt"] as const;
@@ -55,7 +55,7 @@ export const CANCEL: readonly Scenario[] = [
   ),
   scenario(
     "cancel.unknown",
-    "Cancelling a request that is not there is a 404",
+    "Cancelling an unknown request returns 404",
     ["request.cancel.unknown"],
     async (kit) => {
       const instance = await kit.provision();

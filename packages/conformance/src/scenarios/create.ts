@@ -1,4 +1,4 @@
-/** POST /v1/requests: its fields. What its arguments are is in arguments.ts. */
+/** POST /v1/requests: its fields, except the values of `arguments` (see arguments.ts). */
 
 import type { Answer } from "../client/check-answer.ts";
 import type { RequirementId } from "../contract/index.ts";
@@ -53,7 +53,7 @@ export const CREATE: readonly Scenario[] = [
   ),
   scenario(
     "create.optional-absent",
-    "What was not submitted is absent in the answer",
+    "The answer omits fields that were not submitted",
     ["request.shape"],
     async (kit) => {
       const instance = await kit.provision();
@@ -89,7 +89,7 @@ export const CREATE: readonly Scenario[] = [
   ),
   scenario(
     "create.arguments-object",
-    "Arguments are a JSON object, and any object will do",
+    "Arguments are any JSON object",
     ["scalar.arguments.object", "request.create.types"],
     async (kit) => {
       const rule = "scalar.arguments.object";
@@ -101,7 +101,7 @@ export const CREATE: readonly Scenario[] = [
   ),
   scenario(
     "create.reasoning",
-    "The reasoning is a string, kept as it is",
+    "The reasoning is a string and comes back unchanged",
     ["scalar.reasoning.string", "request.create.types"],
     async (kit) => {
       const wrong = [null, 7, [], {}].map((value) => ({ ...SUBMISSION, agent_reasoning: value }));
@@ -141,7 +141,7 @@ export const CREATE: readonly Scenario[] = [
   ),
   scenario(
     "create.no-durations",
-    "Anything else is no duration",
+    "Any other timeout is rejected",
     ["scalar.duration.refused", "request.create.types"],
     (kit) => {
       const numbers = ["0s", "0m", "00s", "01s", "-1s", "+1s", "1.5h", "1e3s", "1,5h", "", "s"];
@@ -176,7 +176,7 @@ export const CREATE: readonly Scenario[] = [
   ),
   scenario(
     "create.body",
-    "A submission whose body is missing or no JSON object is refused",
+    "A submission without a body, or with a body that is not a JSON object, is rejected",
     ["request.create.body-object"],
     (kit) => {
       const bodies = [undefined, "", "[]", "null", '"x"', "7", "true", "[{}]"];

@@ -1,4 +1,4 @@
-/** What a decision is, and that it stays. */
+/** The fields of a decision, and that a decision does not change. */
 
 import type { RequestResource } from "../client/read-resources.ts";
 import type { RequirementId } from "../contract/index.ts";
@@ -70,7 +70,7 @@ export const DECIDE: readonly Scenario[] = [
   ),
   scenario(
     "decide.note",
-    "A note leaves the arguments as they were",
+    "A note does not change the arguments",
     ["decision.note.inert"],
     async (kit) => {
       const instance = await kit.provision();
@@ -86,7 +86,7 @@ export const DECIDE: readonly Scenario[] = [
   ),
   scenario(
     "decide.not-extended",
-    "Reading and replaying an approval moves nothing of it",
+    "Reading and replaying an approval does not change it",
     ["decision.expiry.not-extended", "request.create.replay"],
     async (kit) => {
       const rule = "decision.expiry.not-extended";
@@ -101,7 +101,7 @@ export const DECIDE: readonly Scenario[] = [
   ),
   scenario(
     "decide.cancel",
-    "Cancelling what is approved or denied is a 409 and changes nothing",
+    "Cancelling an approved or denied request returns 409 and changes nothing",
     ["request.cancel.terminal", "request.terminal.unchanged"],
     async (kit) => {
       for (const verdict of ["approve", "deny"] as const) {

@@ -1,6 +1,6 @@
 /**
- * What still holds when a validity has ended. The provider chooses how long approvals and
- * credentials last, so this can be seen only where it chose little.
+ * The rules after an approval or a credential has expired. The provider chooses the validity, so
+ * the kit can test them only if it is short.
  */
 
 import { pause, wallClock } from "../clock.ts";

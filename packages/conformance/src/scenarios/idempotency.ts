@@ -195,7 +195,7 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   ),
   scenario(
     "idempotency.lost-response",
-    "A submission whose answer was lost is had by sending it again",
+    "After a lost answer, a retry of the submission returns its request",
     ["request.create.replay"],
     async (kit) => {
       const rule = "request.create.replay";

@@ -74,7 +74,7 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.expired",
-    "An expiry is notified, although no one reads the request",
+    "An expiry is notified even if no client reads the request",
     ["event.emitted", "event.created-at", "request.expire"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
@@ -91,7 +91,7 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.single",
-    "A request is notified once, whatever is repeated",
+    "A request is notified once, even if operations are repeated",
     ["event.emitted", "delivery.request.replay-silent", "event.acknowledged"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
@@ -109,7 +109,7 @@ export const NOTIFY: readonly Scenario[] = [
   ),
   scenario(
     "notify.acknowledged",
-    "Any 2xx ends delivery, whatever is in its body",
+    "Any 2xx completes the delivery, with any body",
     ["event.acknowledged"],
     async (kit) => {
       const statuses = [200, 201, 202, 204, 206, 299];

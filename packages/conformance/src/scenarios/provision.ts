@@ -86,7 +86,7 @@ export const PROVISION: readonly Scenario[] = [
   ),
   scenario(
     "provision.body",
-    "A provisioning whose body is missing or no JSON object is refused",
+    "A provisioning without a body, or with a body that is not a JSON object, is rejected",
     ["instance.provision.body-object", "error.malformed"],
     async (kit) => {
       for (const body of [undefined, "", "[]", "null", '"x"', "7", "{", '{"instance_name":"x"}}']) {
@@ -180,7 +180,7 @@ export const PROVISION: readonly Scenario[] = [
   ),
   scenario(
     "provision.lost-response",
-    "A provisioning whose answer was lost is had by sending it again",
+    "After a lost answer, a retry of the provisioning returns its instance and credential",
     ["instance.provision.replay"],
     async (kit) => {
       const rule = "instance.provision.replay";

@@ -16,7 +16,7 @@ import { expect } from "../violation.ts";
 
 const ROUNDS = 8;
 
-/** What the answer to a cancellation says goes with how the request stands afterwards. */
+/** Checks that the answer to a cancellation matches the later state of the request. */
 async function expectConsistent(
   kit: Kit,
   instance: OwnInstance,
@@ -46,7 +46,7 @@ async function expectConsistent(
 export const RACES: readonly Scenario[] = [
   scenario(
     "races.verdict-and-cancellation",
-    "Of a verdict and a cancellation at the same time one wins",
+    "Concurrent verdict and cancellation: exactly one wins",
     ["request.one-outcome", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
@@ -72,7 +72,7 @@ export const RACES: readonly Scenario[] = [
   ),
   scenario(
     "races.two-verdicts",
-    "Of two verdicts at the same time one wins",
+    "Two concurrent verdicts: exactly one wins",
     ["request.one-outcome", "request.terminal.unchanged"],
     async (kit) => {
       const rule = "request.one-outcome";
@@ -102,7 +102,7 @@ export const RACES: readonly Scenario[] = [
   ),
   scenario(
     "races.cancellations",
-    "Of many cancellations at the same time each answers the same cancelled request",
+    "Concurrent cancellations all return the same cancelled request",
     ["request.cancel.repeat", "request.one-outcome"],
     async (kit) => {
       const rule = "request.cancel.repeat";
@@ -119,7 +119,7 @@ export const RACES: readonly Scenario[] = [
   ),
   scenario(
     "races.cancellation-and-deadline",
-    "Of a cancellation and the deadline at the same time one wins",
+    "Cancellation at the deadline: exactly one of both wins",
     ["request.one-outcome", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
@@ -136,7 +136,7 @@ export const RACES: readonly Scenario[] = [
   ),
   scenario(
     "races.deletion-and-creations",
-    "A deletion beside creations leaves no credential that works",
+    "A deletion concurrent with creations leaves no working credential",
     ["instance.delete.serialised", "instance.delete.credentials-revoked"],
     async (kit) => {
       const rule = "instance.delete.serialised";
@@ -188,7 +188,7 @@ export const RACES: readonly Scenario[] = [
   ),
   scenario(
     "races.deletions",
-    "Of many deletions at the same time each is a 204",
+    "Concurrent deletions all return 204",
     ["instance.delete.repeat"],
     async (kit) => {
       const instance = await kit.provision();
@@ -200,7 +200,7 @@ export const RACES: readonly Scenario[] = [
   ),
   scenario(
     "races.deletion-and-verdicts",
-    "A deletion beside verdicts leaves no credential that works",
+    "A deletion concurrent with verdicts leaves no working credential",
     ["instance.delete.serialised", "instance.delete.credentials-revoked"],
     async (kit) => {
       const rule = "instance.delete.serialised";

@@ -32,7 +32,7 @@ export const READ: readonly Scenario[] = [
   ),
   scenario(
     "read.unknown",
-    "Reading a request that is not there is a 404",
+    "Reading an unknown request returns 404",
     ["request.read.unknown"],
     async (kit) => {
       const { token } = await kit.provision();
@@ -84,7 +84,7 @@ export const READ: readonly Scenario[] = [
   ),
   scenario(
     "read.wait-invalid",
-    "A wait that is no duration is refused",
+    "A wait that is not a duration is rejected",
     ["request.read.wait.invalid"],
     async (kit) => {
       const instance = await kit.provision();

@@ -36,7 +36,7 @@ async function expectRefused(
   }
 }
 
-/** Which networks an address is in, of those that a webhook may not reach. */
+/** Networks that a webhook must not reach, with a pattern for their addresses. */
 const NETWORKS: Readonly<Record<string, RegExp>> = {
   loopback: /^(127\.|::1$|::ffff:127\.)/,
   private: /^(10\.|172\.(1[6-9]|2\d|3[01])\.|192\.168\.|::ffff:10\.)/,

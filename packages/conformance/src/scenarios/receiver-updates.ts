@@ -96,7 +96,7 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   ),
   scenario(
     "receiver.update.omitted",
-    "What an update omits stays: the receiver when it renames, the name when it replaces",
+    "An update keeps omitted fields: a rename the receiver, a replacement the name",
     ["instance.update.omitted-unchanged", "delivery.update.keeps"],
     async (kit) => {
       const rule = "instance.update.omitted-unchanged";
@@ -134,7 +134,7 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   ),
   scenario(
     "receiver.update.refused",
-    "An update whose receiver fails is a 422 that changes nothing, and may be tried again",
+    "An update with a failing receiver returns 422, changes nothing and can be retried",
     ["delivery.update.failed", "instance.update.refused-changes-nothing"],
     async (kit) => {
       const rule = "delivery.update.failed";
@@ -156,7 +156,7 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   ),
   scenario(
     "receiver.update.malformed",
-    "An update with a malformed delivery is refused at sight and changes nothing",
+    "An update with a malformed delivery is rejected without a verification and changes nothing",
     ["instance.update.refused-changes-nothing", "delivery.url.syntax"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();

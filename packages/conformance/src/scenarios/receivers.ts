@@ -46,7 +46,7 @@ const FAILURES: Readonly<Record<string, (message: Message) => Reply>> = {
   "a 200 with another challenge": () => {
     return { status: 200, headers: JSON_HEADERS, body: `{"challenge":"${randomUUID()}"}` };
   },
-  "a 200 that is no JSON": ({ challenge }) => ({ status: 200, body: challenge }),
+  "a 200 that is not JSON": ({ challenge }) => ({ status: 200, body: challenge }),
   "a 200 with the challenge elsewhere": (message) => {
     const body = `{"data":{"challenge":"${message.challenge}"}}`;
     return { status: 200, headers: JSON_HEADERS, body };
@@ -108,7 +108,7 @@ export const RECEIVERS: readonly Scenario[] = [
   ),
   scenario(
     "receiver.refused",
-    "Whatever else a receiver answers is a 422, is not asked again, and creates nothing",
+    "Any other answer of a receiver causes a 422, no second verification and no instance",
     ["verification.bare-2xx", "delivery.provision.failed", "verification.once"],
     async (kit) => {
       const code = "webhook_verification_failed";
@@ -198,7 +198,7 @@ export const RECEIVERS: readonly Scenario[] = [
   ),
   scenario(
     "receiver.certificate",
-    "A receiver whose certificate is not trusted gets no message",
+    "A receiver with an untrusted certificate gets no message",
     ["delivery.url.certificate"],
     async (kit) => {
       const rule = "delivery.url.certificate";

@@ -92,7 +92,7 @@ export const RETRY: readonly Scenario[] = [
   ),
   scenario(
     "retry.statuses",
-    "Every status that is no 2xx is a failure",
+    "Every status other than 2xx is a failure",
     ["event.retry.repeated"],
     async (kit) => {
       const statuses = [400, 401, 404, 410, 418, 500, 502];
@@ -115,7 +115,7 @@ export const RETRY: readonly Scenario[] = [
         const { registration, first } = await failed(kit, failingOnce({ status, headers }));
         const second = await attempt(kit, registration, 1, "event.retry.repeated");
         const passedMs = second.arrivedAt - first.arrivedAt;
-        // What a rounding of the provider may take.
+        // Tolerates rounding by the provider.
         const isLate = passedMs >= RETRY_AFTER_S * 1000 - 100;
         const message = `${status} asked for ${RETRY_AFTER_S} s and got ${Math.round(passedMs)} ms`;
         expect(isLate, rule, message);
@@ -127,7 +127,7 @@ export const RETRY: readonly Scenario[] = [
   ),
   scenario(
     "retry.redirect",
-    "A redirect is no acknowledgement and is not followed",
+    "A redirect is a failure and is not followed",
     ["delivery.url.no-redirects"],
     async (kit) => {
       const trap = kit.register({ forbidden: "delivery.url.no-redirects" });
@@ -205,7 +205,7 @@ export const RETRY: readonly Scenario[] = [
     async (kit) => {
       const { instance, registration } = await failed(kit, FAILING);
       await kit.deleted(instance);
-      // What is in flight by then may still arrive.
+      // An attempt in flight may still arrive.
       await pause(IN_FLIGHT_MS, kit.signal);
       await expectEnded(kit, registration, "event.retry.ended");
     },

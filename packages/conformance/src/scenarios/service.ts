@@ -1,4 +1,4 @@
-/** What holds for the provider as a whole: addresses, paths, keys, bodies. */
+/** Rules for the provider as a whole: addresses, paths, keys, bodies. */
 
 import { randomUUID } from "node:crypto";
 import { OPERATIONS, type OperationName } from "@countersign/protocol";
@@ -99,7 +99,7 @@ export const SERVICE: readonly Scenario[] = [
   ),
   scenario(
     "service.path-id",
-    "A path id that is no identifier names nothing",
+    "A path id that is not an identifier is rejected",
     ["exchange.path-id"],
     async (kit) => {
       const rule = "exchange.path-id";
@@ -135,13 +135,13 @@ export const SERVICE: readonly Scenario[] = [
   ),
   scenario(
     "service.malformed",
-    "A body that is no JSON is a 400 in the envelope",
+    "A body that is not JSON returns 400 with the error envelope",
     ["error.malformed"],
     async (kit) => {
       const instance = await kit.provision();
       const { id, token } = instance;
       const bad = ["{", '{"tool":}', "{'tool':'x'}", '{"tool":"x",}', "\u0000", "NaN", '{"a":01}'];
-      // Bytes that are no UTF-8.
+      // Bytes that are not valid UTF-8.
       for (const body of [...bad, Buffer.from('{"tool":"\xff"}', "latin1")]) {
         const create = { token, key: kit.key(), body };
         expectRefusal(await kit.call("createApprovalRequest", create), 400, "error.malformed");

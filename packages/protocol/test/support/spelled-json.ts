@@ -1,7 +1,7 @@
 /**
- * Arbitrary JSON texts in every spelling the grammar allows: numbers with odd exponents, strings
- * with needless escapes, white space anywhere. Each text knows its parts, so that a test can
- * hold the slices of a parser against them.
+ * Arbitrary JSON texts in every spelling of the grammar: numbers with unusual exponents, strings
+ * with unnecessary escapes, white space at any position. Each text has a list of its parts, so that
+ * a test can compare them with the slices of a parser.
  */
 
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** The tables of contract/vectors, which implementations in any language can be held against. */
+/** The tables of contract/vectors, for testing implementations in any language. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ export interface SignatureVector {
   readonly why: string;
 }
 
-/** What a receiver makes of a header that comes with the first of the signature vectors. */
+/** The expected result for a signature header together with the first signature vector. */
 export interface HeaderVector {
   readonly header: string;
   readonly valid: boolean;

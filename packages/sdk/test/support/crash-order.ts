@@ -1,5 +1,5 @@
 /**
- * What the dying agent and the one that comes after it have in common.
+ * The input that the killed agent and its successor share.
  */
 
 export interface CrashOrder {

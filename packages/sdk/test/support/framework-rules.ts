@@ -1,7 +1,7 @@
 /**
- * What holds in every framework: a scripted agent proposes a dangerous call, and it is held,
- * approved, denied, expired and cancelled by the real provider. Each framework brings a way to run
- * its agent; the rules are the same.
+ * The rules for every framework: a scripted agent proposes a dangerous call, and the real provider
+ * holds, approves, denies, expires and cancels it. Each framework supplies a function that runs its
+ * agent; the rules are the same.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ export interface ScriptedRun {
   readonly onNotRun?: (notRun: NotRun) => void;
 }
 
-/** @returns what the model was given for each call, in their order, in its second turn */
+/** @returns the results that the model received in its second turn, in the order of the calls */
 export type RunAgent = (run: ScriptedRun) => Promise<string[]>;
 
 export interface Framework {

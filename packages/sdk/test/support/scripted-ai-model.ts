@@ -31,7 +31,7 @@ export function scriptedModel(calls: readonly ScriptedCall[]): MockLanguageModel
   });
 }
 
-/** What the model was given for its calls: texts, and of others the reason in them. */
+/** The results that the model received for its calls: texts, or the reason of another result. */
 export function toolResultsOf(model: MockLanguageModelV4): string[] {
   const last = model.doGenerateCalls.at(-1)?.prompt ?? [];
   const results = last.flatMap((message) => (message.role === "tool" ? message.content : []));
