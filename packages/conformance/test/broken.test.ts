@@ -1,6 +1,6 @@
 /**
- * The kit is proven by a provider that is broken on purpose: without a fault every scenario
- * passes, and whatever fault is planted the kit finds it, and says which rule is broken.
+ * Tests the kit with a provider that contains planted faults. Without a fault every scenario
+ * passes. The kit finds every planted fault and reports the violated rule.
  */
 
 import assert from "node:assert/strict";
@@ -15,49 +15,49 @@ import { catching, type Examination, examine, fitting } from "./broken-provider/
 import { FAULTS } from "./broken-provider/faults/all.ts";
 import type { Fault } from "./broken-provider/faults/fault.ts";
 
-/** Most of it is waiting. */
+/** High, because most of the time is waiting. */
 const AT_ONCE = 16;
 
-/** The provider tries again after 50 ms, and what it should not send would come as fast. */
+/** The provider retries after 50 ms, so a wrong message arrives as fast. */
 const QUICK: Partial<Timing> = { quietMs: 700, patienceMs: 4_000, retryPatienceMs: 4_000 };
 
-/** For busy machines. A fault that is seen by what does not come is seen later then. */
+/** For busy machines: a missing message is detected later. */
 const PATIENT: Partial<Timing> = { quietMs: 2_000, patienceMs: 30_000, retryPatienceMs: 30_000 };
 
-/** For machines on which even that is not enough: what should not come has all the time to. */
+/** For very busy machines: a wrong message has ample time to arrive. */
 const LAST: Partial<Timing> = { quietMs: 10_000, patienceMs: 60_000, retryPatienceMs: 60_000 };
 
-/** Testable rules that no fault of the table breaks, and why. */
+/** Testable rules without a fault that breaks them, with the reason. */
 const UNBROKEN: Readonly<Partial<Record<RequirementId, string>>> = {
   "service.https.required": "the provider of these tests is on loopback, where HTTP is allowed",
 };
 
-/** So that the end of an approval can be awaited. */
+/** Short, so that a scenario can wait for the expiry of an approval. */
 const LASTING_SECONDS = { validityMs: 3_000 };
 
-/** Ten seconds, or thirty. */
+/** Scenarios that take ten or thirty seconds. */
 const LONGEST = ["read.wait-cap", "receiver.deadline", "retry.timeout", "retry.removed"];
 
 const OF_BRIEF_CREDENTIALS = ["authentication.expired"];
 
-/** Rules that the kit saw broken, or whose scenarios failed for a fault that breaks them. */
+/** Rules that the kit reported as violated, or with a scenario that failed for their fault. */
 const seenBroken = new Set<string>();
 
-// Alone: the provider has to keep times, and all those below would keep it from that.
+// Runs alone: the concurrent tests below would delay the provider's timers.
 test("[ours.conformance.broken] without a fault every scenario passes", async () => {
   await expectAllPassed({ options: LASTING_SECONDS, skip: [...LONGEST, ...OF_BRIEF_CREDENTIALS] });
 });
 
 suite("the kit and a provider to be broken", { concurrency: AT_ONCE }, () => {
-  test("[ours.conformance.broken] so do those that wait for long", async () => {
+  test("[ours.conformance.broken] without a fault the slow scenarios pass", async () => {
     await expectAllPassed({ options: LASTING_SECONDS, only: LONGEST });
   });
 
-  test("[ours.conformance.broken] so do those about credentials that last for seconds", async () => {
+  test("[ours.conformance.broken] without a fault the scenarios about short-lived credentials pass", async () => {
     await expectAllPassed({ options: { credentialMs: 3_000 }, only: OF_BRIEF_CREDENTIALS });
   });
 
-  test("[ours.conformance.broken] so do those about a provider without webhooks", async () => {
+  test("[ours.conformance.broken] without a fault the scenarios for a provider without webhooks pass", async () => {
     await expectAllPassed({ options: { webhooks: false }, only: ["service", "receiver"] });
   });
 
@@ -75,19 +75,19 @@ suite("the kit and a provider to be broken", { concurrency: AT_ONCE }, () => {
   }
 });
 
-test("[ours.conformance.broken] every rule that the kit tries is broken by a fault", () => {
+test("[ours.conformance.broken] every rule that the kit tests has a fault that violates it", () => {
   const testable = REQUIREMENTS.filter(({ check }) => check !== undefined).map(({ id }) => id);
   const unseen: readonly string[] = testable.filter((id) => !seenBroken.has(id));
   assert.deepEqual(unseen, Object.keys(UNBROKEN));
 });
 
-test("[ours.conformance.broken] faults have ids and sentences of their own", () => {
+test("[ours.conformance.broken] faults have unique ids and sentences", () => {
   for (const name of ["id", "sentence"] as const) {
     assert.equal(new Set(FAULTS.map((fault) => fault[name])).size, FAULTS.length);
   }
 });
 
-/** What a busy machine has made late is asked once more, by itself. */
+/** Repeats failed scenarios alone, because a busy machine can delay them. */
 async function expectAllPassed(examination: Examination): Promise<void> {
   const timing = { ...PATIENT, quietMs: 700, patienceMs: 60_000 };
   const first = await examine({ ...examination, timing });
@@ -110,7 +110,7 @@ interface Finding {
   readonly tried: readonly string[];
 }
 
-/** Tries the quick scenarios, then the slow ones, and all of them patiently in the end. */
+/** Tries the quick scenarios, then the slow ones, and finally all with longer time limits. */
 async function find(fault: Fault): Promise<Finding> {
   const groups = fitting(fault);
   const rounds = [

@@ -32,7 +32,7 @@ function conformance(...args: readonly string[]) {
 
 const DECIDED = ["--decider", "countersign", "--decider-token-file", REVIEWER];
 
-test("[ours.conformance.exit-codes] a provider that keeps what is tried is exit code 0, with reports", async () => {
+test("[ours.conformance.exit-codes] a correct provider causes exit code 0, with reports", async () => {
   const [json, junit] = [join(folder, "report.json"), join(folder, "report.xml")];
   const args = ["--only", "cancel,decide.deny,service.https", "--json", json, "--junit", junit];
   const { code, stdout, stderr } = await conformance(...args, ...DECIDED);
@@ -48,7 +48,7 @@ test("[ours.conformance.exit-codes] a provider that keeps what is tried is exit 
   for (const text of texts) assert.doesNotMatch(text, /cs_(prov|inst|rev)_|whsec_\w{9}/);
 });
 
-test("[ours.conformance.exit-codes] what was not tested is named, and exit code 1 unless it is allowed", async () => {
+test("[ours.conformance.exit-codes] untested rules are listed and cause exit code 1 unless they are allowed", async () => {
   const only = ["--only", "decide.deny,receiver.verified"];
   const { code, stdout } = await conformance(...only);
   assert.equal(code, 1, stdout);
@@ -62,7 +62,7 @@ test("[ours.conformance.exit-codes] what was not tested is named, and exit code 
   assert.equal((await conformance("--only", "cancel.unknown", "--skip", "cancel")).code, 1);
 });
 
-test("[ours.conformance.exit-codes] a provider that breaks a rule is exit code 1, and the rule is named", async () => {
+test("[ours.conformance.exit-codes] a provider that violates a rule causes exit code 1 with the rule", async () => {
   // A decider that says it has decided, and has not.
   const command = ["--decider-command", "true", "--only", "decide.deny", "--timeout", "60s"];
   const { code, stdout } = await conformance(...command);
@@ -97,7 +97,7 @@ test("[ours.conformance.exit-codes] wrong usage is exit code 2, an unreachable p
   assert.match(refused.stderr, /the provider rejects the provisioner token \(401\)/);
 });
 
-test("[ours.conformance.authority] the authority is made once, for its owner alone, and then used", async () => {
+test("[ours.conformance.authority] the authority is created once, readable only by its owner, and reused", async () => {
   const place = join(folder, "authority");
   const receiver = ["--receiver-host", "127.0.0.1", "--receiver-ca", place];
   const only = ["--only", "cancel.unknown"];
@@ -113,7 +113,7 @@ test("[ours.conformance.authority] the authority is made once, for its owner alo
   assert.equal(readFileSync(certificate ?? "", "utf8"), before);
 });
 
-test("[ours.conformance.list] the list names scenarios, what they need, and what cannot be tested and why", async () => {
+test("[ours.conformance.list] the list contains scenarios, their needs, and untestable rules with the reason", async () => {
   const { code, stdout } = await run("--list");
   assert.equal(code, 0);
   assert.match(stdout, /^receiver\.verified \(needs receiver, asynchronous\)$/m);

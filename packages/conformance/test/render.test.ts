@@ -46,7 +46,7 @@ const REPORT: Report = {
   ],
 };
 
-test("[ours.conformance.report] what people read names the rule and the reason, and no control character", () => {
+test("[ours.conformance.report] the text report contains the rule and the reason, and no control character", () => {
   assert.match(renderOutcome(PASSED), /^ok +read\.current$/);
   const failed = renderOutcome(FAILED);
   assert.match(failed, /^FAILED +cancel\.repeat\n.*rule: .*\n.*broken: request\.cancel\.repeat\n/);
@@ -58,7 +58,7 @@ test("[ours.conformance.report] what people read names the rule and the reason, 
   assert.match(summary, /instance an-id/);
 });
 
-test("[ours.conformance.report] JUnit has a case for each scenario, and holds any text", () => {
+test("[ours.conformance.report] JUnit has a case for each scenario and escapes any text", () => {
   const text = renderJunit(REPORT);
   assert.equal([...text.matchAll(/<testcase /g)].length, 3);
   assert.match(
@@ -71,7 +71,7 @@ test("[ours.conformance.report] JUnit has a case for each scenario, and holds an
   assert.doesNotMatch(text, /[\u0000-\u0008\u000b-\u001f]/);
 });
 
-test("[ours.conformance.report] JSON says its form and everything that was found", () => {
+test("[ours.conformance.report] JSON contains its format and all results", () => {
   const json = JSON.parse(renderJson(REPORT)) as Record<string, unknown>;
   assert.deepEqual(
     [json.form, json.base_url, json.passed, json.failed, json.not_tested, json.duration_ms],

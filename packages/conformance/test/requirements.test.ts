@@ -4,7 +4,7 @@ import { REQUIREMENTS, SCENARIOS } from "@countersign/conformance";
 
 const cited = new Set<string>(SCENARIOS.flatMap(({ requirements }) => requirements));
 
-test("[ours.conformance.requirements] what is tried by scenarios is tried by one at least", () => {
+test("[ours.conformance.requirements] every rule with a scenario check has at least one scenario", () => {
   const open = REQUIREMENTS.filter(({ id, check }) => check === "scenario" && !cited.has(id));
   assert.deepEqual(
     open.map(({ id }) => id),
@@ -12,7 +12,7 @@ test("[ours.conformance.requirements] what is tried by scenarios is tried by one
   );
 });
 
-test("[ours.conformance.requirements] every rule has a section, a sentence, and a way to be tried or a reason", () => {
+test("[ours.conformance.requirements] every rule has a section, a sentence, and a check or a reason", () => {
   for (const { id, source, text, check, untestable } of REQUIREMENTS) {
     assert.match(id, /^[a-z]+(\.[a-z]+(-[a-z0-9]+)*)+$/);
     assert.notEqual(source, "", id);
@@ -22,7 +22,7 @@ test("[ours.conformance.requirements] every rule has a section, a sentence, and 
   }
 });
 
-test("[ours.conformance.requirements] every section of the contract that binds providers is there", () => {
+test("[ours.conformance.requirements] every section of the contract for providers is included", () => {
   const sections = new Set(REQUIREMENTS.map(({ source }) => source.split(",")[0]));
   for (const section of [
     "What the service does",
@@ -39,7 +39,7 @@ test("[ours.conformance.requirements] every section of the contract that binds p
   }
 });
 
-test("a scenario has an id of its own, a sentence and a rule", () => {
+test("a scenario has a unique id, a sentence and a rule", () => {
   assert.equal(new Set(SCENARIOS.map(({ id }) => id)).size, SCENARIOS.length);
   for (const { id, title, requirements } of SCENARIOS) {
     assert.match(id, /^[a-z]+(\.[a-z]+(-[a-z]+)*)+$/);

@@ -23,23 +23,23 @@ export interface Message {
   readonly body: Buffer;
 }
 
-/** What came back; status 0: nothing did. */
+/** The reply of a receiver. Status 0: no reply. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** How long between attempts, to begin with and at most. */
+/** Initial and maximum delay between attempts. */
 export type Backoff = Pick<Required<ProviderOptions>, "backoffMs" | "backoffMsMax">;
 
 export interface DeliveryConduct {
   isPublic(address: string): boolean;
-  /** Whether certificates are judged. */
+  /** Whether the provider verifies certificates. */
   judgesCertificates(): boolean;
   challenge(): string;
   verificationMembers(members: Members, receiver: Receiver, instance: StoredInstance): Members;
-  /** What is sent in place of the message that proves a receiver; undefined: nothing. */
+  /** The messages to send in place of the correct verification. */
   verification(message: Message, current: Receiver | undefined): readonly Message[];
   proves(reply: Reply, challenge: string): boolean;
   /** Whether a replay proves the receiver once more. */
@@ -61,11 +61,11 @@ export interface DeliveryConduct {
   acknowledges(reply: Reply): boolean;
   /** Milliseconds until the next attempt; undefined: there is none. */
   delayMs(reply: Reply, event: StoredEvent, times: Backoff): number | undefined;
-  /** Milliseconds after which another attempt starts, whatever becomes of this one. */
+  /** Milliseconds after which another attempt starts, even if this one is still running. */
   overlapMs(): number | undefined;
-  /** Where a redirect leads that is followed. */
+  /** The target of a redirect to follow. */
   redirect(reply: Reply): string | undefined;
-  /** What becomes of the events of an instance whose receiver was replaced. */
+  /** @returns the events to deliver after the receiver of an instance was replaced */
   replaced(events: readonly StoredEvent[], ledger: Records): readonly StoredEvent[];
 }
 
@@ -110,7 +110,7 @@ export const CORRECT_DELIVERY: DeliveryConduct = {
   replaced: () => [],
 };
 
-/** What a receiver asks for that is busy; zero when it asks for nothing. */
+/** `Retry-After` of a busy receiver, ms; zero without the header. */
 export function retryAfterMs({ status, headers }: Reply): number {
   if (status !== 429 && status !== 503) return 0;
   const text = String(headers["retry-after"] ?? "");

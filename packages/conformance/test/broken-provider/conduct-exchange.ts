@@ -31,9 +31,9 @@ export interface Answer {
   readonly body: string | undefined;
 }
 
-/** What an answer is about. */
+/** The exchange of an answer. */
 export interface About {
-  /** Undefined: the path is none of the contract's. */
+  /** Undefined: the path is not in the contract. */
   readonly operation: OperationName | undefined;
   readonly requestId: string;
   /** It repeats what an earlier exchange with the same key has done. */

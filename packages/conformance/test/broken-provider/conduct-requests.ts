@@ -18,9 +18,9 @@ export interface RequestConduct {
   /** Equal texts are one key. */
   submissionScope(caller: StoredInstance, key: string): string;
   isSameInput(operation: OperationName, before: JsonValue, now: JsonValue): boolean;
-  /** Between looking a key up and using it; undefined: both are one step. */
+  /** Delay between finding a key and using it; undefined: both are one step. */
   pause(operation: OperationName): Promise<void> | undefined;
-  /** @returns whose request it becomes */
+  /** @returns the owner of the request */
   owner(caller: StoredInstance, body: JsonValue, ledger: Records): StoredInstance;
   deadline(createdAt: number, timeoutMs: number): number;
   reachesRequest(caller: StoredInstance, request: StoredRequest, isCancel: boolean): boolean;
@@ -34,7 +34,7 @@ export interface RequestConduct {
   record(decision: StoredDecision, request: StoredRequest, cause: Cause): StoredDecision;
   /** Whether the deadline ends a request by itself. */
   expiresByItself(request: StoredRequest): boolean;
-  /** What a cancellation of a decided request does. */
+  /** The effect of cancelling a decided request. */
   cancelDecided(status: Terminal): "conflict" | "show" | "cancel";
   /** Milliseconds for which a read may be held. */
   hold(waitMs: number, request: StoredRequest): number;
@@ -64,7 +64,7 @@ export const CORRECT_REQUESTS: RequestConduct = {
   replayed: () => undefined,
 };
 
-/** What is asked for beyond it is shortened. */
+/** Longer windows are shortened to this limit. */
 const LONGEST_WINDOW_MS = 168 * 3_600_000;
 
 export interface InstanceConduct {
@@ -77,19 +77,19 @@ export interface InstanceConduct {
   showCredential(members: Members, instance: StoredInstance): Members;
   /** @returns the text that is answered to a replayed creation or update */
   replayText(kept: string, instance: StoredInstance, ledger: Records): string;
-  /** Whether the new name is there before the rest of the update was looked at. */
+  /** Whether the new name is stored before the rest of the update is checked. */
   renamesFirst(): boolean;
-  /** Whether an instance is there while its receiver is still asked. */
+  /** Whether an instance exists during the verification of its receiver. */
   commitsFirst(): boolean;
-  /** Whether a failed attempt uses its key up. */
+  /** Whether a failed attempt consumes its key. */
   keepsFailed(): boolean;
-  /** What the replay of a creation does when the instance is deleted. */
+  /** The effect of replaying a creation after the instance was deleted. */
   replayDeleted(instance: StoredInstance): "conflict" | "show" | "restore";
-  /** What becomes of an update when the instance was deleted meanwhile, or before its replay. */
+  /** The result of an update if the instance was deleted during the update or before its replay. */
   updateDeleted(instance: StoredInstance): "refuse" | "show" | "restore";
-  /** What a deletion does. */
+  /** The steps of a deletion. */
   deletion: ReadonlySet<DeletionStep>;
-  /** What deleting a deleted one, and one that never was, is answered with. */
+  /** The status for deleting a deleted instance, and an unknown instance. */
   deleteRepeated(): 204 | 404;
   deleteUnknown(): 204 | 404;
 }

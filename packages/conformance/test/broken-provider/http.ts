@@ -131,7 +131,7 @@ function authenticate(ledger: Ledger, token: string | undefined): Caller {
   throw new Problem("invalid_credential");
 }
 
-/** Who is let through with another kind of credential, by a fault, acts for some instance. */
+/** If a fault accepts another kind of credential, the caller acts as the first instance. */
 function agentOf(ledger: Ledger, caller: Caller): StoredInstance {
   if (caller.kind === "instance") return caller.instance;
   const [instance] = ledger.instances.values();

@@ -178,7 +178,7 @@ async function commit(
   work: () => Promise<string>,
 ): Promise<Done> {
   const result = work().then((text) => ({ instance, text }));
-  // Whoever waits for it hears of a failure; when nobody does, it is not lost either.
+  // Waiting callers receive the failure. This handler prevents an unhandled rejection.
   result.catch(() => undefined);
   keys.set(scope, { body, result });
   try {

@@ -1,5 +1,5 @@
 /**
- * What the provider under test remembers: everything, in memory, until it is stopped.
+ * The state of the provider under test, in memory, until it stops.
  */
 
 import type { CreateApprovalRequestInput, JsonValue, WebhookUrl } from "@countersign/protocol";
@@ -9,7 +9,7 @@ export type Members = Readonly<Record<string, string | undefined>>;
 
 export type Terminal = "approved" | "denied" | "expired" | "cancelled";
 
-/** What made a request terminal. */
+/** The cause of a terminal status. */
 export type Cause = "verdict" | "deadline" | "cancel" | "deletion";
 
 export interface Provisioner {
@@ -18,7 +18,7 @@ export interface Provisioner {
   readonly project: string;
 }
 
-/** Who calls, by the token alone. */
+/** The caller that a token authenticates. */
 export type Caller =
   | { readonly kind: "provisioner"; readonly provisioner: Provisioner }
   | { readonly kind: "instance"; readonly instance: StoredInstance };
@@ -80,9 +80,9 @@ export interface Kept {
 }
 
 export interface ProviderOptions {
-  /** PEM of those who sign the certificates of receivers. */
+  /** PEM of the authorities that sign the receivers' certificates. */
   readonly ca?: readonly string[];
-  /** False: it is a synchronous-only provider. */
+  /** False: a synchronous-only provider. */
   readonly webhooks?: boolean;
   /** Non-public addresses that receivers may have; 127.0.0.1 without it. */
   readonly receiverAddresses?: readonly string[];

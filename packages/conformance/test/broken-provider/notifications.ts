@@ -1,5 +1,5 @@
 /**
- * What receivers are told: one event for each end, attempt after attempt until it is taken.
+ * The notifications: one event for each terminal request, with retries until an acknowledgement.
  */
 
 import { randomUUID } from "node:crypto";

@@ -9,7 +9,7 @@ import type { Cause, StoredInstance, StoredRequest, Terminal } from "./ledger.ts
 import { notify } from "./notifications.ts";
 import { requestText } from "./wire.ts";
 
-/** What an operation answers when it does not refuse. */
+/** The successful result of an operation. */
 export interface Done {
   readonly status: number;
   readonly text: string | undefined;

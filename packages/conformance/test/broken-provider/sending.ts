@@ -24,10 +24,10 @@ function mayReach({ options, conduct }: Ledger, address: string): boolean {
   return options.receiverAddresses.includes(address) || conduct.isPublic(address);
 }
 
-/** @returns none when the name has none */
+/** @returns an empty list if the name has no address */
 async function resolve(host: string): Promise<readonly string[]> {
   if (isIP(host)) return [host];
-  // What the files of this machine say of localhost matters to nobody.
+  // Ignores the hosts file of this machine.
   if (host === "localhost") return ["127.0.0.1"];
   const found = await lookup(host, { all: true }).catch(() => []);
   return found.map(({ address }) => address);

@@ -140,7 +140,7 @@ const ATTEMPTS: readonly Fault[] = [
     id: "retry-after-ignored",
     section: `${RULES}, 3`,
     breaks: ["event.retry.retry-after"],
-    sentence: "`Retry-After` is not looked at.",
+    sentence: "The provider ignores `Retry-After`.",
     plant: {
       delayMs: ({ body }, event, times) =>
         CORRECT.delayMs({ status: 500, headers: {}, body }, event, times),
@@ -150,7 +150,7 @@ const ATTEMPTS: readonly Fault[] = [
     id: "retry-after-of-503-ignored",
     section: `${RULES}, 3`,
     breaks: ["event.retry.retry-after"],
-    sentence: "`Retry-After` counts on 429 alone.",
+    sentence: "The provider accepts `Retry-After` only with 429.",
     plant: {
       delayMs: (reply, event, times) =>
         reply.status === 503 && retryAfterMs(reply) > 0
@@ -160,7 +160,7 @@ const ATTEMPTS: readonly Fault[] = [
   },
 ];
 
-/** What an event was first sent to. */
+/** The first receiver of each event. */
 const firstReceivers = new WeakMap<object, Receiver>();
 
 const CHANGES: readonly Fault[] = [
@@ -168,7 +168,7 @@ const CHANGES: readonly Fault[] = [
     id: "removal-ignored",
     section: `${RULES}, 4`,
     breaks: ["event.retry.ended", "delivery.update.removes"],
-    sentence: "Attempts go on after the receiver was removed.",
+    sentence: "Attempts continue after the receiver was removed.",
     plant: {
       receiver(event) {
         const receiver = CORRECT.receiver(event) ?? firstReceivers.get(event);
@@ -236,7 +236,7 @@ const CHANGES: readonly Fault[] = [
     id: "ended-sent-again",
     section: UPDATE,
     breaks: ["delivery.update.ended-stay-ended"],
-    sentence: "A new receiver is told of everything once more.",
+    sentence: "A new receiver gets all earlier notifications again.",
     plant: { replaced: (events) => events },
     seenBy: ["notify.not-replayed"],
   },

@@ -38,7 +38,7 @@ const CREDENTIALS: readonly Fault[] = [
     id: "unknown-credential-is-403",
     section: "Authentication, 4",
     breaks: ["auth.invalid"],
-    sentence: "A credential that is not known is a 403.",
+    sentence: "An unknown credential returns 403.",
     plant: answering(
       ({ token }, { status }) => status === 401 && token !== undefined,
       () => ({ status: 403 }),

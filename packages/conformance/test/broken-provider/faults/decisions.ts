@@ -57,7 +57,7 @@ const SHAPES: readonly Fault[] = [
     id: "request-nulls",
     section: REQUEST,
     breaks: ["request.shape"],
-    sentence: "What was not submitted is shown as null.",
+    sentence: "Fields that were not submitted are shown as null.",
     plant: showing(({ context = "null" }) => ({ context })),
   },
   {
@@ -120,7 +120,7 @@ const SHAPES: readonly Fault[] = [
     id: "decision-more",
     section: DECISION,
     breaks: ["decision.shape"],
-    sentence: "A decision says who decided.",
+    sentence: "A decision contains the reviewer.",
     plant: { showDecision: (members) => ({ ...members, decided_by: '"somebody"' }) },
   },
   {
@@ -209,7 +209,7 @@ const ENDS: readonly Fault[] = [
     id: "approval-denies",
     section: STATES,
     breaks: ["request.approve"],
-    sentence: "What is approved is recorded as denied.",
+    sentence: "An approval is recorded as a denial.",
     plant: recording(
       ({ status }) => status === "approved",
       () => ({ status: "denied", expiresAt: undefined }),
@@ -219,7 +219,7 @@ const ENDS: readonly Fault[] = [
     id: "denial-cancels",
     section: STATES,
     breaks: ["request.deny"],
-    sentence: "What is denied is recorded as cancelled.",
+    sentence: "A denial is recorded as a cancellation.",
     plant: recording(
       ({ status }) => status === "denied",
       () => ({ status: "cancelled" }),
@@ -229,7 +229,7 @@ const ENDS: readonly Fault[] = [
     id: "expiry-denies",
     section: STATES,
     breaks: ["request.expire"],
-    sentence: "What nobody decides is denied.",
+    sentence: "An undecided request is denied at its deadline.",
     plant: recording(
       ({ status }) => status === "expired",
       () => ({ status: "denied" }),
@@ -239,7 +239,7 @@ const ENDS: readonly Fault[] = [
     id: "expiry-never",
     section: STATES,
     breaks: ["request.expire"],
-    sentence: "What nobody decides stays pending for ever.",
+    sentence: "An undecided request stays pending forever.",
     plant: { settle: () => undefined, expiresByItself: () => false },
   },
   {
@@ -311,7 +311,7 @@ const ENDS: readonly Fault[] = [
     id: "context-erased",
     section: REQUEST,
     breaks: ["request.immutable"],
-    sentence: "A decided request has no context and no reasoning any more.",
+    sentence: "A decided request loses its context and reasoning.",
     plant: showing(({ status, context, agent_reasoning }) =>
       status === '"pending"'
         ? { context, agent_reasoning }

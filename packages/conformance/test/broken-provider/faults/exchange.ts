@@ -94,7 +94,7 @@ const HEADERS: readonly Fault[] = [
     id: "path-id-refused",
     section: "Endpoints, Provider operations",
     breaks: ["exchange.path-id"],
-    sentence: "A path id that is no UUID makes the provider fail with 500.",
+    sentence: "A path id that is not a UUID causes a 500.",
     plant: answering(
       ({ id, problem }) => id !== "" && problem?.status === 404 && !CORRECT.pathId(id),
       () => ({ status: 500 }),
@@ -124,7 +124,7 @@ const ENVELOPE: readonly Fault[] = [
     id: "error-more-at-top",
     section: "Errors, Envelope",
     breaks: ["error.envelope.shape"],
-    sentence: "Beside `error` stands the status.",
+    sentence: "The envelope contains the status beside `error`.",
     plant: answering(
       (about) => !isSuccess(about),
       ({ body = "", status }) => ({ body: `${body.slice(0, -1)},"status":${status}}` }),
@@ -134,14 +134,14 @@ const ENVELOPE: readonly Fault[] = [
     id: "error-more-inside",
     section: "Errors, Envelope",
     breaks: ["error.envelope.shape"],
-    sentence: "The error has a `details` that the contract does not know.",
+    sentence: "The error has an unknown field `details`.",
     plant: refusing((error) => ({ ...error, details: [] })),
   },
   {
     id: "error-no-json",
     section: "Errors, Envelope",
     breaks: ["error.envelope.shape"],
-    sentence: "Who is not authenticated gets a page of HTML.",
+    sentence: "An unauthenticated caller gets an HTML page.",
     plant: answering(
       (_, { status }) => status === 401,
       ({ headers }) => ({
@@ -168,7 +168,7 @@ const ENVELOPE: readonly Fault[] = [
     id: "error-type-unknown",
     section: "Errors, Envelope",
     breaks: ["error.envelope.type"],
-    sentence: "The type of a 404 is none of the eight.",
+    sentence: "The type of a 404 is not one of the eight.",
     plant: refusing((error) => ({ ...error, type: "missing" }), hasCode("not_found")),
   },
   {
@@ -246,7 +246,7 @@ const ENVELOPE: readonly Fault[] = [
   },
 ];
 
-/** Tokens that were told to slow down. */
+/** Tokens that received a 429. */
 const slowed = new Set<string | undefined>();
 
 const STATUSES: readonly Fault[] = [
@@ -269,14 +269,14 @@ const STATUSES: readonly Fault[] = [
     id: "malformed-is-500",
     section: "Errors, Status codes",
     breaks: ["error.malformed"],
-    sentence: "A body that is no JSON makes the provider fail.",
+    sentence: "A body that is not JSON causes a 500.",
     plant: answering(hasCode("invalid_json"), () => ({ status: 500 })),
   },
   {
     id: "malformed-is-read",
     section: "Errors, Status codes",
     breaks: ["error.malformed", "request.create.body-object", "instance.provision.body-object"],
-    sentence: "What is no JSON is taken for an empty object.",
+    sentence: "A body that is not JSON counts as an empty object.",
     plant: {
       readJson(bytes) {
         try {

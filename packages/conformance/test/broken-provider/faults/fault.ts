@@ -1,5 +1,5 @@
 /**
- * What a planted fault is, and what several of them are made with.
+ * The type of a planted fault, and helpers to create faults.
  */
 
 import { JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
@@ -10,17 +10,17 @@ import type { Members, ProviderOptions } from "../ledger.ts";
 
 export interface Fault {
   readonly id: string;
-  /** Of the contract. */
+  /** Section of the contract. */
   readonly section: string;
   /** Requirements that a provider with this fault breaks. */
   readonly breaks: readonly RequirementId[];
-  /** What the provider does wrong, in one sentence. */
+  /** The wrong behavior, in one sentence. */
   readonly sentence: string;
-  /** What is done in place of what is right. */
+  /** Replaces parts of the correct behavior. */
   readonly plant: Partial<Conduct>;
-  /** Scenarios that see it where none is about a rule that it breaks. */
+  /** Scenarios that detect it, if no scenario cites a rule that it breaks. */
   readonly seenBy?: readonly string[];
-  /** What the provider has to be like for the fault to show. */
+  /** Options of the provider that make the fault visible. */
   readonly options?: ProviderOptions;
 }
 

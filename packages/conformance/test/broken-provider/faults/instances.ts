@@ -114,7 +114,7 @@ const INPUTS: readonly Fault[] = [
     id: "provision-any-body",
     section: PROVISION_INPUT,
     breaks: ["instance.provision.body-object"],
-    sentence: "A body that is no object provisions an instance.",
+    sentence: "A body that is not an object provisions an instance.",
     plant: {
       readProvision: (body, rules) =>
         CORRECT.readProvision(body instanceof JsonObject ? body : EMPTY_OBJECT, rules),
@@ -124,7 +124,7 @@ const INPUTS: readonly Fault[] = [
     id: "provision-name-ignored",
     section: PROVISION_INPUT,
     breaks: ["instance.provision.name"],
-    sentence: "The name that was asked for is not given.",
+    sentence: "The provider ignores the proposed name.",
     plant: {
       readProvision: (body, rules) => ({
         ...CORRECT.readProvision(body, rules),
@@ -234,7 +234,7 @@ const DELETIONS: readonly Fault[] = [
     id: "read-unknown-is-403",
     section: "Endpoints, GET /v1/instances/{id}",
     breaks: ["instance.read.unknown"],
-    sentence: "An instance that never was is a 403.",
+    sentence: "Reading an unknown instance returns 403.",
     plant: answering(
       ({ operation, problem }) => operation === "getInstance" && problem?.status === 404,
       () => ({ status: 403 }),
@@ -285,7 +285,7 @@ const DELETIONS: readonly Fault[] = [
     id: "delete-unknown-is-204",
     section: DELETE,
     breaks: ["instance.delete.unknown"],
-    sentence: "Deleting an instance that never was is a 204.",
+    sentence: "Deleting an unknown instance returns 204.",
     plant: { deleteUnknown: () => 204 },
   },
   {
@@ -306,7 +306,7 @@ const DELETIONS: readonly Fault[] = [
     id: "delete-leaves-polls",
     section: "States, Approval request",
     breaks: ["instance.delete.pending-cancelled"],
-    sentence: "A deletion cancels requests and wakes nobody.",
+    sentence: "A deletion cancels requests without completing held polls.",
     plant: { wakes: (cause) => cause !== "deletion" },
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Faults of what receivers are told, and how it is signed.
+ * Faults of notifications and their signatures.
  */
 
 import { createHmac, randomUUID } from "node:crypto";
@@ -34,7 +34,7 @@ const SIGNING: readonly Fault[] = [
     id: "signature-of-other-bytes",
     section: AUTHENTICATION,
     breaks: ["signature.value"],
-    sentence: "The signature is over the body as it was before it was written once more.",
+    sentence: "The signature covers another serialization of the body.",
     plant: signing(
       ({ id, timestampS, body }) =>
         `${id}.${timestampS}.${JSON.stringify(JSON.parse(body.toString()), null, 1)}`,
@@ -132,7 +132,7 @@ const EVENTS: readonly Fault[] = [
     id: "event-missing",
     section: EVENT,
     breaks: ["event.emitted"],
-    sentence: "Receivers are told nothing.",
+    sentence: "The provider sends no events.",
     plant: { events: () => 0 },
   },
   {
@@ -166,7 +166,7 @@ const EVENTS: readonly Fault[] = [
     id: "event-with-status",
     section: EVENT,
     breaks: ["event.body"],
-    sentence: "The event tells the decision.",
+    sentence: "The event contains the decision.",
     plant: {
       eventMembers: (members, { decision }) => ({
         ...members,

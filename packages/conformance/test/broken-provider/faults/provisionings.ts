@@ -69,7 +69,7 @@ const PROVISIONINGS: readonly Fault[] = [
     id: "provision-replay-new",
     section: PROVISION,
     breaks: ["instance.provision.replay"],
-    sentence: "Each provisioning makes an instance, whatever its key.",
+    sentence: "Each provisioning creates an instance, even with a used key.",
     plant: { provisionScope: () => randomUUID() },
   },
   {
@@ -261,14 +261,14 @@ const UPDATES: readonly Fault[] = [
     id: "update-refused-renames",
     section: "States, Instance",
     breaks: ["instance.update.refused-changes-nothing", "delivery.update.failed"],
-    sentence: "The new name is there although the update was refused.",
+    sentence: "A rejected update changes the name.",
     plant: { renamesFirst: () => true },
   },
   {
     id: "update-key-locked",
     section: UPDATE,
     breaks: ["instance.update.concurrent"],
-    sentence: "Who comes with a key while it is worked for is refused with 409.",
+    sentence: "A concurrent update with the same key returns 409.",
     plant: {
       key: (operation, headers) => {
         const key = CORRECT.key(operation, headers);

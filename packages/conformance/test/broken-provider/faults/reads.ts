@@ -30,7 +30,7 @@ const POLLS: readonly Fault[] = [
     id: "unknown-is-410",
     section: READ,
     breaks: ["exchange.statuses", "request.read.unknown"],
-    sentence: "A request that is not there is a 410.",
+    sentence: "Reading an unknown request returns 410.",
     plant: answering(
       ({ operation, problem }) => operation === isRead && problem?.status === 404,
       () => ({ status: 410 }),
@@ -40,7 +40,7 @@ const POLLS: readonly Fault[] = [
     id: "unknown-request-is-403",
     section: READ,
     breaks: ["request.read.unknown", "request.cancel.unknown"],
-    sentence: "A request that is not there is a 403.",
+    sentence: "Reading an unknown request returns 403.",
     plant: answering(
       ({ operation, problem }) =>
         (operation === isRead || operation === isCancel) && problem?.status === 404,
@@ -116,14 +116,14 @@ const POLLS: readonly Fault[] = [
     id: "wait-invalid-ignored",
     section: READ,
     breaks: ["request.read.wait.invalid"],
-    sentence: "A `wait` that is no duration is ignored.",
+    sentence: "The provider ignores a `wait` that is not a duration.",
     plant: { readWait: (text) => parseDuration(text ?? "") ?? 0 },
   },
   {
     id: "wait-ended-is-204",
     section: "States, Other rules, 2",
     breaks: ["exchange.statuses", "request.read.wait.still-pending"],
-    sentence: "A poll whose wait has passed is a 204.",
+    sentence: "A poll returns 204 when its wait has passed.",
     plant: {
       hold: (waitMs, request) => {
         if (waitMs > 0) waited.add(request.id);
@@ -213,7 +213,7 @@ const CANCELLATIONS: readonly Fault[] = [
     id: "cancel-races",
     section: "States, Approval request",
     breaks: ["request.one-outcome", "request.terminal.unchanged"],
-    sentence: "A cancellation that was begun goes over whatever was decided meanwhile.",
+    sentence: "A cancellation overwrites a concurrent decision.",
     plant: {
       pause: (operation) => (operation === isCancel ? sleep(500) : undefined),
     },
@@ -231,7 +231,7 @@ const CANCELLATIONS: readonly Fault[] = [
     id: "cancel-unknown",
     section: CANCEL,
     breaks: ["request.cancel.unknown"],
-    sentence: "Cancelling a request that is not there is a 409.",
+    sentence: "Cancelling an unknown request returns 409.",
     plant: answering(
       ({ operation, problem }) => operation === isCancel && problem?.status === 404,
       (_, { requestId }) => ({

@@ -23,7 +23,7 @@ function sourceOf(body: JsonValue): string {
   return body instanceof JsonObject ? body.source : "";
 }
 
-/** Long enough for what came at the same time to look the key up as well. */
+/** Long enough for concurrent requests to read the key too. */
 const RACE_MS = 1_000;
 
 let counter = 0;
@@ -33,7 +33,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
     id: "replay-is-new",
     section: CREATE,
     breaks: ["request.create.replay"],
-    sentence: "Keys are not looked at: each submission opens a request.",
+    sentence: "The provider ignores keys: each submission creates a request.",
     plant: {
       submissionScope: (_, key) => {
         counter += 1;
@@ -72,7 +72,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
     id: "replay-extends",
     section: "States, Other rules",
     breaks: ["request.create.replay", "request.read.wait.keeps-deadline", "request.immutable"],
-    sentence: "A replay begins the window anew.",
+    sentence: "A replay restarts the window.",
     plant: {
       replayed: (request) => {
         const windowMs = request.deadlineAt - request.createdAt;

@@ -43,7 +43,7 @@ function takingTimeout(pattern: RegExp): Partial<Conduct> {
   };
 }
 
-/** What a JavaScript object keeps, of the first key, under the last value. */
+/** Keeps the last value of a duplicate key, like a JavaScript object. */
 function keepingLast(bytes: Buffer): JsonValue {
   try {
     return parseJson(throughJavaScript(bytes.toString()));
@@ -130,7 +130,7 @@ const EXACTNESS: readonly Fault[] = [
     id: "deep-flattened",
     section: SCALARS,
     breaks: ["scalar.arguments.nesting", "scalar.arguments.exact"],
-    sentence: "What is nested deeper than 20 levels comes back as null.",
+    sentence: "Values nested deeper than 20 levels come back as null.",
     plant: showingArguments((source) => cutDeep(source, 20)),
   },
   {
@@ -167,7 +167,7 @@ const EXACTNESS: readonly Fault[] = [
     id: "context-any",
     section: SCALARS,
     breaks: ["scalar.context.object", "request.create.types"],
-    sentence: "A context that is no object is taken for none.",
+    sentence: "The provider ignores a context that is not an object.",
     plant: readingCreate((body) =>
       typeof memberOf(body, "context") === "string" ||
       memberOf(body, "context") instanceof JsonArray
@@ -197,7 +197,7 @@ const FIELDS: readonly Fault[] = [
     id: "duration-lenient",
     section: SCALARS,
     breaks: ["scalar.duration.refused"],
-    sentence: "Days are taken for a unit.",
+    sentence: "The provider accepts days as a unit.",
     plant: takingTimeout(/^[1-9]\d*d$/),
   },
   {
@@ -225,7 +225,7 @@ const FIELDS: readonly Fault[] = [
     id: "duration-without-hours",
     section: SCALARS,
     breaks: ["scalar.duration.accepted"],
-    sentence: "Hours are no unit.",
+    sentence: "The provider rejects hours as a unit.",
     plant: readingCreate((body) =>
       String(memberOf(body, "timeout")).endsWith("h") ? withMember(body, "timeout", "1 h") : body,
     ),
@@ -291,7 +291,7 @@ const FIELDS: readonly Fault[] = [
     id: "null-is-absent",
     section: INPUT,
     breaks: ["request.create.types"],
-    sentence: "Null is taken for an absent field.",
+    sentence: "A null field counts as absent.",
     plant: readingCreate(withoutNulls),
   },
   {
@@ -317,7 +317,7 @@ const FIELDS: readonly Fault[] = [
     id: "delivery-on-request",
     section: INPUT,
     breaks: ["request.create.no-delivery"],
-    sentence: "A submission may bring a delivery, which nobody heeds.",
+    sentence: "A submission accepts a delivery and ignores it.",
     plant: readingCreate((body) => withMember(body, "delivery", undefined)),
   },
 ];
@@ -370,14 +370,14 @@ const KEYS: readonly Fault[] = [
     id: "key-without-case",
     section: CREATE,
     breaks: ["request.create.key-distinct"],
-    sentence: "Keys count without regard to capitals.",
+    sentence: "The provider compares keys case-insensitively.",
     plant: { submissionScope: ({ id }, key) => `${id} ${key.toLowerCase()}` },
   },
   {
     id: "key-cut",
     section: CREATE,
     breaks: ["request.create.key-distinct"],
-    sentence: "Of a key the first 64 characters count.",
+    sentence: "The provider compares only the first 64 characters of a key.",
     plant: { submissionScope: ({ id }, key) => `${id} ${key.slice(0, 64)}` },
   },
 ];
