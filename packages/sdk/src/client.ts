@@ -57,8 +57,11 @@ export interface Approvals {
   readonly url: string;
   /** True if outcomes are predefined and no reviewer is asked. */
   readonly isDevelopment: boolean;
+  /** Submits one call. @see {@link Client.create} */
   create(input: CreateInput, options?: OperationOptions): Promise<ApprovalRequest>;
+  /** Reads the current state of a request. @see {@link Client.read} */
   read(known: string | ApprovalRequest, options?: ReadOptions): Promise<ApprovalRequest>;
+  /** Cancels a pending request. @see {@link Client.cancel} */
   cancel(known: string | ApprovalRequest, options?: OperationOptions): Promise<ApprovalRequest>;
   /** Time of the provider's clock, epoch ms; undefined if unknown. */
   providerNow?(): number | undefined;
