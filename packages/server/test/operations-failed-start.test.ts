@@ -1,0 +1,38 @@
+/**
+ * A start that fails after the port is open must leave nothing running.
+ */
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Clock, systemClock } from "../src/clock.ts";
+import { freePort } from "./support/postgres.ts";
+import { startTestProvider } from "./support/test-provider.ts";
+
+test("[ours.operations.first-start] a server that cannot publish its address closes its port and releases its data", async (t) => {
+  const data = mkdtempSync(join(tmpdir(), "countersign-test-"));
+  t.after(() => rmSync(data, { recursive: true }));
+  const serverFile = join(data, "server.json");
+  const port = String(await freePort());
+
+  let isBlocked = false;
+  const blocking: Clock = {
+    ...systemClock,
+    now() {
+      if (!isBlocked) {
+        rmSync(serverFile);
+        mkdirSync(serverFile);
+        isBlocked = true;
+      }
+      return systemClock.now();
+    },
+  };
+  const failing = startTestProvider(t, { data, clock: blocking, settings: { port } });
+  await assert.rejects(failing, { code: "EISDIR" });
+
+  rmSync(serverFile, { recursive: true });
+  const server = await startTestProvider(t, { data, settings: { port } });
+  assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+});
