@@ -104,9 +104,9 @@ for (const { name } of AGENTS) {
 test("[ours.adapters.doctor.finds] the environment, a second hook and other hooks are reported", async (t) => {
   const home = newHome(t);
   await scene.install(t, home, "claude-code", "--wait", "2s");
-  const variables = await findings(t, home, "claude-code", { COUNTERSIGN_ADAPTER_URL: "http://x" });
+  const variables = await findings(t, home, "claude-code", { COUNTERSIGN_URL: "http://x" });
   assert.deepEqual(variables.failed, []);
-  assert.match(variables.all.environment?.text ?? "", /ignores COUNTERSIGN_ADAPTER_URL/);
+  assert.match(variables.all.environment?.text ?? "", /ignores COUNTERSIGN_URL/);
 
   const settings = JSON.parse(readFileSync(home.settings, "utf8"));
   settings.hooks.PreToolUse.push(settings.hooks.PreToolUse[0]);

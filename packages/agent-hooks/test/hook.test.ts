@@ -97,7 +97,7 @@ test("[ours.adapters.hook.denied] the note of a denial reaches the model, in the
 });
 
 test("[ours.adapters.hook.denied] what expires is not run, and not called denied", async (t) => {
-  const env = { ...scene.environment, COUNTERSIGN_ADAPTER_WAIT: "1s" };
+  const env = { ...scene.environment, COUNTERSIGN_HOOK_WAIT: "1s" };
   const [claude, codex] = await Promise.all([
     start(t, { input: callInput(), env }).ends(),
     start(t, { agent: "codex", input: callInput(), env }).ends(),
@@ -138,11 +138,11 @@ test("[ours.adapters.hook.closed] a provider that cannot be asked, or refuses, r
   });
   const [gone, wrongToken, liar, plain, redirected] = await Promise.all(
     [
-      { COUNTERSIGN_ADAPTER_URL: "http://127.0.0.1:9" },
-      { COUNTERSIGN_ADAPTER_TOKEN: `${scene.token.slice(0, -1)}x` },
-      { COUNTERSIGN_ADAPTER_URL: lies.url },
-      { COUNTERSIGN_ADAPTER_URL: "http://provider.example" },
-      { COUNTERSIGN_ADAPTER_URL: `${scene.url}/nowhere` },
+      { COUNTERSIGN_URL: "http://127.0.0.1:9" },
+      { COUNTERSIGN_API_KEY: `${scene.token.slice(0, -1)}x` },
+      { COUNTERSIGN_URL: lies.url },
+      { COUNTERSIGN_URL: "http://provider.example" },
+      { COUNTERSIGN_URL: `${scene.url}/nowhere` },
     ].map((fields) => start(t, { input: callInput(), env: env(fields) }).ends()),
   );
   assert.ok(gone && wrongToken && liar && plain && redirected);
@@ -202,8 +202,8 @@ test("[ours.adapters.hook.closed] a hook that is called wrongly or not set up ru
     [{ input, env: {} }, /Run: countersign-agent-hooks install claude-code/],
     [{ input, args: ["--profile", "relative.json"] }, /absolute/],
     [{ input, args: ["--profile", "/nowhere/profile.json"] }, /profile does not exist/],
-    [{ input, env: { ...scene.environment, COUNTERSIGN_ADAPTER_WAIT: "soon" } }, /168h/],
-    [{ input, env: { ...scene.environment, COUNTERSIGN_ADAPTER_KEEP_PROMPTS: "1" } }, /true or/],
+    [{ input, env: { ...scene.environment, COUNTERSIGN_HOOK_WAIT: "soon" } }, /168h/],
+    [{ input, env: { ...scene.environment, COUNTERSIGN_HOOK_KEEP_PROMPTS: "1" } }, /true or/],
   ];
   for (const [run, reason] of runs) assertBlocked(await start(t, run).ends(), reason);
 });
@@ -212,7 +212,7 @@ test("[ours.adapters.hook.left] the canary of doctor is blocked without a profil
   const count = await scene.countRequests();
   const id = "0a1b2c3d-0000-4000-8000-00000000000a";
   const input = callInput({ tool_input: { command: `countersign_canary ${id}` } });
-  const env = { ...scene.environment, COUNTERSIGN_ADAPTER_LEAVE: "*" };
+  const env = { ...scene.environment, COUNTERSIGN_HOOK_LEAVE: "*" };
   for (const variables of [{}, env]) {
     const outcome = await start(t, { input, env: variables }).ends();
     assertBlocked(outcome, new RegExp(`blocked the canary ${id}`));
@@ -226,7 +226,7 @@ test("[ours.adapters.hook.left] the canary of doctor is blocked without a profil
 });
 
 test("[ours.adapters.hook.left] tools that are left to the agent are not asked about, and not allowed", async (t) => {
-  const env = { ...scene.environment, COUNTERSIGN_ADAPTER_LEAVE: "Read, mcp__docs__*" };
+  const env = { ...scene.environment, COUNTERSIGN_HOOK_LEAVE: "Read, mcp__docs__*" };
   const count = await scene.countRequests();
   for (const tool_name of ["Read", "mcp__docs__search"]) {
     const outcome = await runHook(t, scene.home, { input: callInput({ tool_name }), env });
@@ -242,8 +242,23 @@ test("[ours.adapters.hook.left] tools that are left to the agent are not asked a
 });
 
 test("[ours.adapters.hook.left] with kept prompts an approval leaves the rest to the agent's own", async (t) => {
-  const env = { ...scene.environment, COUNTERSIGN_ADAPTER_KEEP_PROMPTS: "true" };
+  const env = { ...scene.environment, COUNTERSIGN_HOOK_KEEP_PROMPTS: "true" };
   const hook = start(t, { input: callInput(), env });
   await scene.decideNext("approve");
   assert.deepEqual(await hook.ends(), { code: 0, stdout: "{}\n", stderr: "" });
+});
+
+test("[ours.adapters.hook.profile] the deprecated names of the variables work, and the hook prints no warning", async (t) => {
+  const env = {
+    COUNTERSIGN_ADAPTER_URL: scene.url,
+    COUNTERSIGN_ADAPTER_TOKEN: scene.token,
+    COUNTERSIGN_ADAPTER_WAIT: "60s",
+  };
+  const inputs = { "claude-code": "claude-code-observed", codex: "codex-bash" };
+  for (const [agent, name] of Object.entries(inputs)) {
+    const hook = startHook(t, scene.home, { agent, input: recorded(name), env });
+    await scene.decideNext("approve");
+    const { code, stderr } = await hook.ends();
+    assert.deepEqual([code, stderr], [0, ""]);
+  }
 });

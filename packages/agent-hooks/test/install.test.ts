@@ -210,3 +210,25 @@ test("[ours.adapters.status] status says who asks whom", async (t) => {
   );
   assert.match((await run(t, home, ["status"])).stdout, /^claude-code\s+installed\s+http/m);
 });
+
+test("[ours.adapters.install.again] install reads the URL and the key from the environment, and a profile wins", async (t) => {
+  const home = newHome(t);
+  const { url: server } = scene.server;
+  const env = {
+    COUNTERSIGN_URL: server,
+    COUNTERSIGN_API_KEY: scene.credential,
+    COUNTERSIGN_ADAPTER_WAIT: "1h",
+  };
+  const first = await run(t, home, ["install", "claude-code"], { env });
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(first.stdout, new RegExp(`requests approval at ${server}\\.`));
+  assert.match(first.stderr, /COUNTERSIGN_ADAPTER_WAIT is deprecated\. Set COUNTERSIGN_HOOK_WAIT/);
+  const written = readFileSync(home.profile, "utf8");
+  assert.equal((JSON.parse(written) as { token: string }).token, scene.credential);
+
+  const other = { COUNTERSIGN_URL: "http://localhost:1", COUNTERSIGN_API_KEY: "other" };
+  const again = await run(t, home, ["install", "claude-code"], { env: other });
+  assert.equal(again.code, 0, again.stderr);
+  const { url, token } = JSON.parse(readFileSync(home.profile, "utf8")) as Record<string, string>;
+  assert.deepEqual([url, token], [server, scene.credential]);
+});

@@ -13,7 +13,7 @@ import type { ApprovalRequest } from "@countersign/protocol";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
 import { hookCommand } from "../src/install/hook-command.ts";
-import { readHookSettings } from "../src/profile/hook-settings.ts";
+import { HOOK_VARIABLES, readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {
   assertBlocked,
@@ -174,7 +174,7 @@ test("[ours.adapters.hook.environment] the hook receives the variables of instal
     PATH: `${folder}:/usr/bin:/bin`,
     BASH_ENV: evil,
     ENV: evil,
-    COUNTERSIGN_ADAPTER_URL: "http://localhost:1/'\"$HOME",
+    COUNTERSIGN_URL: "http://localhost:1/'\"$HOME",
   };
   // The shell itself sets these.
   const ofShell = ["PWD", "OLDPWD", "SHLVL", "_"];
@@ -190,18 +190,17 @@ test("[ours.adapters.hook.environment] the hook receives the variables of instal
   writeFileSync(caFile, "");
   const withCa = await received({ script, home: folder, caFile });
   assert.deepEqual(withCa, { ...fixed, NODE_EXTRA_CA_CERTS: caFile });
-  const { COUNTERSIGN_ADAPTER_URL } = env;
-  const unset = ["TOKEN", "WAIT", "LEAVE", "KEEP_PROMPTS"];
-  const empty = Object.fromEntries(unset.map((name) => [`COUNTERSIGN_ADAPTER_${name}`, ""]));
+  const { COUNTERSIGN_URL } = env;
+  const empty = Object.fromEntries(HOOK_VARIABLES.map((name) => [name, ""]));
   const open = await received({ script, home: folder, environment: true });
-  assert.deepEqual(open, { ...fixed, ...empty, COUNTERSIGN_ADAPTER_URL });
+  assert.deepEqual(open, { ...fixed, ...empty, COUNTERSIGN_URL });
 });
 
 test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
   const kept = readProfile(profile);
   assert.ok(kept !== undefined);
   // Who sets variables for an agent could name a provider that approves everything.
-  const env = { COUNTERSIGN_ADAPTER_WAIT: "1s" };
+  const env = { COUNTERSIGN_HOOK_WAIT: "1s" };
   const words = [process.execPath, BIN, "hook", "claude-code", "--profile", profile];
   // A proxy could answer for the provider, and would receive the credential.
   const variables = { ...env, NODE_USE_ENV_PROXY: "1", NODE_TLS_REJECT_UNAUTHORIZED: "0" };
@@ -216,10 +215,24 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   assertBlocked(await runAsAgent(t, command, callInput(), env).ends(), /No reviewer decided/);
   // Past the limit that was installed for the profile's wait, an agent may run the tool.
   const setup = { agent: "codex", profile: open, program: "countersign-agent-hooks" };
-  const longer = { COUNTERSIGN_ADAPTER_WAIT: "61s" };
+  const longer = { COUNTERSIGN_HOOK_WAIT: "61s" };
   assert.throws(
     () => readHookSettings({ ...setup, environment: longer }),
     /WAIT is longer than the wait of/,
+  );
+});
+
+test("[ours.adapters.hook.profile] next to a profile, COUNTERSIGN_URL and COUNTERSIGN_API_KEY name no other provider", () => {
+  const kept = readProfile(profile);
+  assert.ok(kept !== undefined);
+  const environment = { COUNTERSIGN_URL: "http://localhost:1", COUNTERSIGN_API_KEY: "other" };
+  const setup = { agent: "codex", profile, program: "countersign-agent-hooks", environment };
+  const { url, token } = readHookSettings(setup);
+  assert.deepEqual([url, token], [kept.url, kept.token]);
+  const old = { COUNTERSIGN_ADAPTER_URL: "http://localhost:1" };
+  assert.throws(
+    () => readHookSettings({ ...setup, environment: old }),
+    /does not allow COUNTERSIGN_ADAPTER_URL/,
   );
 });
 

@@ -46,7 +46,7 @@ export const mcpGateway: Command = {
     "token-file": {
       type: "text",
       value: "FILE",
-      help: "Credential of the instance. [config, COUNTERSIGN_INSTANCE_TOKEN]",
+      help: "File with the key of the agent. [config, COUNTERSIGN_API_KEY]",
     },
     check: { type: "flag", help: "Start the servers, list their tools, test the provider." },
     pin: {
@@ -101,10 +101,10 @@ async function readParts(line: CommandLine, config: GatewayConfig): Promise<Gate
     throw usageError("no provider URL: give --provider-url, provider.url or COUNTERSIGN_URL");
   }
   const file = line.text("token-file") ?? config.tokenFile;
-  const variable = env.COUNTERSIGN_INSTANCE_TOKEN;
+  const variable = file === undefined ? readKey(env) : undefined;
   if (file === undefined && !variable) {
     throw usageError(
-      "no credential: give --token-file, provider.token_file or COUNTERSIGN_INSTANCE_TOKEN",
+      "no key of the agent: give --token-file, provider.token_file or COUNTERSIGN_API_KEY",
     );
   }
   return {
@@ -115,6 +115,15 @@ async function readParts(line: CommandLine, config: GatewayConfig): Promise<Gate
     version: VERSION,
     report: reportToStderr,
   };
+}
+
+/** The old name is accepted until the next version. */
+function readKey(env: NodeJS.ProcessEnv): string | undefined {
+  const { COUNTERSIGN_API_KEY: key, COUNTERSIGN_INSTANCE_TOKEN: old } = env;
+  if (key || !old) return key;
+  const advice = "Set COUNTERSIGN_API_KEY instead.";
+  reportToStderr("variable_deprecated", { name: "COUNTERSIGN_INSTANCE_TOKEN", advice });
+  return old;
 }
 
 async function serve(parts: GatewayParts, terminal: Terminal): Promise<ExitCode> {

@@ -30,6 +30,7 @@ import {
   openSession,
   PATIENT,
   shownRequest,
+  spawnGateway,
   statusIs,
   textOf,
 } from "./support/gateway-scene.ts";
@@ -265,7 +266,7 @@ test("[ours.mcp.credentials] a server gets the variables it is given, and never 
     env: {
       ...(ownEnvironment() as Record<string, string>),
       COUNTERSIGN_URL: scene.url,
-      COUNTERSIGN_INSTANCE_TOKEN: scene.token,
+      COUNTERSIGN_API_KEY: scene.token,
       XDG_STATE_HOME: state,
       CRM_KEY: "for the server",
       OTHER_KEY: "not for the server",
@@ -296,3 +297,14 @@ test("[ours.mcp.end] a gateway that is stopped takes back what it holds, and end
 function soon<T>(look: () => T | undefined): Promise<T> {
   return eventually("what a server was told", look);
 }
+
+test("[ours.mcp.credentials] COUNTERSIGN_INSTANCE_TOKEN still works, with one warning on stderr", async (t) => {
+  const args = ["--check", "--", EVERYTHING.command, ...EVERYTHING.args, "stdio"];
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_INSTANCE_TOKEN: scene.token };
+  const { code, stdout, stderr } = await spawnGateway(t, args, { env }).ends();
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^provider: .* It accepts the credential\.$/m);
+  const warnings = stderr.split("\n").filter((line) => line.includes("variable_deprecated"));
+  assert.equal(warnings.length, 1, stderr);
+  assert.match(warnings[0] ?? "", /Set COUNTERSIGN_API_KEY instead\./);
+});

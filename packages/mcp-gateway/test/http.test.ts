@@ -64,7 +64,7 @@ async function startGateway(owner: Owner, folder: string, servers: object, liste
     listen: { port: 0, token_file: file, origins: [ORIGIN], ...listen },
   });
   const child = spawnGateway(owner, ["--config", config], {
-    env: { COUNTERSIGN_INSTANCE_TOKEN: scene.token },
+    env: { COUNTERSIGN_API_KEY: scene.token },
   });
   const [, address = ""] = await child.prints(
     "stdout",

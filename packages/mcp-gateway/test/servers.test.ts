@@ -237,7 +237,7 @@ test("[ours.mcp.check] the provider and the credential are tried as well", async
     [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: .*does not allow this port/m],
   ];
   for (const [config, token, code, says] of cases) {
-    const env = { COUNTERSIGN_INSTANCE_TOKEN: token };
+    const env = { COUNTERSIGN_API_KEY: token };
     const args = ["--config", config, "--check"];
     const outcome = await spawnGateway(t, args, { env }).ends();
     assert.match(outcome.stdout, says);

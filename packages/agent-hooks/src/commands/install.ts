@@ -15,7 +15,7 @@ import { checkSettings } from "../doctor/check-settings.ts";
 import { type InstallPlace, install } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
 import { usesFolder } from "../profile/folders.ts";
-import { namesIn } from "../profile/hook-settings.ts";
+import { deprecatedVariables, namesIn } from "../profile/hook-settings.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "../profile/profile.ts";
 import { agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
 
@@ -27,7 +27,7 @@ export const installCommand: Command = {
     url: {
       type: "text",
       value: "URL",
-      help: "URL of the provider. Reads its credential from stdin.",
+      help: "URL of the provider. [profile, COUNTERSIGN_URL]",
     },
     provision: { type: "flag", help: "Read a provisioner token and create an instance." },
     name: { type: "text", value: "NAME", help: "Name of the new instance." },
@@ -38,7 +38,7 @@ export const installCommand: Command = {
       help: "Tools without approval, such as Read,mcp__docs__*.",
     },
     "keep-prompts": { type: "flag", help: "Keep the agent's own prompts after an approval." },
-    environment: { type: "flag", help: "Allow COUNTERSIGN_ADAPTER_* to override the profile." },
+    environment: { type: "flag", help: "Allow environment variables to override the profile." },
     ...PLACE,
   },
 
@@ -63,6 +63,7 @@ export const installCommand: Command = {
         : `${done}. ${agent.title} requests approval at ${visibleText(provider.url)}.`,
     );
     for (const { text, advice = "" } of disabled) terminal.out(visibleText(`${text} ${advice}`));
+    for (const text of deprecatedVariables(process.env)) terminal.note(text);
     terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
     if (name === "codex") terminal.note("Codex skips the hook until you trust it: enter /hooks.");
     terminal.note(`Test it: ${program} doctor ${name}`);
@@ -83,14 +84,18 @@ async function providerOf(
   terminal: Terminal,
   known: Profile | undefined,
 ): Promise<Provider> {
-  const url = line.text("url");
-  if (url === undefined) {
-    if (known === undefined) throw usageError("--url is missing: the URL of the provider");
-    const { token, instanceId } = known;
-    return { url: known.url, token, instanceId };
+  const given = line.text("url");
+  // A profile wins over the environment, which another program may have set.
+  if (given === undefined && known !== undefined) {
+    const { url, token, instanceId } = known;
+    return { url, token, instanceId };
   }
+  const { COUNTERSIGN_URL, COUNTERSIGN_API_KEY: key } = process.env;
+  const url = given ?? COUNTERSIGN_URL;
+  if (!url) throw usageError("no URL of the provider: give --url URL, or set COUNTERSIGN_URL");
   if (!line.flag("provision")) {
-    const token = await readSecret(terminal, "the credential of an instance");
+    const isOfVariables = given === undefined || given === COUNTERSIGN_URL;
+    const token = isOfVariables && key ? key : await readSecret(terminal, "the key of the agent");
     await assertWorks(url, token);
     return { url, token, instanceId: undefined };
   }

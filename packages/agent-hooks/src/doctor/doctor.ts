@@ -9,7 +9,8 @@ import { probeProvider } from "@countersign/sdk";
 import type { Agent } from "../agents.ts";
 import type { InstallPlace } from "../install/install.ts";
 import {
-  ADAPTER_VARIABLES,
+  deprecatedVariables,
+  HOOK_VARIABLES,
   type HookSettings,
   readHookSettings,
 } from "../profile/hook-settings.ts";
@@ -87,14 +88,17 @@ function checkEnvironment(
 ): { readonly settings: HookSettings | undefined; readonly findings: readonly Finding[] } {
   if (profile === undefined) return { settings: undefined, findings: [] };
   const setup = { agent: agent.name, profile: path, program };
-  const ignored = ADAPTER_VARIABLES.filter((name) => environment[name]);
+  const ignored = HOOK_VARIABLES.filter((name) => environment[name]);
   if (!profile.environment) {
     const text = `The hook ignores ${ignored.join(", ")}. Install with --environment to use it.`;
     const findings = ignored.length === 0 ? [] : [warn("environment", text)];
     return { settings: readHookSettings({ ...setup, environment: {} }), findings };
   }
+  const findings = deprecatedVariables(environment).map((text) => {
+    return warn("environment.deprecated", text);
+  });
   try {
-    return { settings: readHookSettings({ ...setup, environment }), findings: [] };
+    return { settings: readHookSettings({ ...setup, environment }), findings };
   } catch (error) {
     const findings = [fail("environment", Object(error).message)];
     return { settings: undefined, findings };

@@ -8,7 +8,7 @@
  */
 
 import { findAgent } from "../agents.ts";
-import { ADAPTER_VARIABLES } from "../profile/hook-settings.ts";
+import { HOOK_VARIABLES } from "../profile/hook-settings.ts";
 
 /** The shell's `$0`. It marks an entry in the settings as ours. */
 const NAME = "countersign-hook";
@@ -43,7 +43,7 @@ export interface HookPlace {
   readonly home: string;
   /** PEM file of certificate authorities that Node trusts besides its own. */
   readonly caFile: string | undefined;
-  /** Pass COUNTERSIGN_ADAPTER_* to the hook. */
+  /** Pass the variables of the hook. */
   readonly environment: boolean;
   /** Name of the program, for commands that error messages recommend. */
   readonly program: string;
@@ -57,7 +57,7 @@ export function hookCommand(place: HookPlace): string {
   const denial = findAgent(agent)?.denied?.(`${failure} ${advice}`) ?? "";
   const variables = [`HOME=${home}`, "PATH=/usr/bin:/bin"];
   if (caFile !== undefined) variables.push(`NODE_EXTRA_CA_CERTS=${caFile}`);
-  const passed = environment ? ADAPTER_VARIABLES.map((name) => `${name}="$${name}"`) : [];
+  const passed = environment ? HOOK_VARIABLES.map((name) => `${name}="$${name}"`) : [];
   const words = [
     "-c",
     shellOf(program),

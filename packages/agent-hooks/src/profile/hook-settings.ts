@@ -3,8 +3,8 @@
  * does not exist.
  *
  * A project's settings can set variables for an agent and its hooks. A repository could so name
- * another provider that approves everything. With a profile, the hook therefore rejects these
- * variables unless the profile allows them.
+ * another provider that approves everything. With a profile, the hook therefore never uses these
+ * variables unless the profile allows them: it ignores the URL and the key, and rejects the others.
  */
 
 import { isAbsolute } from "node:path";
@@ -15,14 +15,48 @@ import { type Profile, readProfile, readWait, WAIT_MS } from "./profile.ts";
 export class UnusableSetup extends Error {}
 
 const VARIABLES = {
-  url: "COUNTERSIGN_ADAPTER_URL",
-  token: "COUNTERSIGN_ADAPTER_TOKEN",
-  wait: "COUNTERSIGN_ADAPTER_WAIT",
-  leave: "COUNTERSIGN_ADAPTER_LEAVE",
-  keepPrompts: "COUNTERSIGN_ADAPTER_KEEP_PROMPTS",
+  url: "COUNTERSIGN_URL",
+  token: "COUNTERSIGN_API_KEY",
+  wait: "COUNTERSIGN_HOOK_WAIT",
+  leave: "COUNTERSIGN_HOOK_LEAVE",
+  keepPrompts: "COUNTERSIGN_HOOK_KEEP_PROMPTS",
 } as const;
 
-export const ADAPTER_VARIABLES: readonly string[] = Object.values(VARIABLES);
+/** Accepted until the next version. */
+const DEPRECATED: Readonly<Record<string, string>> = {
+  COUNTERSIGN_ADAPTER_URL: VARIABLES.url,
+  COUNTERSIGN_ADAPTER_TOKEN: VARIABLES.token,
+  COUNTERSIGN_ADAPTER_WAIT: VARIABLES.wait,
+  COUNTERSIGN_ADAPTER_LEAVE: VARIABLES.leave,
+  COUNTERSIGN_ADAPTER_KEEP_PROMPTS: VARIABLES.keepPrompts,
+};
+
+/** Users set these for other programs too. They never override a profile by accident. */
+const SHARED: readonly string[] = [VARIABLES.url, VARIABLES.token];
+
+export const HOOK_VARIABLES: readonly string[] = [
+  ...Object.values(VARIABLES),
+  ...Object.keys(DEPRECATED),
+];
+
+/**
+ * One sentence for each deprecated variable that is set. The hook itself prints none, because an
+ * agent interprets its output.
+ */
+export function deprecatedVariables(environment: NodeJS.ProcessEnv): string[] {
+  return Object.entries(DEPRECATED)
+    .filter(([old]) => environment[old])
+    .map(([old, name]) => `${old} is deprecated. Set ${name} instead.`);
+}
+
+/** The environment with deprecated variables under their new names. A new name wins. */
+function withNewNames(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const renamed: NodeJS.ProcessEnv = {};
+  for (const [old, name] of Object.entries(DEPRECATED)) {
+    if (environment[old] && !environment[name]) renamed[name] = environment[old];
+  }
+  return { ...environment, ...renamed };
+}
 
 /** Variables of Node that send requests through a proxy or accept any certificate. */
 const MISLEADING: Readonly<Record<string, string>> = {
@@ -44,7 +78,8 @@ export interface HookSetup {
 
 /** @throws UnusableSetup, Problem; Error with the path of the profile */
 export function readHookSettings(setup: HookSetup): HookSettings {
-  const { agent: name, profile: path, environment, program } = setup;
+  const { agent: name, profile: path, program } = setup;
+  const environment = withNewNames(setup.environment);
   const install = `${program} install`;
   if (path !== undefined && !isAbsolute(path))
     throw new UnusableSetup("--profile must be an absolute path.");
@@ -53,7 +88,9 @@ export function readHookSettings(setup: HookSetup): HookSettings {
   const misleading = Object.keys(MISLEADING).filter((variable) => {
     return environment[variable] === MISLEADING[variable];
   });
-  const set = ADAPTER_VARIABLES.filter((variable) => environment[variable]);
+  const set = HOOK_VARIABLES.filter((variable) => {
+    return setup.environment[variable] && !SHARED.includes(variable);
+  });
   const overrides = [...set, ...misleading];
   if (profile === undefined && path !== undefined) {
     throw new UnusableSetup(`The profile does not exist. Run: ${install} ${name}`);

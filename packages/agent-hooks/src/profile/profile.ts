@@ -42,7 +42,7 @@ export interface Profile {
   readonly leave: readonly string[];
   /** After an approval the agent's own permissions still ask. */
   readonly keepPrompts: boolean;
-  /** COUNTERSIGN_ADAPTER_* may override members of the profile. */
+  /** Environment variables may override members of the profile. */
   readonly environment: boolean;
   /** Absolute path of a PEM file: certificate authorities that Node trusts besides its own. */
   readonly caFile?: string | undefined;

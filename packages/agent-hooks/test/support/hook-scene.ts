@@ -23,10 +23,10 @@ export async function startHookScene(owner: Owner): Promise<HookScene> {
   const scene = await startAgentScene(owner);
   const home = temporaryFolder(owner);
   const environment = {
-    COUNTERSIGN_ADAPTER_URL: scene.url,
-    COUNTERSIGN_ADAPTER_TOKEN: scene.token,
+    COUNTERSIGN_URL: scene.url,
+    COUNTERSIGN_API_KEY: scene.token,
     // A hook that remains after a failed test ends soon.
-    COUNTERSIGN_ADAPTER_WAIT: "60s",
+    COUNTERSIGN_HOOK_WAIT: "60s",
   };
   return { ...scene, home, environment };
 }

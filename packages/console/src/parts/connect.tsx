@@ -36,10 +36,10 @@ function curlText(url: string): string {
 function sdkText(url: string, credential: string): string {
   return `import { Client, Gate, MemoryStore } from "@countersign/sdk";
 
-// PROVIDER_URL=${url}
-// INSTANCE_TOKEN=${credential}
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
-const gate = new Gate(new Client(PROVIDER_URL, INSTANCE_TOKEN), { store: new MemoryStore() });
+// COUNTERSIGN_URL=${url}
+// COUNTERSIGN_API_KEY=${credential}
+const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
+const gate = new Gate(new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY), { store: new MemoryStore() });
 
 const key = crypto.randomUUID(); // a new attempt at each start
 const call = { key, tool: "deploy", arguments: { env: "prod" } };

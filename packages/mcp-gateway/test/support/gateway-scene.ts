@@ -110,7 +110,7 @@ export async function connectGateway(
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [options.bin ?? BIN, "--config", path],
-    env: { ...ownEnvironment(), COUNTERSIGN_INSTANCE_TOKEN: scene.token } as Record<string, string>,
+    env: { ...ownEnvironment(), COUNTERSIGN_API_KEY: scene.token } as Record<string, string>,
     stderr: "pipe",
   });
   let printed = "";

@@ -197,6 +197,8 @@ test("[ours.config.unknown] variables of other programs and the service links of
   const environment = {
     COUNTERSIGN_ADAPTER_URL: "http://localhost",
     COUNTERSIGN_INSTANCE_TOKEN: "token",
+    COUNTERSIGN_API_KEY: "key",
+    COUNTERSIGN_HOOK_WAIT: "1h",
     COUNTERSIGN_TEST_ENGINE: "sqlite",
     COUNTERSIGN_SERVICE_HOST: "10.0.0.1",
     COUNTERSIGN_SERVICE_PORT: "8787",
