@@ -18,6 +18,7 @@ import { createSelfSigned } from "../../server/test/support/self-signed.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const PAGES = [
+  "README.md",
   "docs/guides/gate-one-tool.md",
   "docs/guides/suspend-and-resume.md",
   "docs/guides/write-your-own-adapter.md",
@@ -102,7 +103,7 @@ test("[ours.sdk.documented] the guide leads from nothing to a call that waits fo
 test("[ours.sdk.documented] the first sample asks for a new approval at each start", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token };
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
   for (const count of [1, 2]) {
     const played = play(t, "first.ts", { folder, env });
     await scene.decideNext("approve");
@@ -111,10 +112,19 @@ test("[ours.sdk.documented] the first sample asks for a new approval at each sta
   }
 });
 
+test("[ours.sdk.documented] the sample of README.md waits for approval and runs", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const played = play(t, "deploy.ts", { folder, env });
+  await scene.decideNext("approve");
+  assert.equal(await played, "deployed to prod\n");
+});
+
 test("[ours.sdk.documented] the first sample prints why nothing was decided", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: "wrong" };
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: "wrong" };
   const { code, stdout, stderr } = await start(t, "first.ts", { folder, env }).ends();
   assert.equal(code, 0, stderr);
   assert.match(stdout, /The provider answered 401 .+ Check the token/);
@@ -142,7 +152,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   const before = process.cwd();
   process.chdir(folder);
   t.after(() => process.chdir(before));
-  const env = { PROVIDER_URL: server.url, INSTANCE_TOKEN: instance.token };
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: instance.token };
   Object.assign(process.env, env, { TLS_KEY: key, TLS_CERT: certificate, PORT: "0" });
   const { deploy, listener } = (await import(pathToFileURL(join(folder, "suspend.ts")).href)) as {
     deploy(id: string, env: string): Promise<string>;
@@ -152,7 +162,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   if (!listener.listening) await once(listener, "listening");
   const { port } = listener.address() as AddressInfo;
   const attaching = {
-    PROVIDER_URL: server.url,
+    COUNTERSIGN_URL: server.url,
     PROVISIONER_TOKEN: instance.provisioner,
     INSTANCE_ID: instance.id,
     RECEIVER_URL: `https://localhost:${port}/hook`,
@@ -181,11 +191,11 @@ test("[ours.sdk.documented] the guide to suspending asks in one process and goes
 test("[ours.sdk.documented] the adapter of the guide runs what is approved and nothing else", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token };
+  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
   const program = `import { Client, Gate, MemoryStore } from "@countersign/sdk";
     import { gated } from "./adapter.ts";
-    const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
-    const gate = new Gate(new Client(PROVIDER_URL, INSTANCE_TOKEN), { store: new MemoryStore() });
+    const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
+    const gate = new Gate(new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY), { store: new MemoryStore() });
     const ask = gated(gate, { deploy: ({ env }) => "deployed to " + env }, "run 1");
     for (const [id, tool, given] of JSON.parse(process.env.CALLS ?? "[]")) {
       console.log(await ask({ id, tool, arguments: given, text: "It is time." }));
