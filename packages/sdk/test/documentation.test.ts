@@ -195,7 +195,8 @@ test("[ours.sdk.documented] the adapter of the guide runs what is approved and n
   const program = `import { Client, Gate, MemoryStore } from "@countersign/sdk";
     import { gated } from "./adapter.ts";
     const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
-    const gate = new Gate(new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY), { store: new MemoryStore() });
+    const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
+    const gate = new Gate(client, { store: new MemoryStore() });
     const ask = gated(gate, { deploy: ({ env }) => "deployed to " + env }, "run 1");
     for (const [id, tool, given] of JSON.parse(process.env.CALLS ?? "[]")) {
       console.log(await ask({ id, tool, arguments: given, text: "It is time." }));

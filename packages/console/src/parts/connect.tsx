@@ -39,7 +39,8 @@ function sdkText(url: string, credential: string): string {
 // COUNTERSIGN_URL=${url}
 // COUNTERSIGN_API_KEY=${credential}
 const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
-const gate = new Gate(new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY), { store: new MemoryStore() });
+const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
+const gate = new Gate(client, { store: new MemoryStore() });
 
 const key = crypto.randomUUID(); // a new attempt at each start
 const call = { key, tool: "deploy", arguments: { env: "prod" } };
