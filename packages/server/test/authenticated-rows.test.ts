@@ -252,7 +252,7 @@ test("[ours.rows.authenticated] a row key that was removed from the database is 
     "encrypted_row_key = null, encrypted_fingerprint_key = null",
   ]) {
     await tamper(scene, `update secret_key set ${removed}`);
-    await assert.rejects(adoptSecretKey(context, false), /the row key was removed/);
+    await assert.rejects(adoptSecretKey(context, false), /the row key was deleted/);
   }
   await tamper(scene, "delete from secret_key");
   await adoptSecretKey(context, false);
