@@ -1,6 +1,6 @@
 // Tier: slow
 /**
- * Telling people goes on after `kill -9`.
+ * Notifications continue after `kill -9`.
  */
 
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { arrived, startWebhookServer } from "./support/webhook-server.ts";
 
 const test = testOnly("sqlite", "leases of a dead replica end by time");
 
-test("[ours.notify.crash] what was being sent, and what waited, is told after kill -9, under the same id", async (t) => {
+test("[ours.notify.crash] after kill -9, the interrupted notification is sent again under the same id, and the queued one is sent", async (t) => {
   const webhooks = await startWebhookServer(t, ["--reviewer-rate", "0"]);
   const { server, receiver } = webhooks;
   const admin = await makeToken(server.data, { kind: "reviewer", role: "admin" });

@@ -1,5 +1,5 @@
 /**
- * Telling people by mail, to a mail server over real sockets.
+ * Notifications by mail, to a mail server over real sockets.
  */
 
 import assert from "node:assert/strict";
@@ -33,7 +33,7 @@ function start(t: Lifetime, smtpUrl: string, ca: readonly string[] = [], more: o
   return startChannelScene(t, options);
 }
 
-/** What `test` answers, once. */
+/** The answer to one call of `test`. */
 async function outcomeAt(
   t: Lifetime,
   ...parameters: [string, (readonly string[])?, object?]

@@ -1,5 +1,5 @@
 /**
- * People are told through channels what waits for them.
+ * Channels announce pending requests to reviewers.
  */
 
 import assert from "node:assert/strict";
@@ -363,7 +363,7 @@ test("[ours.notify.independent] as many channels as other projects may have, all
   await newChannel(scene, "quick");
   await server.submit(instance.token);
   await untilNotified(scene, () => scene.at("/quick").length === 1, "it is announced");
-  // Who had no room comes when somebody has left.
+  // A channel that had no free slot sends when another channel has finished.
   const busy = manual.arrived;
   for (let index = 0; index < busy; index++) manual.answer(index, 200);
   const isLeft = ({ ended_by }: { readonly ended_by: string | null }) => ended_by === "sent";

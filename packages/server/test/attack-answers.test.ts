@@ -1,6 +1,6 @@
 /**
- * What browsers and caches do with answers: nothing that the server did not say. And hostile text
- * in every field that keeps one: it comes back as data, in answers that are data.
+ * Browsers and caches handle answers only as the server declares. Hostile text in every field that
+ * stores text comes back as data, in answers that are data.
  */
 
 import assert from "node:assert/strict";
@@ -39,8 +39,8 @@ async function answers({ method, path }: Route): Promise<readonly Response[]> {
   ];
 }
 
-test("[ours.exchange.answer-headers] every answer of every route is of the type that it says, in no frame, and kept by nobody who may not", async () => {
-  // Signing out would end what the others are asked with.
+test("[ours.exchange.answer-headers] every answer of every route declares its type, forbids framing, and is cached only if it is public", async () => {
+  // Signing out would end the session that the other calls use.
   const reading = routes.filter(
     ({ operation }) => !["signOut", "endSession", "followEvents"].includes(operation),
   );
@@ -71,7 +71,7 @@ function cacheOf({ path, operation }: Route): string {
   return ["metrics", "openapi"].includes(operation) ? "no-store" : "no-cache";
 }
 
-test("[ours.exchange.answer-headers] what the parser itself refuses has them too", async (t) => {
+test("[ours.exchange.answer-headers] answers of the HTTP parser to malformed requests have these headers too", async (t) => {
   for (const bytes of ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n"]) {
     const connection = await connectRaw(t, server.url);
     connection.send(bytes);
@@ -136,7 +136,7 @@ test("[ours.exchange.no-leaks] hostile text in every field that keeps one comes 
   assert.deepEqual(await pageTexts(), pagesBefore);
 });
 
-/** What is served as pages: the same for everybody, whatever is stored. */
+/** The pages: the same for every user, independent of stored data. */
 async function pageTexts(): Promise<string[]> {
   const paths = [
     "/inbox",

@@ -18,7 +18,7 @@ const AUTHORIZED = `${HOST}Authorization: Bearer ${stage.credential}\r\n`;
 const BODY = '{"tool":"deploy","arguments":{},"timeout":"1h"}';
 const CHUNKS = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
 const READ = `GET /v1/requests/${stage.requestId} HTTP/1.1\r\n${AUTHORIZED}\r\n`;
-/** What would be answered by a 404 if it were taken for an exchange of its own. */
+/** Returns 404 if the server parses it as a separate request. */
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`;
 
 function submission(headers: string, version = "1.1"): string {
@@ -117,7 +117,7 @@ test("[ours.exchange.one-reading] extensions and trailers of any size are not co
   }
 });
 
-test("[ours.exchange.one-reading] a body that nobody asked for is no exchange of its own", async (t) => {
+test("[ours.exchange.one-reading] an unexpected body is not parsed as a separate request", async (t) => {
   const length = `Content-Length: ${SMUGGLED.length}\r\n`;
   for (const [head, status] of [
     [`GET /healthz HTTP/1.1\r\n${HOST}${length}\r\n`, 200],
@@ -148,7 +148,7 @@ test("[ours.exchange.one-reading] a body that is compressed is refused, not unpa
   }
 });
 
-test("[ours.exchange.one-reading] what stands in a request line or a header as a host is nowhere", async (t) => {
+test("[ours.exchange.one-reading] a foreign host in a request line or header does not appear in the answer", async (t) => {
   const evil = "elsewhere.example";
   const lines = [
     `X-Forwarded-Host: ${evil}`,

@@ -1,6 +1,6 @@
 /**
- * Somebody with all power in one project against everything of another one: what the table of
- * authorization cannot say with one id for each operation.
+ * A user with every permission in one project against all data of another project: the cases that
+ * the authorization table cannot express with one id for each operation.
  */
 
 import assert from "node:assert/strict";
@@ -125,7 +125,7 @@ function assertLeaksNothing(route: Route, sent: string, answer: Answer): void {
   assert.doesNotMatch(text, new RegExp(CANARY), `${route.operation} with ${sent}`);
 }
 
-test("[ours.authorization.projects] no read with an id of another project tells anything of it", async () => {
+test("[ours.authorization.projects] a read with an id of another project reveals nothing about it", async () => {
   const reads = routes.filter(({ method, path }) => method === "GET" && path.includes(":"));
   assert.ok(reads.length > 5, String(reads.length));
   for (const route of reads) {
@@ -167,7 +167,7 @@ test("[ours.authorization.projects] no list, export, count or proof shows what i
   }
 });
 
-/** What the table has only one id for, of nothing that is there. */
+/** Operations for which the table has only one id, of an object that does not exist. */
 const CHANGES: readonly (readonly [string, keyof typeof ids, object?])[] = [
   ["showDelivery", "notification"],
   ["showDelivery", "decided"],
@@ -195,7 +195,7 @@ for (const [operation, kind, body] of CHANGES) {
     assert.ok(route);
     const before = await snapshot();
     for (const answer of await attempts(route, ids[kind] ?? "", "", body)) {
-      // For browsers alone, a token is refused before anything is looked at.
+      // Operations for browsers only refuse a token before they read anything.
       assert.ok(answer.status === 404 || answer.status === 403, `${operation}: ${answer.text}`);
       if (answer.status === 404) assertRefused(answer, 404, "not_found");
       assertLeaksNothing(route, ids[kind] ?? "", answer);
@@ -213,7 +213,7 @@ async function snapshot(): Promise<unknown> {
   return [await store.get(`select ${rows.join(", ")}`), refused];
 }
 
-test("[ours.authorization.projects] nobody looks at a project that they are no reviewer of", async () => {
+test("[ours.authorization.projects] switching to a project where the user is not a reviewer is refused", async () => {
   const route = routes.find(({ operation }) => operation === "switchProject");
   assert.ok(route);
   const answer = await callAs(
@@ -256,7 +256,7 @@ test("[ours.authorization.projects] every operation with an id is refused for an
     ROWS.filter(({ foreign }) => foreign === 404).map(({ operation }) => operation),
   );
   const here = new Set(CHANGES.map(([operation]) => operation));
-  // Of the whole server, for everybody who looks; or the same page and file for all.
+  // These belong to the whole server, or are the same page or file for every project.
   const ofNoProject = new Set([
     "showFloorVersion",
     "showFloorProposal",

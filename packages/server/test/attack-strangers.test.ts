@@ -100,7 +100,7 @@ test("[ours.auth.matrix] a credential counts in its own place alone: no cookie, 
   }
   const query = `?access_token=${stage.credential}&token=${stage.credential}`;
   assertRefused(await server.call("GET", path + query), 401, "invalid_credential");
-  // Nor is a token a session: it neither signs in nor is looked at where people are.
+  // A token is not a session either: it does not sign in, and session endpoints refuse it.
   const asSession = await callAs(server, { cookie: operator }, "GET", "/session");
   assertRefused(asSession, 401, "invalid_credential");
   const asLink = await callAs(server, undefined, "POST", "/invitation", {
@@ -153,7 +153,7 @@ test("[ours.exchange.no-leaks] no body makes any operation fail or changes what 
   const taking = routes.filter(({ method }) => ["POST", "PATCH", "PUT"].includes(method));
   assert.ok(taking.length > 40, String(taking.length));
   for (const route of taking) {
-    // What is for people alone refuses a token before it looks at a body.
+    // Operations for people only refuse a token before they read the body.
     const { text: refusal } = await sendBody(route, "{}", false);
     const isPerson = /wrong_credential_kind|cross_origin/.test(refusal);
     for (const body of BODIES) {
@@ -191,7 +191,7 @@ test("[ours.sign-in.cross-origin] a form of another site is refused, whatever ty
   assertRefused(answer, 400, "invalid_request", "Content-Type");
 });
 
-test("[ours.sign-in.rate] other addresses of the same machine are no further attempts", () => {
+test("[ours.sign-in.rate] too many sign-in attempts from one address do not block another address", () => {
   const clock = new ManualClock();
   const limits = new SignInLimits(clock);
   const spray = (address: string) => {
@@ -202,11 +202,11 @@ test("[ours.sign-in.rate] other addresses of the same machine are no further att
   limits.begin("another", "192.0.2.2");
 });
 
-test("[ours.exchange.slow] headers that drip in hold their connections for a bounded time, and nobody else up", async () => {
+test("[ours.exchange.slow] slow headers hold their connection for a bounded time and do not delay other clients", async () => {
   await server.read(stage.credential, stage.requestId);
   for (const connection of slow) {
     const refused = await connection.answer();
-    // Whoever it was is told to come again: it may be the server that was slow.
+    // The client may retry, because the server may have been the slow side.
     assertRefused(refused, 503, "unavailable");
     assert.match(refused.json.error.message, /too long/);
   }

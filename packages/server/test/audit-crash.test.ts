@@ -1,7 +1,7 @@
 // Tier: slow
 /**
- * Server processes that seal at one time and are killed while they do, and what a rotation of the
- * secret key and a move to PostgreSQL leave of a log. On its engines whatever the test run is on.
+ * Server processes that seal concurrently and are killed while they do, and the log after a
+ * rotation of the secret key and a move to PostgreSQL. These tests set their own storage engines.
  */
 
 import assert from "node:assert/strict";

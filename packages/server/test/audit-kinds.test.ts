@@ -33,7 +33,7 @@ test("[ours.audit.every-transition] a delivery that was acknowledged has its ent
   assert.deepEqual(ended?.detail, detail);
 });
 
-test("[ours.audit.every-transition] a delivery whose 168 hours are over has its entry, once", async (t) => {
+test("[ours.audit.every-transition] a delivery that ends after 168 hours has exactly one entry", async (t) => {
   const onNotification = (_: unknown, response: { writeHead(n: number): { end(): void } }) =>
     response.writeHead(500).end();
   const scene = await startWebhookScene(t, { onNotification });
@@ -70,7 +70,7 @@ test("[ours.audit.every-transition] deliveries that end with their receiver have
   }
 });
 
-test("[ours.audit.every-transition] what was erased after its retention is said in numbers, and the log stays whole", async (t) => {
+test("[ours.audit.every-transition] rows purged after their retention are recorded as counts, and the log still verifies", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance } = scene;
   const ids = [];

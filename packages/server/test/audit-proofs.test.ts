@@ -40,12 +40,12 @@ test("[ours.audit.verify] [ours.passkey.proof] an approval that no passkey signe
   assert.match(finding?.message ?? "", /passkey: arguments_sha256 of the entry differs/);
 });
 
-test("[ours.audit.verify] [ours.passkey.proof] an approval whose key nobody added is named", async (t) => {
+test("[ours.audit.verify] [ours.passkey.proof] audit verify names an approval signed with a key that was never added", async (t) => {
   const other = await startScene(t);
   const ben = await newSigner(other.server, { login: "ben@example.com" });
   const { id } = await submitRequiring(other, { confirm: { kind: "passkey" } });
   assert.equal((await approve(other.server, ben, id)).status, 200);
-  // As if the key had been made up: nothing says that it was anybody's.
+  // A forged key: the log has no entry that added it.
   const added = "update audit_entry set kind = $1 where kind = 'passkey.added'";
   await tamper(other, added, "passkey.removed");
   await authenticateEntries(other);

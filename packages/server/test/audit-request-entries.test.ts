@@ -1,5 +1,5 @@
 /**
- * What the log says of one request is found to its end, however much was entered in between.
+ * All entries of one request are found, however many other entries lie between them.
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3_600_000;
 /** More than is read at a time. */
 const OTHERS = 2_100;
 
-test("[ours.audit.proof] what is entered of a request long after its delivery or its opening is found", async (t) => {
+test("[ours.audit.proof] entries of a request long after its delivery or its opening are found", async (t) => {
   const context = await openTestContext(t, new ManualClock());
   const { store, random, clock } = context;
   const openedAt = clock.now();
@@ -48,7 +48,7 @@ test("[ours.audit.proof] what is entered of a request long after its delivery or
     ["approval.consumed", 30_000],
     ["outcome.reported", 2 * DAY_MS],
   ]);
-  // Nobody was there to end it when its window passed.
+  // No server was running when its window passed.
   await insertEntry(late, [
     ["request.opened", 0],
     ["request.resolved", 30 * DAY_MS, { status: "expired", expires_at: null }],

@@ -1,4 +1,4 @@
-/** What `audit verify` reports about requests: their approvals, and their rows. */
+/** The findings of `audit verify` about requests: their approvals, and their rows. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -143,7 +143,7 @@ test("[ours.audit.requirement] audit verify counts the signed votes of a quorum,
   );
 });
 
-test("[ours.audit.requirement] audit verify names a grant or a rule that approved a request whose requirement excludes it", async (t) => {
+test("[ours.audit.requirement] audit verify names a grant or a rule that approved a request against its requirement", async (t) => {
   for (const [actor, says] of [
     ["grant:made-up", /^grant: its request did not allow grants$/],
     ["policy:made-up", /^actor: its request required reviewers, and policy:made-up approved it$/],
@@ -213,7 +213,7 @@ test("[ours.audit.requests] audit verify passes a database with every kind of re
   await assertVerified(scene);
 });
 
-test("[ours.audit.requests] audit verify names a decided request whose row is an older copy with its own MAC", async (t) => {
+test("[ours.audit.requests] audit verify names a decided request after an older row with a valid MAC replaced its row", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   const request = await server.submit(instance.token);
@@ -278,7 +278,7 @@ test("[ours.audit.requests] audit verify names a request without its row while t
   }
 });
 
-test("[ours.audit.requests] audit verify names a row whose entries were deleted before they were sealed", async (t) => {
+test("[ours.audit.requests] audit verify names a row after its entries were deleted before they were sealed", async (t) => {
   for (const kind of ["request.opened", "request.resolved"]) {
     const scene = await startScene(t);
     const { server, instance } = scene;

@@ -145,7 +145,7 @@ test("[ours.audit.proof] [ours.audit.export] what the surface gives away is veri
   assert.equal(none.text.trimEnd().split("\n").length, 2);
 });
 
-test("[ours.audit.review] what is asked wrongly is refused by the name of the parameter", async () => {
+test("[ours.audit.review] an invalid parameter returns 400 with its name", async () => {
   for (const [path, param] of [
     ["entries?limit=0", "limit"],
     ["entries?after=x", "after"],

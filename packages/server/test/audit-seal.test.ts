@@ -53,7 +53,7 @@ function insertEntry(scene: Logged, at: number, project: string): Promise<string
   return storeOf(scene).transact((tx) => write(tx, at, project));
 }
 
-test("[ours.audit.sealed] what happens is sealed in the order in which it was found, and the checkpoint has the root of the rows", async (t) => {
+test("[ours.audit.sealed] entries are sealed in the order in which the sealer finds them, and the checkpoint has the root of the rows", async (t) => {
   const scene = await startScene(t);
   for (const status of TERMINAL)
     await end(scene, await scene.server.submit(scene.instance.token), status);
@@ -100,7 +100,7 @@ test("[ours.audit.sealed] entries of before there was a log are sealed, however 
   assert.equal(late?.late, 0);
 });
 
-test("[ours.audit.late] what is committed a little late is sealed with the next, what is committed later within minutes, and the rest by the daily walk", async (t) => {
+test("[ours.audit.late] an entry committed slightly late is sealed with the next one, a later one within minutes, and the rest by the daily full scan", async (t) => {
   const scene = await startScene(t);
   const { clock } = scene;
   const store = storeOf(scene);
@@ -109,7 +109,7 @@ test("[ours.audit.late] what is committed a little late is sealed with the next,
   const enteredAt = clock.now();
   await insertEntry(scene, enteredAt - 1_500, project);
   await untilSealed(scene);
-  assert.ok(clock.now() - enteredAt < 60_000, "before the look of every five minutes");
+  assert.ok(clock.now() - enteredAt < 60_000, "before the rescan of every five minutes");
 
   const minutes = await insertEntry(scene, clock.now() - 4 * 60_000, project);
   const days = await insertEntry(scene, clock.now() - 3 * 24 * 3_600_000, project);
@@ -133,7 +133,7 @@ test("[ours.audit.late] interrupted rescans are repeated, and leave nothing to t
   const store = storeOf(scene);
   const project = await projectId(store);
   await untilSealed(scene);
-  // Behind what is sealed, where only looks come.
+  // Behind the sealed entries, where only a rescan finds it.
   await insertEntry(scene, clock.now() - 4 * 60_000, project);
   clock.stop(RESCAN_EVERY_MS);
   // Begun, and its process is killed.
@@ -165,7 +165,7 @@ test("[ours.audit.late] a resumed full scan close to the end also covers recent 
     "update audit_log set full_scan_id = sealed_id, full_scan_at = 0 where project_id = $1",
     project,
   );
-  // Nobody was there to look for longer than a look goes back.
+  // No server scanned for longer than a rescan reaches back.
   clock.stop(30 * 60_000);
   const [rescan] = await claimRescans(scene.server.provider.context);
   assert.ok(rescan?.isFullScan);
@@ -219,7 +219,7 @@ test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entri
   await assertVerified(scene);
 });
 
-test("[ours.audit.sealed] what a server remembers of seals that the database has lost makes it seal nothing twice", async (t) => {
+test("[ours.audit.sealed] a cached seal that the database has lost makes the server seal no entry twice", async (t) => {
   const scene = await startScene(t);
   const { context } = scene.server.provider;
   const store = storeOf(scene);
@@ -247,7 +247,7 @@ test("[ours.audit.sealed] what a server remembers of seals that the database has
   await assertVerified(scene);
 });
 
-test("[ours.audit.sealed] what is undone is not sealed, and a log without its key is sealed when it has it again", async (t) => {
+test("[ours.audit.sealed] a failed seal is rolled back, and a log without its key is sealed when the key is available again", async (t) => {
   const scene = await startScene(t);
   const store = storeOf(scene);
   await untilSealed(scene);

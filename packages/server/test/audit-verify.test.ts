@@ -83,7 +83,7 @@ for (const column of ["at", "kind", "actor", "subject", "detail"]) {
   });
 }
 
-test("[ours.audit.verify] a time that no number holds, and a detail that is no JSON, are alterations as others", async () => {
+test("[ours.audit.verify] a time beyond the number range, and a detail that is not JSON, are reported as alterations", async () => {
   for (const [column, value] of [
     ["at", "1152921504606846977"],
     ["detail", "{} }\n{"],
@@ -244,7 +244,7 @@ test("[ours.audit.external] a checkpoint of another log, and a key that is not t
   await assertVerified(scene, { verifier: { name: origin, publicKey } });
 });
 
-test("[ours.audit.external] a log whose end was cut off is good by itself, and not against a checkpoint of before", async (t) => {
+test("[ours.audit.external] a truncated log verifies by itself, but not against a checkpoint from before the truncation", async (t) => {
   const own = await startScene(t);
   await own.server.submit(own.instance.token);
   await untilSealed(own);

@@ -46,7 +46,7 @@ test("[ours.audit.every-transition] [ours.audit.bound] opening a request has its
   });
 });
 
-test("[ours.audit.every-transition] [ours.audit.bound] every ending has its row: when, by whom, how, on which arguments", async () => {
+test("[ours.audit.every-transition] [ours.audit.bound] every outcome has an entry with the time, the actor, the method and the arguments", async () => {
   for (const status of TERMINAL) {
     const request = await server.submit(instance.token);
     clock.advance(10);

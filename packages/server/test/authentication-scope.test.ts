@@ -166,7 +166,7 @@ test(
     const files = readdirSync(server.data).filter((name) => name !== "server.lock");
     assert.ok(files.includes("countersign.db"));
     const bytes = Buffer.concat(files.map((name) => readFileSync(join(server.data, name))));
-    // What is looked for would be found: the name of the instance is there in clear.
+    // The search works: the files contain the name of the instance in clear text.
     const { json } = await callOperation<Instance>(server, "getInstance", own);
     assert.ok(bytes.includes(json.name));
     for (const token of tokens) {

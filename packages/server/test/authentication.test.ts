@@ -24,7 +24,7 @@ const server = await startTestProvider(
   { clock, settings: { unauthenticated_rate: "0" } },
 );
 
-/** What no call of this file may touch; looked at again at the end. */
+/** No call of this file may change these; the last test checks them. */
 const stage = await setStage(server);
 
 async function assertAllRefused(
@@ -40,7 +40,7 @@ async function assertAllRefused(
   }
 }
 
-/** What RFC 6750 wants with a 401: a parameter always, an error only for a token that was sent. */
+/** RFC 6750 requires a parameter in every 401, and an error only if the client sent a token. */
 function challengeOf(status: 401 | 403, { token, headers }: Change): string | null {
   if (status === 403) return null;
   const isSent = (token ?? "") !== "" || /^bearer +\S/i.test(headers?.authorization ?? "");
@@ -72,7 +72,7 @@ const ELSEWHERE: Readonly<Record<string, (token: string) => Record<string, strin
 };
 
 for (const [place, headersFor] of Object.entries(ELSEWHERE)) {
-  test(`[auth.bearer] [ours.auth.matrix] a valid credential in ${place} authenticates nobody`, async () => {
+  test(`[auth.bearer] [ours.auth.matrix] a valid credential in ${place} returns 401`, async () => {
     for (const operation of OPERATION_NAMES) {
       const isProvisioner = OPERATIONS[operation].credential === "provisioner";
       const token = isProvisioner ? stage.provisioner : stage.credential;
@@ -82,7 +82,7 @@ for (const [place, headersFor] of Object.entries(ELSEWHERE)) {
   });
 }
 
-test("[auth.bearer] a valid credential in the query authenticates nobody", async () => {
+test("[auth.bearer] a valid credential in the query returns 401", async () => {
   const path = `${pathOf(server, "getApprovalRequest", stage)}?access_token=${stage.credential}`;
   assertRefused(await server.call("GET", path), 401, "invalid_credential");
 });
@@ -113,7 +113,7 @@ for (const [what, headerFor] of Object.entries(MALFORMED)) {
   });
 }
 
-test("[auth.invalid] [ours.auth.matrix] a well-formed token that nobody issued is a 401", async () => {
+test("[auth.invalid] [ours.auth.matrix] a well-formed token that was never issued returns 401", async () => {
   for (const kind of ["provisioner", "instance", "reviewer"] as const) {
     await assertAllRefused(OPERATION_NAMES, { token: drawUnknownToken(server, kind) }, 401);
   }
@@ -206,7 +206,7 @@ for (const scheme of ["bearer", "BEARER", "bEaReR", "Bearer  "]) {
   });
 }
 
-test("[auth.missing] [ours.auth.matrix] a stranger is refused before key, id and body are looked at", async () => {
+test("[auth.missing] [ours.auth.matrix] a request without a token returns 401 before the server checks key, id and body", async () => {
   const change = { token: undefined, id: "no-uuid" };
   for (const operation of OPERATION_NAMES) {
     const { method } = OPERATIONS[operation];

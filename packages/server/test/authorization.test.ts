@@ -1,7 +1,7 @@
 /**
- * Every operation against every kind of caller. Who may call what derives from the table of the
- * reviewer API (support/authorization-table.ts); the routes are those that a server has. A power
- * that is changed in the table shows as a change of docs/reference/review-api.md.
+ * Every operation against every kind of caller. The permitted callers come from the table of the
+ * reviewer API (support/authorization-table.ts), and the routes from a running server. A change of
+ * a permission in the table changes docs/reference/review-api.md.
  */
 
 import assert from "node:assert/strict";
@@ -58,8 +58,9 @@ test("[ours.authorization.table] every route has a name and a row, and every row
 });
 
 for (const row of ROWS) {
-  const reached = row.who.length === CALLERS.length ? "everybody" : `${row.who.length} callers`;
-  test(`[ours.authorization.table] ${titleOf(row)} is for ${reached} and nobody else`, async () => {
+  const reached =
+    row.who.length === CALLERS.length ? "every caller" : `only ${row.who.length} callers`;
+  test(`[ours.authorization.table] ${titleOf(row)} permits ${reached}`, async () => {
     const [route] = routesOfRow(row);
     assert.ok(route, "the row has no route");
     const wrong: string[] = [];

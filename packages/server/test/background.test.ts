@@ -1,5 +1,5 @@
 /**
- * What a reviewer is told beside a request: calls like it, and what happened to it.
+ * The background of a request that a reviewer sees: similar calls, and the timeline.
  */
 
 import assert from "node:assert/strict";
@@ -66,7 +66,7 @@ test("[ours.background.approved] the last approved call of the same tool and ins
   ]);
 });
 
-test("[ours.background.similar] what became of calls like it within thirty days is counted, and not what came later", async () => {
+test("[ours.background.similar] outcomes of similar calls in the thirty days before a request are counted, later ones are not", async () => {
   const old = await submit("count", "{}", "approve");
   clock.advance(30 * 86_400_000);
   assert.equal((await background(old)).json.similar.approved, 0);

@@ -67,7 +67,7 @@ test("[ours.policy.budget] each instance and each tool has its own budget, unles
   assert.deepEqual(said, [a, p, a, a, a, p, a, a, p]);
 });
 
-test("[ours.policy.budget] what people and grants decide counts, each under what it was decided", async (t) => {
+test("[ours.policy.budget] decisions of reviewers and grants count, each under its outcome", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, instance, reviewer } = scene;
   const when = 'history.denied("1h") == 1 && history.approved("1h") == 2';
@@ -124,7 +124,7 @@ test("[ours.policy.budget.fails] when calls cannot be counted nothing is approve
   assert.equal((await server.submit(instance.token, { tool: "pay" })).status, "approved");
 });
 
-test("[ours.policy.budget.fails] more calls than are counted are no number, and people are asked", async (t) => {
+test("[ours.policy.budget.fails] a count above the limit is unknown, and the request waits for a reviewer", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, instance } = scene;
   await enforce(scene, 'history.calls("7d") < 1000000 || history.calls("1m") == 0');
@@ -153,7 +153,7 @@ test("[ours.policy.budget.checked] a time for which requests are not kept is ref
   assert.match(refused.json.error.message, /this server keeps calls for 200h/);
 });
 
-test("[ours.policy.budget] counting agrees with looking at every call", async (t) => {
+test("[ours.policy.budget] the counts equal those of a scan of every call", async (t) => {
   const { server, instance, clock } = await startPolicyScene(t);
   const { store } = server.provider.context;
   const projectId = await projectIdOf(server);

@@ -45,7 +45,7 @@ test("[ours.notify.webhook] a generic webhook is signed as every other and says 
   const [message] = receiver.requests;
   assert.ok(message);
   const body = message.body.toString();
-  // That library goes by the clock of this machine: the signature is compared, not the time.
+  // That library uses the clock of this machine: the test compares the signature, not the time.
   const id = String(message.headers["webhook-id"]);
   const at = new Date(Number(message.headers["webhook-timestamp"]) * 1000);
   assert.equal(message.headers["webhook-signature"], new Webhook(secret).sign(id, at, body));
@@ -94,7 +94,7 @@ test("[ours.notify.ntfy] a topic of ntfy gets title, priority, link and its toke
   );
 });
 
-test("[ours.notify.arguments] a channel shows arguments only when it is told to", async (t) => {
+test("[ours.notify.arguments] a channel shows arguments only with include_arguments", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance, admin } = scene;
   const { id } = await newChannel(scene, "all");
@@ -280,7 +280,7 @@ test("[ours.notify.power] only admins and operators change channels, of their ow
   for (const { actor } of entries) assert.match(actor, /^reviewer:[0-9a-f-]{36}$/);
 });
 
-test("[ours.notify.input] what is wrong with a channel is said by field, and nothing is made of it", async (t) => {
+test("[ours.notify.input] an invalid channel returns 400 with the name of the field, and creates nothing", async (t) => {
   const scene = await startChannelScene(t);
   const { server, admin, receiver } = scene;
   const url = receiver.url("/a");

@@ -61,7 +61,7 @@ async function pass(ms: number): Promise<void> {
   clock.advance(ms);
 }
 
-test("[ours.hold.given] what is held leaves the request pending and is given when its time is over", async () => {
+test("[ours.hold.given] a delayed verdict leaves the request pending and is applied when its delay is over", async () => {
   const { id } = await server.submit(instance.token);
   const answer = await send(id, "approve", { hold: "5s", note: "fine", valid_for: "90s" });
   assert.equal(answer.status, 200, answer.text);
@@ -89,7 +89,7 @@ test("[ours.hold.given] what is held leaves the request pending and is given whe
   ]);
 });
 
-test("[ours.hold.back] whoever holds a verdict takes it back, and nobody else", async () => {
+test("[ours.hold.back] only the reviewer of a delayed verdict can take it back", async () => {
   const { id } = await server.submit(instance.token);
   await send(id, "deny");
   const other = await server.token({ kind: "reviewer", name: "not the holder" });
@@ -139,7 +139,7 @@ test("[ours.hold.repeat] the same verdict again begins nothing anew, another tak
   assert.deepEqual(await kindsOf(id), kinds);
 });
 
-test("[ours.hold.checked] what would be refused is refused at once, and holds nothing", async () => {
+test("[ours.hold.checked] an invalid delayed verdict is refused at once and stores nothing", async () => {
   const { id } = await server.submit(instance.token);
   for (const hold of ["0s", "61s", "5", "2m", "", 5, null]) {
     const refused = await send(id, "approve", { hold });
@@ -158,7 +158,7 @@ test("[ours.hold.checked] what would be refused is refused at once, and holds no
   assert.deepEqual(await store.all("select * from delayed_verdict"), []);
 });
 
-test("[ours.hold.lapsed] what would be refused when its time has come lapses, and says why", async () => {
+test("[ours.hold.lapsed] a delayed verdict that is no longer valid when it is due lapses with a reason", async () => {
   const { id } = await server.submit(instance.token);
   const eve = await server.token({ kind: "reviewer", name: "eve" });
   await send(id, "approve", undefined, { token: eve });
@@ -205,7 +205,7 @@ test("[ours.hold.frozen] a freeze that is set meanwhile wins", async () => {
   await server.call("POST", `/review/v1/freezes/${frozen.json.id}/lift`, { token: reviewer });
 });
 
-test("[ours.hold.deadline] a hold ends a second before the deadline, and where nobody gave it by then the request expires", async (t) => {
+test("[ours.hold.deadline] a delay ends a second before the deadline, and without an applied verdict the request expires", async (t) => {
   const { id } = await server.submit(instance.token, { timeout: "3s" });
   const { held } = (await send(id, "approve", { hold: "60s" })).json;
   assert.equal(Date.parse(held?.commits_at ?? ""), clock.now() + 2_000);
@@ -258,7 +258,7 @@ test("[ours.hold.vote] an approval that is not enough becomes a vote when its ti
   assert.ok((await kindsOf(id)).includes("verdict.cast"));
 });
 
-test("[ours.match.lock] three wrong confirmations lock their reviewer out of approving, and nobody else", async () => {
+test("[ours.match.lock] three wrong confirmations lock only their reviewer out of approving", async () => {
   const { id } = await submitRequiring(scene, { confirm: { kind: "match" } });
   const right = { confirmation: id.slice(-4) };
   const wrong = { confirmation: right.confirmation === "0000" ? "0001" : "0000" };

@@ -31,7 +31,7 @@ function eventsByRequest({ notifications }: WebhookServer): Map<string, string> 
   return events;
 }
 
-test("[ours.delivery.crash] what was answered and not yet sent, and what the receiver was just reading, arrive after kill -9", async (t) => {
+test("[ours.delivery.crash] after kill -9, the queued notification and the interrupted one arrive", async (t) => {
   const webhooks = await startWebhookServer(t, ["--webhook-host-in-flight-max", "1"]);
   const agent = await newNotifiedAgent(webhooks);
   webhooks.onNotification = () => {};
@@ -58,7 +58,7 @@ test("[ours.delivery.crash] an acknowledgement lost by kill -9 leads to the same
   webhooks.onNotification = () => {};
   await decided(agent);
   const first = await arrived(webhooks, 1);
-  // What is sent to a stopped process stays unread.
+  // A stopped process does not read the acknowledgement.
   webhooks.server.process.signal("SIGSTOP");
   await first.answer(200);
   await webhooks.server.kill();

@@ -155,7 +155,7 @@ class PausableResolver implements Resolver {
 }
 
 for (const [how, setBackMs] of [
-  ["whatever it learns first", 0],
+  ["with an unchanged clock", 0],
   ["also if its clock was set back meanwhile", 2 * FROZEN_MS],
 ] as const) {
   test(`[ours.delivery.frozen] a process that was stopped on the way to the receiver sends nothing when it goes on, ${how}`, async (t) => {

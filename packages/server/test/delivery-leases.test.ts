@@ -1,6 +1,6 @@
 /**
- * What a server does with the leases of the one before it. The folder of a dead server is a copy
- * of a living one's, taken in the middle of its work; the clock stands still.
+ * How a server handles the leases of the server before it. The folder of a dead server is a copy
+ * of the folder of a running one, taken in the middle of its work; the clock stands still.
  */
 
 import assert from "node:assert/strict";
@@ -80,7 +80,7 @@ test("[ours.delivery.crash] a notification that a dead server was attempting is 
   assert.equal(after?.headers["webhook-id"], before?.headers["webhook-id"]);
 });
 
-test("[ours.verification.takeover] a key whose receiver a dead server was verifying is free when the next one starts", async (t) => {
+test("[ours.verification.takeover] an idempotency key of a verification on a dead server is free when the next server starts", async (t) => {
   const manual = new ManualVerifications();
   const scene = await startWebhookScene(t, { onVerification: manual.receive });
   const key = scene.server.freshKey();

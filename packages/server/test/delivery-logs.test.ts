@@ -31,7 +31,7 @@ interface LoggedScene extends WebhookScene {
   readonly instance: { readonly id: string; readonly token: string };
 }
 
-/** Stands where a receiver's URL and answers may hold what is nobody else's business. */
+/** Stands where a receiver's URL and answers may hold private data. */
 const MARK = "Xyzzy7Plugh";
 
 async function startLogged(t: TestContext, options: WebhookSceneOptions): Promise<LoggedScene> {
@@ -135,7 +135,7 @@ test("[ours.delivery.log] [ours.operations.metrics] attempts are counted by how 
   assert.doesNotMatch(text, /localhost|https:|whsec_|[0-9a-f]{8}-[0-9a-f]{4}-/);
 });
 
-test("[ours.delivery.log] what was not sent for a reason of ours is no attempt and has no line", async (t) => {
+test("[ours.delivery.log] a notification that the server did not send does not count as an attempt and has no log line", async (t) => {
   const manual = new ManualMessages();
   const settings = { webhook_address_in_flight_max: "1" };
   const scene = await startLogged(t, { onNotification: manual.receive, settings });

@@ -27,7 +27,7 @@ for (const [name, fails] of Object.entries(FAILURES)) {
     const bad = await provisionWithReceiver(scene, { url: scene.receiver.url("/bad") });
     const good = await provisionWithReceiver(scene, { url: scene.receiver.url("/good") });
     const original = await notificationOf(scene, await denied(scene, bad.token));
-    // Enough to keep the one breaker open, whoever has the next turn.
+    // Enough to keep the one breaker open, in any order of delivery.
     const due = { next_at: clock.now(), claimed_until: null, attempts: 0 };
     await copyDeliveries(server, original, Array(30).fill(due));
     await pass(scene, 30_000, 500);

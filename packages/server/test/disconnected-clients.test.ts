@@ -1,4 +1,4 @@
-/** What the server keeps for clients that do not read their answer, or disconnect before it. */
+/** Resources that the server holds for clients that do not read their answer, or disconnect. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

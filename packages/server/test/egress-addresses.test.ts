@@ -129,7 +129,7 @@ test("[delivery.url.every-connection] an open connection is judged by the addres
   assert.equal(receiver.received, "");
 });
 
-test("a literal is no server name, and its certificate must name the address", async (t) => {
+test("a literal is not sent as SNI, and its certificate must name the address", async (t) => {
   const receiver = await startTlsReceiver(t, undefined, { host: "0.0.0.0" });
   const { post } = openTestEgress(t, { ca: [receiver.certificate] });
   assert.equal((await post(`https://127.0.0.1:${receiver.port}/`)).kind, "answered");

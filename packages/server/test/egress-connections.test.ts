@@ -205,7 +205,7 @@ test("a receiver that closes after each answer is served over new connections", 
   assert.equal(receiver.sockets.length, 3);
 });
 
-test("a second address is tried when nobody is at the first", async (t) => {
+test("a second address is tried when the first refuses the connection", async (t) => {
   const { receiver, post, resolver, url } = await setUp(t);
   const places = countPlaces();
   resolver.answers[HOST] = ["127.0.0.9", "127.0.0.1"];
@@ -296,7 +296,7 @@ test("whether a message is wanted is asked before a connection and after it", as
   assert.deepEqual(budgetsMs, [ATTEMPT_MS, ...opened, ...opened, ATTEMPT_MS]);
 });
 
-test("a message that nobody can say is wanted is not sent", async (t) => {
+test("a message is not sent if the check before it fails or does not complete", async (t) => {
   const { receiver, post, url, clock } = await setUp(t);
   const failing = async () => Promise.reject(new Error("the database is away"));
   assert.deepEqual(await post(url, { isWanted: failing }), { kind: "busy" });
@@ -313,7 +313,7 @@ test("a message that nobody can say is wanted is not sent", async (t) => {
   assert.equal(receiver.connections, 0);
 });
 
-test("a message whose time was over before it was posted is not sent", async (t) => {
+test("a message that is posted after its deadline is not sent", async (t) => {
   const { receiver, post, url, clock } = await setUp(t);
   clock.advance(5_000);
   assert.deepEqual(await post(url, { endsBy: clock.monotonic() }), failed("timeout"));

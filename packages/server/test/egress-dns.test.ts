@@ -65,7 +65,7 @@ test("[delivery.url.every-connection] an open connection is used only while the 
   assert.deepEqual([first.connections, second.connections], [1, 1]);
 });
 
-test("[delivery.url.every-connection] what is dialled is the address that was judged: nothing is looked up after it", async (t) => {
+test("[delivery.url.every-connection] the server connects to the address that it checked, without another lookup", async (t) => {
   const receiver = await startTlsReceiver(t, undefined, { subjects: SUBJECTS });
   const dns = await startDnsServer(t, (_, type) => ({
     // Rebinding: one good answer for the check, then where the attacker wants the connection.

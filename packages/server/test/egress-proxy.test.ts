@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const HOST = "receiver.example";
 const failed = (reason: string) => ({ kind: "unreachable", reason });
 
-/** A message from a process whose environment is nothing but this. */
+/** Sends a message from a process with only these environment variables. */
 async function postOnce(
   url: string,
   env: Record<string, string>,
@@ -112,7 +112,7 @@ test("[delivery.url.addresses] with a forward proxy literals are still judged he
   assert.deepEqual(proxy.targets, ["93.184.216.34:443", "[2606:4700::1111]:443"]);
 });
 
-test("[delivery.url.addresses] what the forward proxy refuses is refused; what it cannot reach is not reachable", async (t) => {
+test("[delivery.url.addresses] 403 and 407 from the forward proxy mean refused; its other error statuses mean unreachable", async (t) => {
   for (const status of [403, 407]) {
     const { post } = await setUp(t, () => ({ status }));
     assert.deepEqual(await post(`https://${HOST}/`), { kind: "refused" });
@@ -139,7 +139,7 @@ test("[event.retry.ten-seconds] a forward proxy that stays silent takes no more 
   assert.deepEqual(await reply, failed("timeout"));
 });
 
-test("what speaks before the handshake is no tunnel", async (t) => {
+test("a tunnel that sends bytes before the handshake is unreachable", async (t) => {
   const listener = await startTcpListener(t, (socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\n\r\nSSH-2.0-a\r\n"));
   });
@@ -173,6 +173,6 @@ test("a forward proxy over TLS must show its own certificate", async (t) => {
   assert.equal(receiver.requests.length, 1);
 });
 
-test("a forward proxy that is no URL is refused at once", (t) => {
+test("an invalid forward proxy URL is refused at once", (t) => {
   assert.throws(() => openTestEgress(t, { proxyUrl: "no proxy" }), /Invalid URL/);
 });

@@ -148,7 +148,7 @@ test("[ours.webhooks.misbehaving] [event.retry.ten-seconds] an unread body holds
   await until(() => places === 0, "the place is left");
 });
 
-/** Writes until nobody listens any more, never faster than it is read. */
+/** Writes until the connection closes, never faster than the other side reads. */
 const pour = (start: string, part: string): Behave => {
   return (socket) => {
     socket.write(start);
@@ -280,7 +280,7 @@ test("versions before TLS 1.2 are refused", async (t) => {
   assert.deepEqual(await post(`https://localhost:${receiver.port}/`), failed("tls"));
 });
 
-test("a receiver that wants a certificate of ours is no receiver", async (t) => {
+test("a receiver that requires a client certificate is unreachable", async (t) => {
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
     const options = { requestCert: true, rejectUnauthorized: true, maxVersion };
     const receiver = await startRawReceiver(t, () => undefined, options);
@@ -292,7 +292,7 @@ test("a receiver that wants a certificate of ours is no receiver", async (t) => 
   }
 });
 
-test("plain HTTP on the port is no TLS", async (t) => {
+test("plain HTTP on the port is unreachable with the reason tls", async (t) => {
   const answer = `${OK}Content-Length: 0\r\n\r\n`;
   for (const accept of ["at once", "when it is spoken to"]) {
     const listener = await startTcpListener(t, (socket) => {

@@ -68,7 +68,7 @@ test("[error.envelope.type] [error.codes] the type is one of the eight, and the 
   assert.deepEqual([...seen].sort(), TYPES.toSorted());
 });
 
-/** What only a stack, a path, a statement or a library would say. */
+/** Text that only a stack, a path, a statement or a library contains. */
 const INTERNALS = [
   /\bat \S+:\d+|\n\s+at |node:|node_modules|\.(ts|js|db|sql)\b/,
   /\b(select|insert|update|delete|alter) (into|from|\w+ set)\b|sqlite|no such table|errcode/i,

@@ -132,7 +132,7 @@ test("[ours.events.told] a scan finds within a second what no signal announced",
   await pass(reader.next("request", id));
 });
 
-test("[ours.events.alive] a stream sends pulses while nothing happens and the server's clock stands still", async (t) => {
+test("[ours.events.alive] a stream sends heartbeats while nothing happens and the server's clock stands still", async (t) => {
   const reader = await follow(t);
   const ready = await reader.next("ready");
   assert.deepEqual(Object.keys(ready.data), ["pulse_ms"]);
@@ -226,7 +226,7 @@ test("[ours.events.ended] a stream ends when its token is revoked, its session e
   }
 });
 
-test("[ours.events.idle] neither a stream nor what a page asks for by itself keeps a session from ending", async (t) => {
+test("[ours.events.idle] neither a stream nor the background requests of a page keep a session from expiring", async (t) => {
   const person = await newPerson(server, { login: "away" });
   const reader = await EventReader.open(t, server, asPage(person));
   await reader.next("ready");

@@ -10,7 +10,7 @@ import type { Answer } from "./support/test-provider.ts";
 const scene = await startScene({ after });
 const { server, instance, reviewer } = scene;
 
-/** The texts of the arguments and of the context, as they stand in an answer. */
+/** The answer has the arguments and the context as exactly these texts. */
 function assertShows(answer: Answer, args: string, context: string): void {
   const { text } = answer;
   assert.ok(answer.status === 200 || answer.status === 201, text);
@@ -89,7 +89,7 @@ test("[scalar.arguments.exact] a large body comes out whole", async () => {
   await assertExact(`{${words}}`, `{"s":"${"é".repeat(100_000)}"}`);
 });
 
-/** JSON texts in odd spellings. */
+/** JSON texts in unusual spellings. */
 const { object } = fc.letrec<{ value: string; object: string }>((tie) => {
   const space = fc.constantFrom("", "", " ", "\n", "\t");
   const key = fc.string({ unit: "binary", maxLength: 4 }).map((text) => JSON.stringify(text));

@@ -35,7 +35,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** @returns a connection to whoever listens there, undefined when nobody does */
+/** @returns a connection to the port, undefined when no process listens there */
 async function reach(port: number): Promise<TLSSocket | undefined> {
   const socket = connect({ port, host: "127.0.0.1", ca: identity.certificate });
   try {
@@ -93,7 +93,7 @@ test("a stranger who hangs up does not end the other receiver either", async (t)
   await assertSurvives(Number(port));
 });
 
-test("a receiver whose port is taken says so in one line", async (t) => {
+test("a receiver on a port in use prints one line with EADDRINUSE", async (t) => {
   const folder = folderWithIdentity(t);
   const command = [process.execPath, join(EXAMPLES, "receiver.mjs"), folder];
   const first = new Child(t, [...command, "0"], { env: {} });

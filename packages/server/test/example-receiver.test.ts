@@ -67,7 +67,7 @@ interface Answered {
   readonly text: string;
 }
 
-/** Sends a message signed now, unless told otherwise, by a signer that is not ours. */
+/** Sends a message, by default signed now, with an independent signer. */
 async function send(
   { port }: Pick<Example, "port">,
   message: object | string,
@@ -254,7 +254,7 @@ test("the receiver knows every registration of an instance for as long as it has
   assert.equal((await send(example, event(), late)).status, 204);
 });
 
-test("the receiver answers 400 to what is no message of the contract", async (t) => {
+test("the receiver answers 400 to a message outside the contract", async (t) => {
   const example = await startVerified(t);
   const headers = { "webhook-id": INSTANCE_ID };
   const bodies = ["", "{", "null", "1", "[]", "{}", "x".repeat(20_000)];

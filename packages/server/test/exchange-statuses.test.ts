@@ -75,7 +75,7 @@ function callFailing(failingProvider: FailingProvider, operation: OperationName)
   return callOperation(failingProvider.server, operation, failingProvider.stage);
 }
 
-/** What an operation does not ask for. */
+/** Input that an operation does not use or expect. */
 const ODDITIES: readonly Change[] = [
   { headers: { accept: "text/html, image/*;q=0" } },
   { headers: { "accept-encoding": "identity;q=0" } },

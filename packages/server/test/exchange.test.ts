@@ -76,7 +76,7 @@ const NO_IDENTIFIERS = [
 ];
 
 for (const operation of ID_OPERATIONS) {
-  test(`[exchange.path-id] ${operation} of a path id that is no identifier is a 404`, async () => {
+  test(`[exchange.path-id] ${operation} with an invalid identifier in the path returns 404`, async () => {
     for (const id of NO_IDENTIFIERS) {
       const answer = await callOperation(server, operation, stage, { id });
       assertRefused(answer, 404, "not_found");
@@ -123,7 +123,7 @@ test("[version.prefix] without the prefix /v1, or with another, there is no oper
     const own = pathOf(server, operation, stage);
     for (const prefix of ["", "/v2", "/v1.0", "/v01", "/v1/v1", "/api/v1"]) {
       const call = { token: stage.provisioner, key: server.freshKey() };
-      // Without the prefix it is the path of a page for people, which is no operation.
+      // Without the prefix it is the path of a console page, not of an operation.
       const isPage = prefix === "" && own.startsWith("/v1/instances");
       if (isPage && method === "GET") continue;
       const answer = await server.call(method, own.replace("/v1", prefix), call);
@@ -172,7 +172,7 @@ test("[ours.openapi.valid] GET /review/v1/openapi.json answers the reviewer API'
   assert.ok("/review/v1/grants" in description.paths);
 });
 
-test("[ours.openapi.valid] what is served is valid OpenAPI 3.1", async () => {
+test("[ours.openapi.valid] the served description is valid OpenAPI 3.1", async () => {
   const source = await (await fetch(`${server.url}/openapi.yaml`)).text();
   assert.match((parse(source) as { openapi: string }).openapi, /^3\.1\./);
   const config = await createConfig({ rules: { struct: "error", "no-unresolved-refs": "error" } });
@@ -183,7 +183,7 @@ test("[ours.openapi.valid] what is served is valid OpenAPI 3.1", async () => {
   );
 });
 
-test("[version.description] what is served carries the version 1.0.0", async () => {
+test("[version.description] the served description has the version 1.0.0", async () => {
   const source = await (await fetch(`${server.url}/openapi.yaml`)).text();
   const { info } = parse(source) as { info: { version: string } };
   assert.equal(info.version, "1.0.0");

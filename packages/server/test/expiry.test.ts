@@ -18,7 +18,7 @@ import { turns, until } from "./support/until.ts";
 const scene = await startScene({ after });
 const { server, clock, instance, reviewer } = scene;
 
-/** When a request was decided, as it is recorded; looking at it this way makes nothing happen. */
+/** The stored decision time of a request; this read does not make a request expire. */
 async function storedDecisionTime({ server }: Scene, id: string): Promise<number> {
   const sql = "select decided_at from request where id = $1";
   return Number((await server.provider.context.store.get(sql, [id]))?.decided_at);
@@ -91,7 +91,7 @@ test("[ours.expire.read-after-deadline] no reader is shown a pending request at 
   for (const [name, read] of Object.entries(readers)) {
     const key = server.freshKey();
     const { json } = await submitBody(server, instance.token, SUBMISSION, key);
-    // Nobody is called back, so the worker does not know yet.
+    // set() fires no timer, so the worker has not run yet.
     clock.set(Date.parse(json.deadline_at));
     assert.equal(await storedStatus(scene, json.id), "pending");
     assert.equal(await read(json.id, key), "expired", name);
@@ -153,7 +153,7 @@ test("[ours.expire.punctual] a clock that was set forward is noticed within a se
   assert.equal((await server.read(instance.token, request.id)).status, "denied");
 });
 
-test("[ours.expire.after-restart] requests whose window passed while the server was down are expired when it answers again", async (t) => {
+test("[ours.expire.after-restart] requests with a window that passed while the server was down are expired when it answers again", async (t) => {
   const first = await startScene(t);
   const { token } = first.instance;
   const [read, unread, later] = [

@@ -18,7 +18,7 @@ const APPROVALS = 24;
 const KEYS = 3;
 const ACKNOWLEDGED_MIN = 6;
 
-test("[ours.extensions.consume.replay] what a server acknowledged before the power cut is consumed after it, by that key alone", async (t) => {
+test("[ours.extensions.consume.replay] a consumption acknowledged before the power cut is kept after it, for that key only", async (t) => {
   const data = `${temporaryFolder(t)}/data`;
   const args = ["--extensions", "consume,outcome", "--instance-rate", "0"];
   const server = await startServer(t, { data, args });
@@ -38,7 +38,7 @@ test("[ours.extensions.consume.replay] what a server acknowledged before the pow
       const url = `${server.url}/v1/requests/${id}/consume`;
       const answer = await exchange("POST", url, agent.token, undefined, key);
       if (answer.status !== 200) return assert.equal(answer.status, 409, answer.text);
-      assert.ok(!acknowledged.has(id), "two keys were told that they may begin");
+      assert.ok(!acknowledged.has(id), "two keys consumed one approval");
       acknowledged.set(id, { key, answer });
     } catch (error) {
       // The connection broke: nothing was promised.

@@ -1,4 +1,4 @@
-/** What an operator admits beyond the contract: the use of an approval, told and reported on. */
+/** Extensions that an operator enables: consuming an approval, and reporting the outcome. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -97,7 +97,7 @@ test("[ours.extensions.consume.in-time] it is consumed until the last millisecon
   assert.equal(read.status, "approved");
 });
 
-test("[ours.extensions.consume.approved] nothing but an approval is consumed", async (t) => {
+test("[ours.extensions.consume.approved] only an approval can be consumed", async (t) => {
   const scene = await startExtended(t);
   const { server, instance } = scene;
   const pending = await server.submit(instance.token);
@@ -235,7 +235,7 @@ test("[ours.extensions.consume.deleted] after the deletion of its instance nothi
   assert.ok((await consumed(scene, id)).length <= 1);
 });
 
-test("[ours.extensions.outcome] what became of the call is kept as the agent's claim, and said once", async (t) => {
+test("[ours.extensions.outcome] the outcome of a call is stored as the agent's claim, and can be reported only once", async (t) => {
   const scene = await startExtended(t);
   const { server, clock, instance, reviewer } = scene;
   const { id } = await approved(scene);

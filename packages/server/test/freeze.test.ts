@@ -81,11 +81,11 @@ test("[ours.freeze.new] everything new is denied at once until the freeze is lif
     await lift(server, reviewer, id);
     assert.equal((await server.submit(instance.token)).status, "pending");
     const replay = await submitBody(server, instance.token, SUBMISSION, key);
-    assert.equal(replay.json.status, "denied", "what was denied stays denied");
+    assert.equal(replay.json.status, "denied", "the denied request stays denied");
   }
 });
 
-test("[ours.freeze.pending] who waits for the decision has it with the freeze", async () => {
+test("[ours.freeze.pending] a client that waits for the decision receives it with the freeze", async () => {
   const { reviewer, instance } = await newTestProject(server);
   const { id } = await server.submit(instance.token);
   const poll = await startLongPoll(server, instance.token, id);
@@ -122,7 +122,7 @@ test("[ours.freeze.approve] a denial by a reviewer stands under a freeze as ever
   assert.match(json.decided_by ?? "", /^reviewer:/);
 });
 
-test("[ours.freeze.left] what a process left pending under its freeze when it died is denied a second later", async () => {
+test("[ours.freeze.left] a request that a dead process left pending under its freeze is denied a second later", async () => {
   const { instance, other } = await newTestProject(server);
   const left = await server.submit(instance.token);
   const beside = await server.submit(other.token);

@@ -52,7 +52,7 @@ test("[ours.grant.idempotent] the same key with another body is a conflict, and 
   assert.equal((await listGrants(server, reviewer)).length, 3);
 });
 
-test("[ours.grant.idempotent] what is refused takes no key", async (t) => {
+test("[ours.grant.idempotent] a refused grant does not use up its key", async (t) => {
   const { server, instance, reviewer } = await startScene(t);
   const wrong = { instance_id: instance.id, tool: "deploy", when: "nonsense(" };
   assert.equal((await send(server, reviewer, "key", wrong)).status, 400);

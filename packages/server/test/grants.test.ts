@@ -211,7 +211,7 @@ test("[ours.grant.policy] groups and notes of the grant meet the rule, its valid
   assert.equal(Date.parse(expires_at) - Date.parse(decided_at), 30_000);
 });
 
-test("[ours.grant.policy] what policy approves uses no grant", async () => {
+test("[ours.grant.policy] an approval by policy uses no grant", async () => {
   const testProject = await newTestProject(server);
   const made = await grant(testProject);
   const source = policyOf("{ id: a, match: { tool: edit }, then: approve }");

@@ -1,5 +1,5 @@
 /**
- * What has ended: pages, filters, numbers, and files to take away.
+ * Resolved requests: pages, filters, insights, and exports.
  */
 
 import assert from "node:assert/strict";
@@ -192,7 +192,7 @@ test("[ours.history.filters] tool, instance, decider, outcome and date narrow wh
   }
 });
 
-test("[ours.history.filters] what is no filter is refused with its name", async () => {
+test("[ours.history.filters] an invalid filter returns 400 with its name", async () => {
   const wrong = {
     tool: [""],
     tool_prefix: [""],
@@ -229,7 +229,7 @@ test("[ours.history.filters] another project has a history of its own", async ()
   assert.equal(text, '{"event":"end","rows":0}\n');
 });
 
-test("[ours.history.pages] an approval whose validity has passed is told, and stays approved", async (t) => {
+test("[ours.history.pages] an approval that is no longer valid is marked, and stays approved", async (t) => {
   const scene = await startScene(t);
   const request = await scene.server.submit(scene.instance.token);
   await scene.server.decide(scene.reviewer, request.id, "approve", { valid_for: "2m", note: "ok" });
@@ -344,7 +344,7 @@ test("[ours.history.export] no line break of an agent begins a line of its own",
   assert.equal(JSON.parse(row).arguments_sha256, sha256);
 });
 
-test("[ours.history.export] a damaged request is named, and is no row", async (t) => {
+test("[ours.history.export] the export reports a damaged request, and has no row for it", async (t) => {
   const scene = await startScene(t);
   const good = await end(scene, await scene.server.submit(scene.instance.token), "denied");
   const bad = await end(scene, await scene.server.submit(scene.instance.token), "denied");

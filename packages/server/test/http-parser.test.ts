@@ -8,7 +8,7 @@ import { answerTo, connectRaw } from "./support/raw-connection.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
-/** What is logged: nothing that a stranger sends may be taken for a defect of ours. */
+/** The log of the server. It must not report the input of a stranger as a server defect. */
 const log: string[] = [];
 
 const server = await startTestProvider(
@@ -38,7 +38,7 @@ function submission(...headers: readonly string[]): string {
 }
 
 const NO_HTTP: Readonly<Record<string, string>> = {
-  "text that is no HTTP": "who is there?\r\n\r\n",
+  "text that is not HTTP": "who is there?\r\n\r\n",
   "a TLS greeting": "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03",
   "a request line with a space in its path": `GET /health z HTTP/1.1\r\n${HOST}\r\n`,
   "the greeting of HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -47,7 +47,7 @@ const NO_HTTP: Readonly<Record<string, string>> = {
   "a header without a colon": `GET /healthz HTTP/1.1\r\n${HOST}Nonsense\r\n\r\n`,
   "a NUL in a header": `GET /healthz HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`,
   "two lengths": `${SUBMIT}Content-Length: 3\r\nContent-Length: 4\r\n\r\n{}  `,
-  "a length that is no number": `${SUBMIT}Content-Length: many\r\n\r\n{}`,
+  "a length that is not a number": `${SUBMIT}Content-Length: many\r\n\r\n{}`,
   "a length beside chunks": `${SUBMIT}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n`,
   "an unknown transfer encoding": `${SUBMIT}Transfer-Encoding: gzip\r\n\r\nabc`,
   "a chunk without a size": `${SUBMIT}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
@@ -109,7 +109,7 @@ test("[ours.exchange.request-id.everywhere] CONNECT is a 405 in the envelope, an
   await assertClosed(connection);
 });
 
-test("[ours.exchange.request-id.everywhere] after what is no HTTP the connection is closed", async (t) => {
+test("[ours.exchange.request-id.everywhere] the connection is closed after input that is not HTTP", async (t) => {
   const connection = await connectRaw(t, server.url);
   connection.send("who is there?\r\n\r\n");
   assertRefused(await connection.answer(), 400, "invalid_request");
@@ -127,7 +127,7 @@ async function assertClosed(connection: Awaited<ReturnType<typeof connectRaw>>):
   assert.match(String(await refused), /ECONNRESET|EPIPE/);
 }
 
-test("[ours.exchange.request-id.everywhere] a wish to upgrade is ignored, and the exchange answered", async (t) => {
+test("[ours.exchange.request-id.everywhere] an Upgrade header is ignored, and the request is answered", async (t) => {
   const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
   const path = `/v1/requests/${stage.requestId}`;
   const outsider = await answer(t, `GET ${path} HTTP/1.1\r\n${HOST}${upgrade}\r\n`);
@@ -159,7 +159,7 @@ test("[ours.exchange.request-id.everywhere] a body that ends before its length i
   assertRefused(await connection.answer(), 400, "invalid_request");
 });
 
-test("[ours.exchange.request-id.everywhere] a client that leaves in the middle of a body does no harm and is no defect", async (t) => {
+test("[ours.exchange.request-id.everywhere] a client that disconnects in the middle of a body does not affect the next request", async (t) => {
   const connection = await connectRaw(t, server.url);
   connection.send(submission("Expect: 100-continue", "Content-Length: 1000"));
   await connection.head();
@@ -232,7 +232,7 @@ for (const [line, status, code] of UNROUTED) {
   });
 }
 
-test("[ours.exchange.request-id.everywhere] what no route takes is refused whatever its body is", async (t) => {
+test("[ours.exchange.request-id.everywhere] an unknown path or method returns 404 or 405 whatever its body is", async (t) => {
   const bodies = [
     "Content-Type: nonsense\r\nContent-Length: 1\r\n\r\nx",
     "Content-Length: 99999\r\n\r\n",

@@ -55,7 +55,7 @@ test("[ours.import.damaged] a damaged copied request cannot be read, and the oth
   await assertImported(server, { ...source, requests });
 });
 
-test("[ours.import.damaged] what PostgreSQL cannot hold is named and refused, whatever is asked for", async (t) => {
+test("[ours.import.damaged] a value that PostgreSQL cannot store is named and refused, also with --accept-damaged", async (t) => {
   const damages = {
     "provisioner set name = 'a' || char(0) || 'b'": /provisioner \S+: name holds the character/,
     "project set name = cast(x'61ff' as text) where name = 'default'":

@@ -117,7 +117,7 @@ test("[ours.import.verified] a row that the target drops is missed", async (t) =
   assert.equal(await rowsIn(target), 0);
 });
 
-test("[ours.import.refused] what is no import is refused with one line, and touches nothing", async (t) => {
+test("[ours.import.refused] an invalid import is refused with one line, and changes nothing", async (t) => {
   const target = await newTarget(source);
   const { env } = target;
   const folder = temporaryFolder(t);
@@ -180,7 +180,7 @@ test("[ours.import.refused] a target that holds anything is refused, and what it
   await (await startServer(t, { data })).stop();
 });
 
-test("[ours.import.key] without the key that the data is encrypted with nothing is copied, and the way is told", async (t) => {
+test("[ours.import.key] without the encryption key of the data nothing is copied, and the error states the fix", async (t) => {
   const data = copyOf(source, t);
   const target = await newTarget(source);
   const { COUNTERSIGN_SECRET_KEY: _, ...none } = target.env;

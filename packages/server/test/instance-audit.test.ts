@@ -123,7 +123,7 @@ test("[ours.audit.every-transition] an entry holds no secret and no arguments", 
   }
 });
 
-test("[ours.audit.every-transition] what cannot be entered does not happen", async (t) => {
+test("[ours.audit.every-transition] an operation fails and changes nothing when its audit entry cannot be written", async (t) => {
   const server = await startTestProvider(t);
   const stage = await setStage(server);
   const reviewer = await server.token({ kind: "reviewer" });

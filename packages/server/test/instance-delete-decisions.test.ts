@@ -83,7 +83,7 @@ test("[instance.delete.no-decision] a first vote after the deletion is not kept"
   assert.equal(Number((await store.get("select count(*) as n from vote"))?.n), 0);
 });
 
-test("[instance.delete.no-decision] a delayed approval whose time comes after the deletion lapses", async (t) => {
+test("[instance.delete.no-decision] a delayed approval that is due after the deletion lapses", async (t) => {
   const scene = await startLeft(t, undefined, ({ server, reviewer, left }) =>
     server.decide(reviewer, left.id, "approve", { hold: "5s" }),
   );
@@ -118,7 +118,7 @@ test("[instance.delete.no-decision] a freeze after the deletion cancels and does
   await assertCancelledByDeletion(scene);
 });
 
-test("[instance.delete.no-decision] a request whose deadline passes after the deletion becomes cancelled", async (t) => {
+test("[instance.delete.no-decision] a request with a deadline after the deletion becomes cancelled", async (t) => {
   const scene = await startLeft(t, ({ server, instance }) =>
     server.submit(instance.token, { timeout: "3s" }),
   );

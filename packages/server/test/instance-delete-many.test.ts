@@ -34,7 +34,7 @@ test("[instance.delete.pending-cancelled] more pending requests than fit one tra
 test("[instance.delete.pending-cancelled] an interrupted deletion is finished by the server", async (t) => {
   const scene = await startScene(t);
   await submitMany(scene, 3);
-  // What a process that died between two transactions of the deletion leaves behind.
+  // The state after a process died between two transactions of the deletion.
   const { store } = scene.server.provider.context;
   await store.transact((tx) => tx.run("update instance set deleted_at = $1", [scene.clock.now()]));
 

@@ -49,7 +49,7 @@ test("[instance.read.unknown] [instance.delete.unknown] an instance that never e
     const answer = await callOperation(server, operation, stage, { id: randomUUID() });
     assertRefused(answer, 404, "not_found");
   }
-  // A request is no instance, whatever its id.
+  // The id of a request is not the id of an instance.
   assertRefused(await remove(stage.provisioner, stage.requestId), 404, "not_found");
 });
 

@@ -32,7 +32,7 @@ async function countInstances(): Promise<number> {
   return Number(row?.n);
 }
 
-test("[instance.provision.created] a new provisioning is a 201 with an active instance whose credential works", async () => {
+test("[instance.provision.created] a new provisioning returns 201 with an active instance and a working credential", async () => {
   const { status, json } = await provision();
   assert.equal(status, 201);
   assert.equal((await read(json.instance.id)).status, 200);
@@ -82,7 +82,7 @@ test("[instance.provision.body-object] a missing body is refused with 400", asyn
   assertRefused(await provision({ body: "" }), 400, "invalid_json", "body");
 });
 
-test("[instance.provision.body-object] a body that is no object is refused with 400", async () => {
+test("[instance.provision.body-object] a body that is not an object returns 400", async () => {
   for (const body of ["null", "[]", '"name"', "1", "true"]) {
     assertRefused(await provision({ body }), 400, "invalid_request", "body");
   }

@@ -13,10 +13,10 @@ import {
 
 const HOUR = 3_600_000;
 
-/** What the contract asks for at least. */
+/** The minimum that the contract requires. */
 const RETENTION = 168 * HOUR;
 
-/** The retention worker looks this often, and so is never later than twice that. */
+/** The retention worker runs this often, and so is never later than twice that. */
 const ROUND = 5 * 60_000;
 
 async function start(t: TestContext): Promise<{

@@ -115,7 +115,7 @@ test("[ours.policy.two-person.instances] asking for what the instance has remove
   assert.equal((await change(scene, operator, { groups: ["a"] })).status, 202);
 });
 
-test("[ours.policy.two-person.instances] the floor asks for two people in every project, and no bot is one of them", async (t) => {
+test("[ours.policy.two-person.instances] the baseline policy requires two people in every project, and bots do not count", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator } = scene;
   await publish(server, operator, TWO_PERSON, 0, { place: "floor" });

@@ -94,7 +94,7 @@ test("[instance.update.delivery-null] a name and a null delivery are accepted to
   assert.deepEqual(json, { id, name: "after" });
 });
 
-test("[instance.update.omitted-unchanged] an update leaves credential and requests as they are", async () => {
+test("[instance.update.omitted-unchanged] an update leaves credential and requests unchanged", async () => {
   const { instance, credential } = await server.provision(provisioner);
   const before = await server.submit(credential.token);
   await update(instance.id, { instance_name: "after" });

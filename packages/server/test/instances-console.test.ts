@@ -1,5 +1,5 @@
 /**
- * Instances that are made, watched and deleted by those who administer a project.
+ * Administrators of a project create, watch and delete its instances.
  */
 
 import assert from "node:assert/strict";
@@ -74,7 +74,7 @@ test("[ours.instances.console] nothing needs to be said, and a second one is ano
   assert.match(one.json.name, /^[a-z]+-[a-z]+-[a-z0-9]{4}$/);
 });
 
-test("[ours.instances.console] what is wrong is refused by its name, and makes nothing", async (t) => {
+test("[ours.instances.console] an invalid field returns 400 with its name, and creates nothing", async (t) => {
   const { server, reviewer } = await startScene(t);
   const admin = await server.token({ kind: "reviewer", name: "admin", role: "admin" });
   const wrong: [object, string][] = [
@@ -116,7 +116,7 @@ test("[ours.instances.console] deleting ends the credential and cancels what wai
   assert.match(deleted[0]?.actor ?? "", /^reviewer:/);
 });
 
-test("[ours.instances.activity] what waits and the last request are shown", async (t) => {
+test("[ours.instances.activity] the number of pending requests and the time of the last request are shown", async (t) => {
   const { server, clock, instance, reviewer } = await startScene(t);
   const other = await server.provision(instance.provisioner, "other");
   const first = await server.submit(instance.token);

@@ -123,7 +123,7 @@ test("[ours.groups.instances] wrong names, unknown owners and unknown fields are
   assert.equal((await change(id, { groups: many.slice(1) })).status, 200);
 });
 
-test("[ours.groups.instances] what is deleted, of another project or never was is a 404", async () => {
+test("[ours.groups.instances] an instance that is deleted, unknown or of another project returns 404", async () => {
   const elsewhere = await server.instance("elsewhere");
   const gone = await server.instance();
   await server.call("DELETE", `/v1/instances/${gone.id}`, { token: gone.provisioner });

@@ -70,7 +70,7 @@ interface Session {
   };
 }
 
-test("[ours.sign-in.invitation] who uses an invitation is the reviewer that it says, and signed in", async () => {
+test("[ours.sign-in.invitation] a user of an invitation becomes the reviewer that it names, and is signed in", async () => {
   const { project, admin } = await newTestProject();
   const made = await invited(admin, { name: "li", role: "reviewer", groups: ["dba", "app"] });
   assert.ok(made.url.startsWith(`${server.url}/invitation#`), made.url);
@@ -246,7 +246,7 @@ test("[ours.sign-in.invitation] a signed-in user joins another project, selects 
   assert.equal((await showInvitation(again.token)).status, 200);
 });
 
-test("[ours.sign-in.invitation] who was removed from a project is let in again by another invitation, as another reviewer", async () => {
+test("[ours.sign-in.invitation] a user removed from a project joins again with another invitation, as another reviewer", async () => {
   const { project, admin } = await newTestProject();
   const ana = await newPerson(server, { login: `back-${project}`, project });
   await store.transact((tx) =>
@@ -265,7 +265,7 @@ test("[ours.sign-in.invitation] who was removed from a project is let in again b
   );
 });
 
-test("[ours.sign-in.invitation] what is no link of ours is refused like one that is over, before any work", async (t) => {
+test("[ours.sign-in.invitation] an unknown link is refused like an expired one, before the server hashes a password", async (t) => {
   const hash = t.mock.method(passwords, "hash");
   for (const token of ["none", "a".repeat(43), "é".repeat(43), "a".repeat(4_000)]) {
     assertRefused(await showInvitation(token), 404, "not_found");

@@ -5,13 +5,13 @@ import type { ErrorResponse } from "@countersign/protocol";
 import { createHttpServer } from "../src/http/create-http-server.ts";
 import { Report, readConfig, toSettings } from "../src/index.ts";
 
-test("[ours.exchange.late] what took too long to arrive is a 503 with Retry-After, for it may be the server that stood still", async () => {
+test("[ours.exchange.late] a request that arrives too slowly returns 503 with Retry-After, because the server may have paused", async () => {
   const report = new Report("silent", { write: () => {} });
   const app = createHttpServer(toSettings(readConfig({}, {})), report);
   await app.ready();
   const socket = new PassThrough();
 
-  // What Node does with a connection whose headers are not there after 10 s, or its body after 30.
+  // Node emits this for headers that take longer than 10 s, or a body that takes longer than 30 s.
   const late = Object.assign(new Error("late"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
   app.server.emit("clientError", late, socket);
 

@@ -30,7 +30,7 @@ test("[request.read.wait.terminal] a poll of a terminal request answers at once"
   assert.equal(wake.waiting, 0);
 });
 
-test("[request.read.wait.still-pending] a poll whose wait has passed returns the request, still pending", async () => {
+test("[request.read.wait.still-pending] a poll returns the pending request when its wait is over", async () => {
   const request = await server.submit(token);
   for (const [wait, ms] of [
     ["1s", 1_000],
@@ -144,7 +144,7 @@ test("[ours.poll.instance-deleted] a long poll returns at once when its instance
   assert.equal(wake.waiting, 0);
 });
 
-test("[ours.poll.gone-client] a poll whose client is gone is forgotten at once", async () => {
+test("[ours.poll.gone-client] a poll is dropped at once when its client disconnects", async () => {
   const request = await server.submit(token);
   const stays = await startLongPoll(server, token, request.id);
   const leaves = [];

@@ -29,7 +29,7 @@ async function olderData(t: TestContext): Promise<string> {
   return data;
 }
 
-test("[ours.migrate.command] [ours.migrate.check] it makes the tables of a new PostgreSQL, without a secret key, and --check only looks", async (t) => {
+test("[ours.migrate.command] [ours.migrate.check] it creates the tables of a new PostgreSQL without a secret key, and --check changes nothing", async (t) => {
   const env = { COUNTERSIGN_DATABASE_URL: await createDatabase() };
   const run = (...args: string[]) => countersign(t, ["migrate", ...args], { env });
   const before = await run("--check");
@@ -88,7 +88,7 @@ test("[ours.migrate.command] a mistyped folder does not become a database", asyn
   }
 });
 
-test("[ours.migrate.command] a mistyped PostgreSQL does not become a database by looking into it", async (t) => {
+test("[ours.migrate.command] other commands do not create tables in a mistyped PostgreSQL", async (t) => {
   const key = randomBytes(32).toString("base64");
   const env = { COUNTERSIGN_DATABASE_URL: await createDatabase(), COUNTERSIGN_SECRET_KEY: key };
   for (const args of [
@@ -124,7 +124,7 @@ test("[ours.migrate.off] with migrations off a start changes no schema and names
   assert.match(older.stderr, new RegExp(message));
 });
 
-test("[ours.migrate.off] a new data folder is made all the same", async (t) => {
+test("[ours.migrate.off] a new data folder is created with migrations off", async (t) => {
   const server = await startServer(t, { env: OFF });
   assert.equal((await exchange("GET", `${server.url}/readyz`)).status, 200);
 });
