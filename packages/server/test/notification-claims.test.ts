@@ -29,7 +29,7 @@ const ACKNOWLEDGED: AttemptOutcome = { kind: "acknowledged", status: 204 };
 const UNREACHABLE: AttemptOutcome = { kind: "unreachable", reason: "timeout" };
 
 interface Idle extends WebhookScene {
-  /** Due, and nobody but the test attempts it. */
+  /** Due, and only the test attempts it. */
   readonly row: OutboxRow;
   claim(limit?: number, outstanding?: readonly string[]): Promise<readonly ClaimedNotification[]>;
 }
@@ -67,7 +67,7 @@ test("[event.retry.one-outstanding] a claimed notification is not claimed again 
   assert.equal(second.fence, first.fence + 1);
 });
 
-test("[event.retry.retry-after] who was about to claim when a late result came goes by that result", async (t) => {
+test("[event.retry.retry-after] a claim prepared before a late result was recorded fails after the result postpones the retry", async (t) => {
   const scene = await startIdle(t);
   const { context } = scene.server.provider;
   const late = await theOnly(scene.claim());
@@ -96,7 +96,7 @@ test("[ours.delivery.frozen] a claim is good for an attempt that is over three s
   );
   scene.clock.advance(LEASE - 9_000);
   assert.deepEqual([await isGood(9_000), await isGood(9_000.5)], [true, false]);
-  // What its process believes to have left does not matter once the lease is over.
+  // The remaining time by the clock of the process does not matter after the lease ends.
   scene.clock.advance(9_000);
   assert.deepEqual([await isGood(0), await isGood(1)], [true, false]);
   scene.clock.advance(1);
@@ -134,7 +134,7 @@ test("[event.retry.one-outstanding] concurrent claims are disjoint, and the long
     assert.deepEqual([...together, ...later], [...batches, [], [], []]);
     return;
   }
-  // Who waits for a row that another has taken comes away with nothing, in any order.
+  // A claim that waited for a row taken by another claim gets nothing, in any order.
   assert.ok(together.some((ids) => ids[0] === oldest));
   const taken = [...together, ...later].filter((ids) => ids.length > 0);
   const order = (ids: readonly string[]) => (ids[0] === oldest ? 0 : 1);

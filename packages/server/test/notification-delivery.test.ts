@@ -81,7 +81,7 @@ for (const status of [300, 301, 304, 307, 400, 401, 404, 410, 429, 500, 503]) {
   });
 }
 
-/** Answers the verification, then every notification as it is told. */
+/** Answers the verification, then every notification as the test specifies. */
 async function startRawScene(
   t: Parameters<typeof startRawReceiver>[0],
   answer: (socket: TLSSocket, ordinal: number) => void,
@@ -102,7 +102,7 @@ async function startRawScene(
 
 const NO_CONTENT = "HTTP/1.1 204 No Content\r\n\r\n";
 
-test("[event.acknowledged] interim answers are none, whatever their number, and 199 is no end", async (t) => {
+test("[event.acknowledged] interim responses do not acknowledge, whatever their number, and 199 does not end the exchange", async (t) => {
   const { scene, messages, token } = await startRawScene(t, (socket, ordinal) => {
     if (ordinal === 1)
       socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 MaybePromise\r\n\r\n");
@@ -188,7 +188,7 @@ test("[ours.delivery.drain] a server that stops waits for the outstanding attemp
   assert.equal((await notificationOf(again, first)).ended_by, "acknowledged");
   const { attempts, ended_by } = await notificationOf(again, second);
   assert.deepEqual([attempts, ended_by], [0, null]);
-  await untilDelivered(again, () => manual.arrived === 2, "what waited is sent");
+  await untilDelivered(again, () => manual.arrived === 2, "the queued notification is sent");
   manual.answer(1, 204);
   await untilAttempted(again, second, 1);
   await pass(again, 60_000, 1_000);
@@ -198,7 +198,7 @@ test("[ours.delivery.drain] a server that stops waits for the outstanding attemp
   );
 });
 
-test("[ours.delivery.drain] what does not end within the grace is cut off, recorded and sent again later", async (t) => {
+test("[ours.delivery.drain] an attempt that does not end within the grace period is cut off, recorded and retried later", async (t) => {
   const manual = new ManualMessages();
   const settings = { shutdown_grace: "3s" };
   const scene = await startWebhookScene(t, { onNotification: manual.receive, settings });
@@ -219,7 +219,7 @@ test("[ours.delivery.drain] what does not end within the grace is cut off, recor
   assert.equal((await untilAttempted(again, request, 2)).ended_by, "acknowledged");
 });
 
-test("[ours.delivery.drain] what was only claimed when the server was told to stop is not begun", async (t) => {
+test("[ours.delivery.drain] an attempt that was only claimed when the server got the stop signal does not start", async (t) => {
   const scene = await startWebhookScene(t);
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
@@ -249,7 +249,7 @@ test("[event.retry.one-outstanding] a store that is away for a moment when an at
   assert.equal(manual.arrived, 1);
 });
 
-test("[event.retry.one-outstanding] an attempt whose end cannot be recorded is made again when its lease is over", async (t) => {
+test("[event.retry.one-outstanding] an attempt with an unrecorded end is repeated after its lease ends", async (t) => {
   const manual = new ManualMessages();
   const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);

@@ -75,7 +75,7 @@ test("[event.emitted] and from the reader who comes before the worker", async (t
   const { server, clock, notifications } = scene;
   const { token } = await provisionWithReceiver(scene);
   const { id, deadline_at } = await server.submit(token);
-  // Nobody is called back, so the worker does not know yet.
+  // No timer fires, so the worker does not expire the request yet.
   clock.set(Date.parse(deadline_at));
   assert.equal((await server.read(token, id)).status, "expired");
   assert.equal((await outbox(scene)).length, 1);
@@ -112,7 +112,7 @@ test("[event.emitted] [delivery.delete.ends] [instance.delete.no-decision] the d
   const requests = await Promise.all(
     timeouts.map((fields) => server.submit(instance.token, fields)),
   );
-  // Half of them are overdue, and nobody has noticed.
+  // Half of them are overdue, and the worker has not expired them yet.
   clock.set(clock.now() + 20_000);
   const path = `/v1/instances/${instance.id}`;
   const { status } = await server.call("DELETE", path, { token: scene.provisioner });

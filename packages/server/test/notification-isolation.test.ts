@@ -109,7 +109,7 @@ test("[ours.delivery.isolation] everybody in a line of more than a page is serve
   assert.equal(scene.notifications.length, 251);
 });
 
-test("[ours.delivery.isolation] what nobody signalled is found behind a page of those who cannot be served", async (t) => {
+test("[ours.delivery.isolation] a delivery without a signal is found behind a page of deliveries that cannot be sent", async (t) => {
   const scene = await startWebhookScene(t);
   const { token } = await provisionWithReceiver(scene);
   const original = await untilAttempted(scene, await denied(scene, token), 1);
@@ -166,7 +166,7 @@ test("[ours.delivery.breaker] a receiver that keeps failing is probed, what is q
   assert.equal(rows.length, 41);
 });
 
-test("[ours.delivery.breaker] what fails pauses neither another path of its host nor another port", async (t) => {
+test("[ours.delivery.breaker] a failing destination pauses neither another path of its host nor another port", async (t) => {
   const answer: AnswerMessage = (received, response) => {
     if (typeOf(received) === "webhook.verification") answerChallenge(received, response);
     else response.writeHead(received.path === "/bad" ? 404 : 204).end();
@@ -240,7 +240,7 @@ test("[event.rate-limited] so many are sent a second to one host, for one provis
       original,
       Array.from({ length: 60 }, () => ({})),
     );
-    // What may come in a burst comes first.
+    // The burst is sent first.
     await pass(scene, 3_000, 50);
     const before = scene.notifications.length;
     await pass(scene, 10_000, 50);
@@ -253,7 +253,7 @@ test("[event.rate-limited] so many are sent a second to one host, for one provis
   }
 });
 
-test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, and is delivered when the key is back", async (t) => {
+test("[ours.delivery.missing-key] a notification that cannot be signed waits, blocks no other, and is delivered when the key is back", async (t) => {
   const lines: string[] = [];
   const report = new Report("info", { write: (line) => void lines.push(line) });
   const scene = await startWebhookScene(t, { report });

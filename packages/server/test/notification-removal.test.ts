@@ -59,7 +59,7 @@ const ENDS = [
   { by: "deletion", lose: deleteInstance },
 ] as const;
 
-test("[delivery.update.queued-follow] what is queued goes to the new URL under the new secret, what is in flight stays where it is", async (t) => {
+test("[delivery.update.queued-follow] queued notifications go to the new URL with the new secret, and attempts in flight keep the old URL", async (t) => {
   const manual = new ManualMessages();
   const scene = await startWebhookScene(t, {
     // The other implementation compares with the time of the machine.
@@ -183,7 +183,7 @@ for (const { by, lose } of ENDS) {
   });
 }
 
-test("[delivery.update.ended-stay-ended] a new receiver gets nothing whose delivery has ended, and everything from then on", async (t) => {
+test("[delivery.update.ended-stay-ended] a new receiver gets no notification with an ended delivery, and gets every later one", async (t) => {
   const scene = await startWebhookScene(t, { onNotification: FAILING_BEFORE });
   const instance = await provisionWithReceiver(scene);
   const before = await denied(scene, instance.token);

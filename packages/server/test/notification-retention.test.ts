@@ -78,7 +78,7 @@ async function assertErasedAfter(scene: Decided, at: number): Promise<void> {
   await untilErased(scene);
 }
 
-test("[event.retention] what was acknowledged at once is kept for 168 hours from the decision", async (t) => {
+test("[event.retention] a notification acknowledged at once is kept for 168 hours from the decision", async (t) => {
   const scene = await startDecided(t, (_, response) => response.writeHead(204).end());
   await untilAttempted(scene, scene.request, 1);
   await assertErasedAfter(scene, scene.decidedAt + WINDOW);

@@ -90,7 +90,7 @@ test("[event.retry.backoff] those that failed at one time are not tried again at
   assert.ok(new Set(rows.map(({ next_at }) => next_at)).size > 1);
 });
 
-/** Answers the first with a wish that takes most of the window, to have it sooner. */
+/** Answers the first with a Retry-After that takes most of the window, to have it sooner. */
 function longAfterThe(first: Received | undefined, received: Received): Record<string, string> {
   return first === received ? { "retry-after": String(150 * 3_600) } : {};
 }
@@ -141,7 +141,7 @@ test("[event.retry.window] a receiver that is down for 167 hours and 59 minutes 
   assert.ok(row.ended_at >= upAt && row.ended_at < endsAt);
 });
 
-test("[event.retry.window] what was not sent for want of a place is not sent after the window", async (t) => {
+test("[event.retry.window] a notification that was never due within the window is not sent after it", async (t) => {
   const scene = await startWebhookScene(t, { onNotification: status(500) });
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);

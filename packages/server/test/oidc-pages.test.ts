@@ -10,7 +10,7 @@ import { startTestProvider } from "./support/test-provider.ts";
 
 const browser = await startBrowser({ after });
 
-/** For looking at what a run has shown: a folder in SCREENSHOTS gets a picture of each step. */
+/** To inspect a run: a folder in SCREENSHOTS gets a picture of each step. */
 const { SCREENSHOTS } = process.env;
 
 async function picture(page: Page, name: string): Promise<void> {
@@ -19,7 +19,7 @@ async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
 
-/** A browser on the page for signing in, and what it complained of but for going there. */
+/** A browser on the page for signing in, and its console errors since it opened the page. */
 async function visit({ server, idp }: OidcScene, path: string) {
   const { page, context, complaints } = await newVisitor(browser, server.provider.publicUrl);
   await page.goto(path);
@@ -27,7 +27,7 @@ async function visit({ server, idp }: OidcScene, path: string) {
   return { page, context, others };
 }
 
-test("[ours.oidc.pages] [ours.oidc.flow] somebody signs in by the button, in a real browser", async (t) => {
+test("[ours.oidc.pages] [ours.oidc.flow] a user signs in with the button in a real browser", async (t) => {
   const scene = await startOidcScene(t);
   const { page, context, others } = await visit(scene, "/sign-in?next=/settings%3Fa=b");
   const button = page.getByRole("button", { name: "Sign in with SSO", exact: true });
@@ -62,7 +62,7 @@ test("[ours.oidc.pages] [ours.oidc.refused] who is refused sees why, and the way
   assert.deepEqual(others(), []);
 });
 
-test("[ours.sign-in.invitation.secret] who signs in first to join by a link takes its secret along in no address", async (t) => {
+test("[ours.sign-in.invitation.secret] a user who signs in first to join by a link sends its secret in no address", async (t) => {
   const scene = await startOidcScene(t);
   const { server } = scene;
   const boss = await server.token({ kind: "reviewer", role: "admin", project: "shop" });

@@ -18,7 +18,7 @@ import {
 } from "./support/oidc-scene.ts";
 import { callAs, newPerson } from "./support/people.ts";
 
-/** Signs in as somebody whom the provider describes so. */
+/** Signs in as the user that the provider describes. */
 async function refused(scene: OidcScene, browser = new FetchBrowser()): Promise<string> {
   const page = await scene.signIn(browser);
   assert.equal(page.status, 403, page.text);
@@ -42,7 +42,7 @@ test("[ours.oidc.roles] groups of the provider give roles in projects and groups
   assert.equal(shown.project?.name, "default");
 });
 
-test("[ours.oidc.roles] what the provider takes away is gone with the next sign-in", async (t) => {
+test("[ours.oidc.roles] a role that the provider removes is gone with the next sign-in", async (t) => {
   const scene = await startOidcScene(t, { oidc_groups: "*" });
   const { idp } = scene;
   const groups = ["platform", "payers", "dba"];
@@ -68,7 +68,7 @@ test("[ours.oidc.roles] what the provider takes away is gone with the next sign-
   assert.deepEqual(again.projects, before.projects);
 });
 
-test("[ours.oidc.roles] who has lost every role is refused, and has lost it everywhere", async (t) => {
+test("[ours.oidc.roles] a user who lost every role is rejected, and has lost it in every browser", async (t) => {
   const scene = await startOidcScene(t);
   const first = new FetchBrowser();
   await signedIn(scene, first);
@@ -85,7 +85,7 @@ test("[ours.oidc.roles] who has lost every role is refused, and has lost it ever
   assert.match(entry ?? "", /"because":"no role"/);
 });
 
-test("[ours.oidc.roles] who never had a role leaves no trace here", async (t) => {
+test("[ours.oidc.roles] a user who never had a role leaves no row", async (t) => {
   const scene = await startOidcScene(t);
   scene.idp.account = { ...scene.idp.account, groups: ["others"] };
   assert.match(await refused(scene), /has no role on this server/);
@@ -114,7 +114,7 @@ test("[ours.oidc.roles] the provider wins over what was set by hand", async (t) 
   assert.deepEqual(after?.groups, []);
 });
 
-test("[ours.oidc.roles] who was removed here by hand stays removed", async (t) => {
+test("[ours.oidc.roles] a user that an admin removed stays removed", async (t) => {
   const scene = await startOidcScene(t);
   scene.idp.account = { ...scene.idp.account, groups: ["approvers", "payers"] };
   const { projects } = await signedIn(scene);
@@ -149,7 +149,7 @@ test("[ours.oidc.roles] a mapping that the settings lost is lost to everybody", 
   assert.deepEqual(Object.keys(rolesOf(await signedIn(last))), ["default"]);
 });
 
-test("[ours.oidc.identity] a new name and a new login of the provider leave the person who they are", async (t) => {
+test("[ours.oidc.identity] a new name and a new login at the provider keep the same account", async (t) => {
   const scene = await startOidcScene(t);
   const before = await signedIn(scene);
   scene.idp.account = { ...scene.idp.account, preferred_username: "ana.costa", name: "Ana Costa" };
@@ -238,7 +238,7 @@ test("[ours.oidc.link] whom an operator links signs in as who they are here", as
     linkPerson(context, { login: "li", subject: "ana-1" }),
     /Another account is linked/,
   );
-  // But for projects that no mapping names.
+  // Only roles in projects that no mapping names remain.
   await linkPerson(context, { login: "li", subject: "li-1" });
   scene.idp.account = { sub: "li-1", preferred_username: "ana", groups: [] };
   const shown = await signedIn(scene);
@@ -246,7 +246,7 @@ test("[ours.oidc.link] whom an operator links signs in as who they are here", as
   assert.deepEqual(rolesOf(shown), { elsewhere: "editor" });
 });
 
-test("[ours.oidc.link] who is linked no more is signed out, and refused", async (t) => {
+test("[ours.oidc.link] a user with a removed link is signed out and rejected", async (t) => {
   const scene = await startOidcScene(t);
   const { context } = scene.server.provider;
   const browser = new FetchBrowser();

@@ -33,7 +33,7 @@ test("[ours.oidc.flow] a user signs in at the provider and returns to the reques
   assert.equal((await auditOf(scene, ...kinds)).length, 3);
 });
 
-test("[ours.oidc.flow] who signed in decides requests", async (t) => {
+test("[ours.oidc.flow] a signed-in user decides requests", async (t) => {
   const scene = await startOidcScene(t);
   const { server } = scene;
   const instance = await server.instance();
@@ -70,7 +70,7 @@ test("[ours.oidc.ceremony] an answer counts in the browser that was sent, and no
   const without = await other.visit(callback.href);
   assert.equal(without.status, 403);
   assert.match(without.text, REFUSED);
-  // With a sign-in of its own under way: the answer of somebody else is pushed upon it.
+  // With a sign-in of its own under way: it receives the answer of another user.
   await scene.comeBack(other);
   const pushed = await other.visit(callback.href);
   assert.equal(pushed.status, 403);
@@ -165,7 +165,7 @@ test("[ours.oidc.return] a return path never leads to another site", async (t) =
   assert.equal((await new FetchBrowser().visit(twice)).status, 400);
 });
 
-test("[ours.oidc.refused] who is refused at the provider sees a page that says so", async (t) => {
+test("[ours.oidc.refused] a user that the provider rejects sees a page with the reason", async (t) => {
   const scene = await startOidcScene(t);
   scene.idp.error = "access_denied";
   const browser = new FetchBrowser();
@@ -192,7 +192,7 @@ test("[ours.oidc.unavailable] while the provider is down everything else goes on
   assert.equal((await session(scene, browser)).status, 200);
   const { token } = await scene.server.instance();
   assert.equal((await scene.server.submit(token)).status, "pending");
-  // Who starts knows where to go: the description is kept for an hour.
+  // A sign-in can start without the provider: its description is cached for an hour.
   scene.clock.advance(3_600_000);
   const answer = await scene.server.call<{ error: { code: string } }>("GET", START);
   assert.equal(answer.status, 503);
@@ -213,7 +213,7 @@ test("[ours.oidc.unavailable] a provider that is away at the start keeps no serv
   assert.equal((await server.call("GET", START)).status, 503);
 });
 
-test("[ours.oidc.flow] what is redeemed is sent to the provider alone, and logged nowhere", async (t) => {
+test("[ours.oidc.flow] the code and secrets are sent to the provider only, and never logged", async (t) => {
   const lines: string[] = [];
   const idp = await startOpenidProvider(t);
   const report = new Report("debug", { write: (line: string) => void lines.push(line) });

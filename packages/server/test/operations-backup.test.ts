@@ -51,7 +51,7 @@ test("[ours.operations.backup] a server on the copy knows every request, decisio
   assert.deepEqual([replay.status, replay.json], [200, pending]);
   assert.equal((await again.post("one", { arguments: { n: 3 } })).status, 409);
   assert.deepEqual(await provision(restored, provisioner, "the-key"), issued);
-  // What came after the copy is not in it, and the original goes on.
+  // The copy has no later request, and the original goes on.
   assert.equal((await again.get(after.id)).status, 404);
   assert.deepEqual(await agent.read(after.id), after);
 });

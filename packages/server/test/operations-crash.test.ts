@@ -21,7 +21,7 @@ const SUBMITTERS = 12;
 /** How much must have been acknowledged before the kill, so that it comes in the midst of work. */
 const ACKNOWLEDGED_MIN = 40;
 
-/** What the agent sent under a key, and what it was told: undefined when the answer was lost. */
+/** The request that the agent sent under a key; the answer is undefined when it was lost. */
 interface Sent {
   readonly key: string;
   readonly fields: object;
@@ -56,7 +56,7 @@ async function submitUntilKilled(server: Server, agent: Agent, cycle: number): P
   return sent;
 }
 
-/** Reads and sends again everything, and holds it against what was told before. */
+/** Reads and sends again everything, and compares it with the earlier answers. */
 async function assertKept(agent: Agent, sent: readonly Sent[]): Promise<void> {
   const left = [...sent];
   async function check(): Promise<void> {

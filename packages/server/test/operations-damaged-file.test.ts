@@ -32,7 +32,7 @@ const file = fileOwner();
 /** A data folder as a stopped server left it; every test damages a copy. */
 let sound: string;
 let token: string;
-/** What the agent was told of each request, by its key. */
+/** The answer that the agent received for each request, by its key. */
 const answers = new Map<string, Answer<{ id: string }>>();
 
 const fieldsOf = (key: string) => ({ tool: key, arguments: { key, filler: "x".repeat(900) } });
@@ -78,11 +78,11 @@ interface Damage {
 }
 
 const DAMAGES: Readonly<Record<string, Damage>> = {
-  "whose header is overwritten": {
+  "with an overwritten header": {
     damage: (database) => overwrite(database, 0, NOISE.subarray(0, 100)),
     says: /countersign\.db cannot be opened: file is not a database/,
   },
-  "whose schema is overwritten": {
+  "with an overwritten schema": {
     damage: (database) => overwrite(database, 100, NOISE.subarray(100)),
     says: /countersign\.db cannot be opened: database disk image is malformed/,
   },
@@ -132,7 +132,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
     damage: (_, data) => rmSync(join(data, "secret.key")),
     says: /secret\.key is missing: restore the file that belongs to this database/,
   },
-  "beside a lock that is no lock": {
+  "beside an invalid lock file": {
     damage: (_, data) => writeFileSync(join(data, "server.lock"), NOISE),
     says: /server\.lock cannot be locked: file is not a database/,
   },
@@ -157,7 +157,7 @@ async function assertRefused(t: TestContext, data: string, says: RegExp): Promis
 }
 
 for (const [what, { damage, says }] of Object.entries(DAMAGES)) {
-  test(`[ours.operations.damaged-file] a database ${what} is refused with one clear line and left as it is`, async (t) => {
+  test(`[ours.operations.damaged-file] a database ${what} is rejected with one clear line and left unchanged`, async (t) => {
     const { data, database } = copyOfSound(t);
     damage(database, data);
     await assertRefused(t, data, says);
@@ -210,7 +210,7 @@ test("[ours.operations.damaged-file] a copy that is put back in place of the dam
   }
 });
 
-/** Every answer is either what was told before or a 503 in the envelope. */
+/** Every answer is either the earlier answer or a 503 in the envelope. */
 async function assertNothingInvented(server: Server, reviewer: string): Promise<void> {
   const agent = new Agent(server.url, token);
   const statuses = new Set<number>();
@@ -231,7 +231,7 @@ async function assertNothingInvented(server: Server, reviewer: string): Promise<
   assert.equal((await exchange("GET", `${server.url}/healthz`)).status, 200);
 }
 
-test("[ours.operations.damaged-file] a bit that flips where SQLite does not look is a 503, and the others go on", async (t) => {
+test("[ours.operations.damaged-file] a flipped bit that SQLite does not detect returns 503, and other requests still work", async (t) => {
   const { data, database } = copyOfSound(t);
   const bytes = readFileSync(database);
   const place = bytes.indexOf('"key":"key-7","filler":"xxx');
@@ -266,7 +266,7 @@ for (const [what, bytesOf] of Object.entries(PATTERNS)) {
     const { data, database } = copyOfSound(t);
     const reviewer = await makeToken(data, { kind: "reviewer" });
     const server = await startServer(t, { data });
-    // What says who calls is read before the damage; of the requests nothing is.
+    // Credentials are read before the damage, but no requests.
     const someone = new Agent(server.url, token);
     assert.equal((await someone.get("01a1fb6b-6ba3-7554-8ce5-a39d503b8141")).status, 404);
     const list = `${server.url}/review/v1/requests?state=decided`;

@@ -64,7 +64,7 @@ async function assertAllThere(agent: Agent, { acknowledged }: Filled): Promise<v
   }
 }
 
-test("[ours.operations.disk-full] what has no room is a 503 with Retry-After, and what was acknowledged can be read", async (t) => {
+test("[ours.operations.disk-full] a write without disk space returns 503 with Retry-After, and acknowledged requests can be read", async (t) => {
   const server = await startServer(t, { under: SMALL });
   const agent = await newAgent(server);
   const filled = await fill(agent);

@@ -74,7 +74,7 @@ test("[ours.operations.drain] an exchange that had begun is finished, and what i
   assert.equal((await agent.at(again).read(id)).status, "pending");
 });
 
-test("[ours.operations.drain] what comes right behind an exchange that was under way is answered as well", async (t) => {
+test("[ours.operations.drain] a request sent right after an exchange under way is answered as well", async (t) => {
   const server = await startServer(t, { env: await databaseEnvironment() });
   const agent = await newAgent(server);
   const { connection, rest } = await halfSubmission(t, server, agent, "keep-alive");

@@ -82,7 +82,7 @@ function submitOver(
   return over(kept, `${server.url}/v1/requests`, { method: "POST", headers }, body);
 }
 
-/** Nobody can take it; whether it waits or is ended at once is up to the runtime. */
+/** The server cannot accept it; the runtime decides whether it waits or is closed at once. */
 function knock(t: TestContext, { port }: Server): void {
   const socket = connect(Number(port), "127.0.0.1").on("error", () => {});
   t.after(() => void socket.destroy());

@@ -50,7 +50,7 @@ test("[ours.operations.logs] a log that cannot be written stops neither the exch
   assert.deepEqual(await ended, [0, null]);
 });
 
-test("[ours.operations.logs] SIGTERM ends a server whose log reader has closed the pipe", async (t) => {
+test("[ours.operations.logs] SIGTERM stops a server after its log reader has closed the pipe", async (t) => {
   const { child } = await start(t, "pipe");
   const { stdout } = child;
   assert.ok(stdout);

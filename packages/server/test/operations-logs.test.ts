@@ -12,7 +12,7 @@ import { RawConnection } from "@countersign/testing/raw-connection";
 import { databaseEnvironment } from "./support/engine.ts";
 import { execute } from "./support/postgres.ts";
 
-/** Stands in every place of an exchange that is nobody else's business. */
+/** Stands in every private field of an exchange. */
 const MARK = "Xyzzy7Plugh";
 
 const MARKED = {
@@ -135,7 +135,7 @@ async function takeStore({ process, env }: Server): Promise<void> {
   );
 }
 
-test("[ours.operations.logs] whatever is sent, rightly or wrongly, no argument, reasoning, context, note, key, path or secret is logged", async (t) => {
+test("[ours.operations.logs] valid and invalid calls log no argument, reasoning, context, note, key, path or secret", async (t) => {
   const { server, secretKey } = await outspoken(t);
   const provisioner = await makeTokenWith(t, server, secretKey, "provisioner");
   const reviewer = await makeTokenWith(t, server, secretKey, "reviewer");

@@ -1,5 +1,5 @@
 /**
- * What /metrics answers while its store does not.
+ * The answers of /metrics while its store is unavailable.
  */
 
 import assert from "node:assert/strict";

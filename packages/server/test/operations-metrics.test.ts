@@ -17,7 +17,7 @@ const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{((?:\w+="(?:[^"\\\n]|\\.)*",?)*)\})? (?:
 const file = fileOwner();
 let server: Server;
 let agent: Agent;
-/** What the first scrape reads. */
+/** The text of the first scrape. */
 let atStart: string;
 
 before(async () => {
@@ -44,7 +44,7 @@ function seriesOf(text: string): Set<string> {
   return new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" "))));
 }
 
-/** What strangers and clients send, with other ids, tokens, keys and paths at every call. */
+/** Calls of strangers and clients, with other ids, tokens, keys and paths at every call. */
 async function visit(): Promise<void> {
   const { id } = await agent.submit({ tool: `tool-${randomUUID()}` });
   await agent.read(id);
@@ -111,7 +111,7 @@ test("[ours.operations.metrics] pending requests and long polls are what they ar
   assert.equal(sampleOf(text, "countersign_polls_held"), 0);
 });
 
-test("[ours.operations.metrics] they tell of the process as well", async () => {
+test("[ours.operations.metrics] they report the process as well", async () => {
   const text = await metrics();
   assert.ok(sampleOf(text, "process_resident_memory_bytes") > 0);
   assert.ok(sampleOf(text, "process_cpu_seconds_total") > 0);
@@ -192,7 +192,7 @@ test("[ours.operations.metrics] a long poll is measured apart from reads", async
   assert.match(after, /^countersign_exchange_seconds_bucket\{le="31",/m);
 });
 
-test("[ours.operations.metrics] requests created and the versions that run are metrics, and probes are no exchanges", async () => {
+test("[ours.operations.metrics] requests created and running versions are metrics, and probes are not counted as exchanges", async () => {
   const before = await metrics();
   await agent.submit();
   await exchange("GET", `${server.url}/healthz`);

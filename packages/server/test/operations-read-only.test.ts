@@ -95,7 +95,7 @@ test("[ours.operations.read-only] a database that alone cannot be written is ref
 });
 
 /**
- * What an operating system does with a disk that fails: from now on nothing can be written to open
+ * Acts like an operating system with a failing disk: from now on nothing can be written to open
  * files, and none can be made, removed or opened for writing.
  */
 function becomeReadOnly(server: Server): void {
@@ -108,7 +108,7 @@ function becomeWritable(server: Server): void {
   makeRoom(server);
 }
 
-test("[ours.operations.read-only-running] a server whose disk becomes read-only refuses what it cannot write, answers what it can read, and decides nothing until it can write again", async (t) => {
+test("[ours.operations.read-only-running] a server with a disk that becomes read-only rejects writes, answers reads, and decides nothing until it can write again", async (t) => {
   const server = await startServer(t, { under: UNPRIVILEGED });
   const agent = await newAgent(server);
   const reviewer = await makeToken(server.data, { kind: "reviewer" });
@@ -131,7 +131,7 @@ test("[ours.operations.read-only-running] a server whose disk becomes read-only 
     assertUnavailable(refused);
   }
   for (const request of [pending, kept]) assert.deepEqual(await agent.read(request.id), request);
-  // One whose deadline has passed is neither pending nor expired: nobody could write that down.
+  // One after its deadline is neither pending nor expired: the server cannot record the expiry.
   const late = await eventually("the deadline", async () => {
     const answer = await agent.get(ending.id);
     return answer.status === 200 && answer.json.status === "pending" ? undefined : answer;
@@ -149,7 +149,7 @@ test("[ours.operations.read-only-running] a server whose disk becomes read-only 
   assert.equal((await agent.post("refused")).status, 201);
 });
 
-test("[ours.operations.read-only-running] a server whose disk has become read-only stops as it is told, and what was acknowledged is there when it can be written", async (t) => {
+test("[ours.operations.read-only-running] a server with a disk that became read-only stops on SIGTERM, and acknowledged requests exist when the disk is writable again", async (t) => {
   const server = await startServer(t, { under: UNPRIVILEGED });
   const agent = await newAgent(server);
   const pending = await agent.submit();

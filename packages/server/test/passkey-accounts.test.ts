@@ -47,7 +47,7 @@ async function setPassword(person: SignedInPerson): Promise<void> {
   await context.store.transact((tx) => tx.run(sql, [person.id]));
 }
 
-/** What a browser that follows the link has of it. */
+/** The secret of the link that a browser gets when it follows the link. */
 async function newLink(name = `Lou ${++people}`): Promise<string> {
   const token = randomBytes(32).toString("base64url");
   const { projectId } = await newPerson(server, { login: login() });
@@ -271,7 +271,7 @@ test("[ours.passkey.sign-in] a refused passkey that is known is written down, so
     const entries = await auditOf(scene, `person:${person.id}`);
     return entries.filter(({ kind }) => kind === "signin.refused").length;
   };
-  // What other tests have used up comes back with time.
+  // The attempts that other tests used are restored with time.
   clock.advance(2 * 3_600_000);
   for (let i = 0; i < 12; i++) await signIn(server, person.authenticator, { flags: 0x01 });
   await until(async () => (await countRefusals()) === 10, "ten refusals are written down");
@@ -308,7 +308,7 @@ test("[ours.passkey.link] a link is used up with a passkey, which signs in from 
   assertRefused(again, 404, "not_found");
 });
 
-test("[ours.passkey.link] what is refused leaves the link as it was", async () => {
+test("[ours.passkey.link] a rejected call leaves the link unchanged", async () => {
   const token = await newLink();
   const other = await newLink("Kim");
   const key = authenticator();

@@ -223,7 +223,7 @@ test("[ours.passkey.quorum] votes are signed one by one, each with its proof, an
   );
 });
 
-test("[ours.passkey.quorum] a vote whose passkey was removed does not count", async () => {
+test("[ours.passkey.quorum] a vote with a removed passkey does not count", async () => {
   const [ben, dan, eve] = [await newcomer(), await newcomer(), await newcomer()];
   const { id } = await submitRequiring(scene, { ...PASSKEY, quorum: 2 });
   assert.equal((await approve(server, ben, id)).json.status, "pending");

@@ -58,7 +58,7 @@ test("[ours.exchange.prefix] the served description names the prefix as its serv
   assert.equal(prefixed.replace("- url: /api/aap\n", "- url: /\n"), bare);
 });
 
-test("[ours.exchange.prefix] what is not the contract surface stays where it is", async () => {
+test("[ours.exchange.prefix] paths outside the contract surface do not move", async () => {
   for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.yaml"]) {
     assert.equal((await fetch(server.url + path)).status, 200, path);
   }

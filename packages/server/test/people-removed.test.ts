@@ -29,14 +29,14 @@ async function markRemoved(rows: Store, name: string): Promise<void> {
   });
 }
 
-test("[ours.people.removed] whoever was removed is refused as if the token were unknown", async () => {
+test("[ours.people.removed] the token of a removed reviewer is rejected like an unknown one", async () => {
   const token = await server.token({ kind: "reviewer", name: "gone" });
   assert.equal((await server.call("GET", LIST, { token })).status, 200);
   await markRemoved(store, "gone");
   assertRefused(await server.call("GET", LIST, { token }), 401, "invalid_credential");
 });
 
-test("[ours.people.removed] [ours.verdict.quorum] a vote of somebody removed before the quorum does not count", async () => {
+test("[ours.people.removed] [ours.verdict.quorum] the vote of a reviewer removed before the quorum does not count", async () => {
   const [left, ben, cleo] = await Promise.all(
     ["left", "ben", "cleo"].map((name) => server.token({ kind: "reviewer", name })),
   );
@@ -47,7 +47,7 @@ test("[ours.people.removed] [ours.verdict.quorum] a vote of somebody removed bef
   assert.equal((await server.decide(cleo ?? "", id, "approve")).json.status, "approved");
 });
 
-test("[ours.verdict.owner] who comes back as another reviewer is the owner still, and may not approve", async () => {
+test("[ours.verdict.owner] a removed owner who returns as another reviewer is still the owner, and may not approve", async () => {
   const ana = await newPerson(server, { login: "ana" });
   await setOwner(store, instance.id, "ana");
   const { id } = await submitRequiring(scene, { excludeOwner: true });
@@ -66,7 +66,7 @@ test("[ours.verdict.owner] who comes back as another reviewer is the owner still
   assert.deepEqual([grouped?.kind, grouped?.actor], ["instance.grouped", `person:${ana.id}`]);
 });
 
-test("[ours.people.disabled] who is disabled is shut out everywhere at once, with tokens, votes and links, until they are enabled", async () => {
+test("[ours.people.disabled] a disabled user is locked out everywhere at once, with tokens, votes and links, until an admin enables them", async () => {
   const { context } = server.provider;
   const token = await server.token({ kind: "reviewer", name: "dora" });
   const dora = await newPerson(server, { login: "dora" });
@@ -105,7 +105,7 @@ test("[ours.people.disabled] who is disabled is shut out everywhere at once, wit
 });
 
 for (const verdict of ["approve", "deny"] as const) {
-  test(`[ours.people.removed] who is removed while their verdict is on its way does not ${verdict}`, async () => {
+  test(`[ours.people.removed] a reviewer removed while their verdict is on its way does not ${verdict}`, async () => {
     const { context } = server.provider;
     const name = `late-${verdict}`;
     const token = await server.token({ kind: "reviewer", name });

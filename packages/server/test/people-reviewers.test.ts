@@ -16,7 +16,7 @@ const people = peopleOf(scene);
 const root = await people.token("root", { role: "admin" });
 const second = await people.token("second", { role: "admin" });
 
-test("[ours.people.reviewers] every role sees who may do what, without those who were removed", async () => {
+test("[ours.people.reviewers] every role sees the permissions of all reviewers, without removed reviewers", async () => {
   const viewer = await people.token("viewer", { role: "viewer" });
   await people.token("leaver", { groups: ["leavers"] });
   assert.ok((await people.reviewers(viewer)).some(({ name }) => name === "leaver"));
@@ -59,7 +59,7 @@ test("[ours.people.reviewers] only admins and operators change or remove anybody
   }
 });
 
-test("[ours.authorization.no-more-than-own] nobody raises anybody above themselves, or lowers who is above", async () => {
+test("[ours.authorization.no-more-than-own] an admin cannot raise a reviewer above their own role, or change a reviewer above it", async () => {
   await people.token("op", { role: "operator" });
   for (const change of [{ role: "viewer" }, { groups: ["x"] }]) {
     assertRefused(await people.change(root, "op", change), 403, "forbidden");
@@ -111,7 +111,7 @@ test("[ours.people.removed] removing ends every token at once, keeps the name, a
   );
 });
 
-test("[ours.people.removed] a grant of somebody removed answers nothing", async () => {
+test("[ours.people.removed] a grant of a removed reviewer answers no request", async () => {
   const token = await people.token("granter");
   const body = { instance_id: instance.id, tool: "deploy" };
   const made = await server.call("POST", "/review/v1/grants", { token, body });
@@ -121,7 +121,7 @@ test("[ours.people.removed] a grant of somebody removed answers nothing", async 
   assert.equal((await server.submit(instance.token)).status, "pending");
 });
 
-test("[ours.people.removed] somebody removed is nobody's owner from then on", async () => {
+test("[ours.people.removed] a removed reviewer cannot become an owner", async () => {
   await people.token("owner");
   await people.remove(root, "owner");
   const path = `/review/v1/instances/${instance.id}`;
@@ -129,7 +129,7 @@ test("[ours.people.removed] somebody removed is nobody's owner from then on", as
   assertRefused(answer, 400, "invalid_request", "owner");
 });
 
-/** A project with two admins and nobody else. */
+/** A project with two admins and no other reviewers. */
 async function twoAdmins(t: TestContext) {
   const other = await startScene(t);
   const own = peopleOf(other);

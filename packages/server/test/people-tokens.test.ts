@@ -63,7 +63,7 @@ test("[ours.people.tokens] tokens of provisioners are listed, those of instances
   assert.notEqual(provisioner, "");
 });
 
-test("[ours.authorization.scopes] [ours.people.tokens] what is no order for a token is refused by its field", async () => {
+test("[ours.authorization.scopes] [ours.people.tokens] an invalid token order is rejected with its field", async () => {
   for (const [body, param] of [
     [{ scopes: ["write"] }, "scopes"],
     [{ scopes: [] }, "scopes"],
@@ -180,7 +180,7 @@ test("[ours.authorization.no-more-than-own] no token outlives the one that it is
   assert.equal(await isLive(scene, heir.json.token), false);
 });
 
-test("[ours.authorization.no-more-than-own] nobody gets a token in the name of another person, or of somebody removed", async () => {
+test("[ours.authorization.no-more-than-own] a token in the name of another user, or of a removed one, is rejected", async () => {
   await people.token("victim");
   assertRefused(await people.issue(root, { name: "victim" }), 403, "forbidden");
   assert.equal((await people.issue(root, { name: "old-bot" })).status, 201);
@@ -205,13 +205,13 @@ test("[ours.people.tokens] the credential of an instance and a token of another 
   assertRefused(await revoke(root, own?.id ?? ""), 404, "not_found");
 });
 
-test("[ours.authorization.no-more-than-own] who was lowered since the exchange began issues nothing", async () => {
+test("[ours.authorization.no-more-than-own] a reviewer with a role lowered since the exchange started issues no token", async () => {
   const token = await people.token("falling", { role: "admin" });
   await setReviewer(store, "falling", { role: "viewer" });
   assertRefused(await people.issue(token, {}), 403, "forbidden");
 });
 
-test("[ours.authorization.scopes] looking takes the scope for it, whatever else a token may", async () => {
+test("[ours.authorization.scopes] reading takes the scope `read`, whatever other scopes a token has", async () => {
   const writer = await people.token("writer", { role: "admin", scopes: ["decide", "policy"] });
   for (const path of ["requests", "policy", "reviewers", "groups", "instances", "freezes"]) {
     const answer = await server.call("GET", `/review/v1/${path}`, { token: writer });
@@ -227,7 +227,7 @@ test("[ours.authorization.scopes] looking takes the scope for it, whatever else 
   assert.equal((await server.call("POST", "/review/v1/policy/check", simulated)).status, 200);
 });
 
-test("[ours.authorization.no-more-than-own] a bot and a narrow token invite nobody who could do more", async () => {
+test("[ours.authorization.no-more-than-own] a bot and a narrow token cannot invite a reviewer with more permissions", async () => {
   const invite = (token: string, body: object) =>
     server.call<ErrorResponse>("POST", "/review/v1/invitations", { token, body });
   const bot = await people.token("inviting bot", { role: "admin", isBot: true });

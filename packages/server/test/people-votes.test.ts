@@ -95,7 +95,7 @@ test("[ours.verdict.withdrawn] a vote is taken back, once, and can be cast again
   ]);
 });
 
-test("[ours.verdict.withdrawn] nobody takes back the vote of somebody else", async () => {
+test("[ours.verdict.withdrawn] a reviewer cannot withdraw the vote of another reviewer", async () => {
   const id = await asked({ quorum: 2 });
   await server.decide(ana ?? "", id, "approve");
   assert.deepEqual((await people.withdraw(ben ?? "", id)).json, { withdrawn: false });
@@ -104,7 +104,7 @@ test("[ours.verdict.withdrawn] nobody takes back the vote of somebody else", asy
   assertRefused(await people.withdraw(other, id), 404, "not_found");
 });
 
-test("[ours.verdict.withdrawn] a vote of a request that has ended stays; who has none there is told so", async () => {
+test("[ours.verdict.withdrawn] a vote of a resolved request stays with 409 already_terminal; without a vote the answer is withdrawn: false", async () => {
   const [decided, cancelled, expired] = [
     await asked({ quorum: 2 }),
     await asked({ quorum: 2 }),
@@ -157,7 +157,7 @@ test("[ours.verdict.withdrawn] of the deciding approval and a withdrawal at one 
   }
 });
 
-test("[ours.verdict.wakes] a vote that is kept or taken back wakes those who watch; one that is not there does not", async () => {
+test("[ours.verdict.wakes] a vote that is cast or withdrawn wakes its watchers; withdrawing no vote does not", async () => {
   const signals: Signal[] = [];
   const leave = server.provider.context.wake.onSignal((signal) => {
     if (signal.kind === "voted") signals.push(signal);

@@ -36,7 +36,7 @@ async function failuresOf({ server }: Pick<Scene, "server">, table: string): Pro
   return Number(sample.exec(text)?.[1]);
 }
 
-test("[ours.policy.altered] a policy whose stored text does not match its digest approves and denies nothing: its calls ask people", async (t) => {
+test("[ours.policy.altered] a policy with a stored text that does not match its digest approves and denies nothing: its calls ask people", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, instance } = scene;
   assert.equal(await failuresOf(scene, "policy_version"), 0);

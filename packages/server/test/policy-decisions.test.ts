@@ -126,7 +126,7 @@ test("[ours.policy.errors] a rule that fails asks, and says so with the request"
   assert.equal(errors[0]?.rule, "small");
 });
 
-test("[ours.policy.floor] no project weakens what the floor denies or asks", async (t) => {
+test("[ours.policy.floor] no project weakens a deny or ask rule of the baseline policy", async (t) => {
   const { server, instance } = await startScene(t);
   const other = await server.instance("elsewhere");
   await enforce(server, policyOf(APPROVE_ALL));
@@ -153,7 +153,7 @@ test("[ours.policy.floor] no project weakens what the floor denies or asks", asy
   assert.equal((await submit(other.token, "read")).status, "pending");
 });
 
-test("[ours.policy.floor] two people of a group whom the floor asks for are not made one by a project's rule", async (t) => {
+test("[ours.policy.floor] a baseline policy's quorum of two of a group is not lowered to one by a project's rule", async (t) => {
   const { server, instance } = await startScene(t);
   const token = (name: string, group: string) =>
     server.token({ kind: "reviewer", name, groups: [group] });
@@ -201,7 +201,7 @@ test("[ours.policy.errors] a version that this program cannot read asks for ever
   assert.equal(project?.number, 1);
 });
 
-test("[ours.policy.floor] a project's policy that cannot be read takes nothing from the floor", async (t) => {
+test("[ours.policy.floor] an unreadable project policy takes nothing from the baseline policy", async (t) => {
   const { server, instance } = await startScene(t);
   await enforce(server, "version: 2\nrules: []\n");
   await enforce(
@@ -220,7 +220,7 @@ test("[ours.policy.floor] a project's policy that cannot be read takes nothing f
   assert.deepEqual([because, requirement?.quorum, errors.length], ["error", 2, 1]);
 });
 
-test("[ours.policy.errors] beside a floor that cannot be read a project denies and asks, and approves nothing", async (t) => {
+test("[ours.policy.errors] beside an unreadable baseline policy a project denies and asks, and approves nothing", async (t) => {
   const { server, instance } = await startScene(t);
   await enforce(server, "version: 2\nrules: []\n", FLOOR);
   await enforce(server, policyOf(APPROVE_READS, DENY_DROPS));
@@ -263,7 +263,7 @@ async function giveGroups(
   await provider.context.store.transact((tx) => tx.run(sql, [JSON.stringify(groups), instanceId]));
 }
 
-test("[ours.policy.publish.pending] what was undone with its commit is not remembered", async (t) => {
+test("[ours.policy.publish.pending] a change that is rolled back with its transaction is not cached", async (t) => {
   const { server, instance } = await startScene(t);
   const { store } = server.provider.context;
   await enforce(server, policyOf(APPROVE_ALL));

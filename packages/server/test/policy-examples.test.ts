@@ -1,6 +1,6 @@
 /**
  * The policies that we give away and those that the documentation shows: each loads without a
- * warning, passes its own tests, and has a test for every part of what an approval looks at.
+ * warning, passes its own tests, and has a test for every condition of an approval.
  */
 
 import assert from "node:assert/strict";
@@ -47,7 +47,7 @@ function examples(): Shown[] {
   }));
 }
 
-/** The YAML blocks of a page; one whose opening line says `floor` or `floor.yaml` is a floor. */
+/** YAML blocks of a page; an opening line with `floor` or `floor.yaml` marks a baseline policy. */
 function blocks(page: string): Shown[] {
   const found = read(page).matchAll(/^```yaml(.*)\n([\s\S]*?)^```$/gm);
   return [...found].map(([, about = "", source = ""], index) => ({
@@ -57,7 +57,7 @@ function blocks(page: string): Shown[] {
   }));
 }
 
-/** What is wrong with the policy, for people; empty when nothing is. */
+/** The faults of the policy, in plain text; empty when it has none. */
 function faultsOf({ source, kind }: Shown): string[] {
   try {
     const policy = loadPolicy(source, { kind });
@@ -131,7 +131,7 @@ function wronglyApproved(policy: Policy, rules: readonly Rule[]): (string | unde
     .map(({ name }) => name);
 }
 
-/** The rule with each thing that it looks at left out in turn. */
+/** The rule with each of its conditions left out in turn. */
 function weakerForms(rule: Rule): [string, Rule][] {
   const forms: [string, Rule][] = [];
   if (rule.match.groups !== undefined) {
@@ -181,7 +181,7 @@ function documented(): { name: string; example: string }[] {
   return [...rows].map(([, name = "", example = ""]) => ({ name, example }));
 }
 
-/** What the compiler itself says there is. */
+/** The names that the compiler itself lists. */
 function known(): string[] {
   try {
     compileCondition("nosuch(args)");

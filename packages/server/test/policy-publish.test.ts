@@ -18,12 +18,12 @@ async function countVersions({ server }: Scene): Promise<number> {
   return Number((await store.get("select count(*) as n from policy_version"))?.n);
 }
 
-test("[ours.policy.publish.versions] what is published is active, with its number, digest, note and publisher", async (t) => {
+test("[ours.policy.publish.versions] a published policy is active, with its number, digest, note and publisher", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, reviewer } = scene;
   assert.deepEqual(await showPolicy(server, reviewer), { scope: "project", number: 0 });
   const source = policySaying("approve", "read.*");
-  const answer = await publish(server, editor, source, 0, { note: "Reads need nobody." });
+  const answer = await publish(server, editor, source, 0, { note: "Reads need no reviewer." });
   assert.equal(answer.status, 201, answer.text);
   const { outcome, warnings, ...version } = answer.json;
   assert.deepEqual([outcome, warnings], ["published", []]);
@@ -33,7 +33,7 @@ test("[ours.policy.publish.versions] what is published is active, with its numbe
     scope: "project",
     number: 1,
     sha256: createHash("sha256").update(source).digest("hex"),
-    note: "Reads need nobody.",
+    note: "Reads need no reviewer.",
     publisher: "Ed",
     source,
   });
@@ -102,7 +102,7 @@ rules:
   assert.equal(await countVersions(scene), 0);
 });
 
-test("[ours.policy.publish.checked] a policy whose tests fail is refused with what they expected and got", async (t) => {
+test("[ours.policy.publish.checked] a policy with failing tests is rejected with their expected and actual results", async (t) => {
   const scene = await startPolicyScene(t);
   const source = policySaying("deny", "x").replace("expect: { then: deny", "expect: { then: ask");
   const answer = await publish(scene.server, scene.editor, source, 0);
@@ -195,7 +195,7 @@ test("[ours.policy.publish.again] publishing the very source that is active answ
   const { server, editor } = scene;
   const source = policySaying("deny", "a");
   const first = await publish(server, editor, source, 0);
-  // As whoever lost the answer sends it again.
+  // As a caller that lost the answer sends it again.
   const again = await publish(server, editor, source, 0, { note: "another note" });
   assert.equal(again.status, 200, again.text);
   assert.deepEqual(again.json, { ...first.json, outcome: "in_force" });
@@ -204,7 +204,7 @@ test("[ours.policy.publish.again] publishing the very source that is active answ
   assert.equal(await countVersions(scene), 2);
 });
 
-test("[ours.policy.publish.powers] editors, admins and operators publish for their project, operators alone the floor", async (t) => {
+test("[ours.policy.publish.powers] editors, admins and operators publish for their project, only operators the baseline policy", async (t) => {
   const { server } = await startPolicyScene(t);
   const may = { viewer: "", reviewer: "", editor: "p", admin: "p", operator: "pf" } as const;
   let versions = 0;
@@ -233,7 +233,7 @@ test("[ours.policy.publish.powers] editors, admins and operators publish for the
   }
 });
 
-test("[ours.policy.publish.powers] a project sees its own policy alone, and everybody the floor", async (t) => {
+test("[ours.policy.publish.powers] a project sees only its own policy, and every project the baseline policy", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
   await publish(server, editor, policySaying("deny", "a"), 0);
   const floor = await publish(server, operator, policySaying("ask", "b"), 0, { place: "floor" });
@@ -241,7 +241,7 @@ test("[ours.policy.publish.powers] a project sees its own policy alone, and ever
   assert.deepEqual([outcome, warnings, publisher], ["published", [], "Olga"]);
   const other = await server.token({ kind: "reviewer", project: "other" });
   assert.deepEqual(await showPolicy(server, other), { scope: "project", number: 0 });
-  // Who published it is nobody whose name that project may see.
+  // That project may not see the name of the publisher.
   assert.deepEqual(await showPolicy(server, other, "floor"), shown);
 });
 
@@ -255,7 +255,7 @@ test("[ours.policy.publish.untouched] publishing decides nothing that is pending
   assert.equal(before.status, "pending");
 });
 
-test("[ours.policy.publish.floor] a floor that approves is refused, and one may name what any project has", async (t) => {
+test("[ours.policy.publish.floor] a baseline policy that approves is rejected, and one may name fields of any project", async (t) => {
   const { server, operator } = await startPolicyScene(t);
   const place = { place: "floor" } as const;
   const weak = await publish(server, operator, policySaying("approve", "x"), 0, place);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { policySaying, publish, startPolicyScene } from "./support/publishing.ts";
 import { restart } from "./support/scene.ts";
 
-/** It takes seconds to read, and is no policy in the end. */
+/** It takes seconds to read, and is not a valid policy in the end. */
 const HOSTILE = `version: 1\nrules: [${"[],".repeat(80_000)}]\n`;
 
 /** As slow to read, and a policy. */

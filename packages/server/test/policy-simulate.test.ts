@@ -137,7 +137,7 @@ rules:
   assert.equal(simulated?.instance.id, instance.id);
 });
 
-test("[ours.policy.simulate.changes] a draft is asked beside the active floor, with the groups of today and the time of the call", async (t) => {
+test("[ours.policy.simulate.changes] a draft is evaluated with the active baseline policy, today's groups and the time of the call", async (t) => {
   const scene = await startEditorScene(t);
   const { server, editor, instance, clock } = scene;
   await storePast(server, instance.id, 4, (i) => ({ tool: i < 2 ? '"pay"' : '"look"' }));
@@ -156,7 +156,7 @@ rules:
   assert.deepEqual(summary.changes, { "ask->approve": 2 });
   for (const { tool } of changed) assert.equal(tool, "look");
 
-  // The same the other way round: a draft of the floor above the active policy.
+  // The reverse: a draft of the baseline policy above the active policy.
   await publish(server, editor, source, 0);
   const floor = await simulate(scene, policySaying("deny", "look"), {}, "floor");
   assert.deepEqual(floor.summary.changes, { "ask->deny": 2, "ask->approve": 2 });
@@ -182,7 +182,7 @@ rules:
   assert.equal(changed.find(({ because }) => because === "error")?.errors[0]?.rule, "large");
 });
 
-test("[ours.policy.simulate.changes] what policy said is compared, not what people then decided", async (t) => {
+test("[ours.policy.simulate.changes] the verdicts of the policy are compared, not the later decisions of reviewers", async (t) => {
   const scene = await startEditorScene(t);
   const { server, instance, reviewer } = scene;
   const { id } = await server.submit(instance.token);
@@ -196,7 +196,7 @@ test("[ours.policy.simulate.changes] what policy said is compared, not what peop
   );
 });
 
-test("[ours.policy.simulate.bounds] a simulation takes the newest of a span, of one instance, up to its limit, and counts what it does not show", async (t) => {
+test("[ours.policy.simulate.bounds] a simulation takes the latest requests of a time span, of one instance, up to its limit, and counts those it does not show", async (t) => {
   const scene = await startEditorScene(t);
   const { server, instance, clock } = scene;
   const other = await server.instance();
@@ -377,7 +377,7 @@ test("[ours.policy.simulate.responsive] one project has one simulation at a time
   const full = await start(third);
   assert.deepEqual([full.status, full.json.error.code], [503, "unavailable"]);
   assert.match(full.json.error.message, /^Too many simulations/);
-  // What others do goes on as ever.
+  // The calls of others still work.
   const { id } = await server.submit(instance.token);
   assert.equal((await server.decide(scene.reviewer, id, "approve")).status, 200);
 

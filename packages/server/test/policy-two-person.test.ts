@@ -21,7 +21,7 @@ import {
 } from "./support/publishing.ts";
 import { auditOf } from "./support/scene.ts";
 
-test("[ours.policy.two-person.publish] what takes two people is proposed by one of them and published by the other, letter for letter", async (t) => {
+test("[ours.policy.two-person.publish] a policy that takes two people is proposed by one and published by the other, byte for byte", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator, clock } = scene;
   await requireTwo(server, editor);
@@ -31,7 +31,7 @@ test("[ours.policy.two-person.publish] what takes two people is proposed by one 
   assert.deepEqual([alone.status, alone.json.error.code], [403, "forbidden"]);
   assert.match(alone.json.error.message, /requires two people\. Propose it/);
 
-  const proposed = await propose(server, editor, source, 1, { note: "Reads need nobody." });
+  const proposed = await propose(server, editor, source, 1, { note: "Reads need no reviewer." });
   assert.equal(proposed.status, 201, proposed.text);
   const { id, proposed_by } = proposed.json;
   assert.deepEqual(await readProposal(server, operator, id), {
@@ -40,7 +40,7 @@ test("[ours.policy.two-person.publish] what takes two people is proposed by one 
     state: "open",
     base_number: 1,
     sha256: proposed.json.sha256,
-    note: "Reads need nobody.",
+    note: "Reads need no reviewer.",
     tests: 1,
     proposed_by,
     proposer: "Ed",
@@ -93,7 +93,7 @@ test("[ours.policy.two-person.off] giving the requirement up takes two people as
   assert.equal((await publish(server, editor, policySaying("deny", "b"), 3)).status, 201);
 });
 
-test("[ours.policy.two-person.floor] the floor asks for two people for itself and for every project, and no project can do without", async (t) => {
+test("[ours.policy.two-person.floor] the baseline policy can require two people for itself and for every project, and no project can opt out", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
   const place = { place: "floor" } as const;
   assert.equal((await publish(server, operator, TWO_PERSON, 0, place)).status, 201);
@@ -151,7 +151,7 @@ test("[ours.policy.two-person.persons] one person's tokens and sessions are one 
   assert.match(refused.json.error.message, /bots do not count/);
 });
 
-test("[ours.policy.two-person.persons] who was removed and came back is still the author of what they proposed before", async (t) => {
+test("[ours.policy.two-person.persons] a removed and reinvited user is still the author of their earlier proposals", async (t) => {
   const { server, editor } = await startPolicyScene(t);
   await publish(server, editor, TWO_PERSON, 0);
   const boss = await newPerson(server, { login: "boss", role: "admin" });
@@ -182,7 +182,7 @@ test("[ours.policy.two-person.persons] who was removed and came back is still th
   assert.equal((await callAs(server, ana, "POST", other)).status, 201);
 });
 
-test("[ours.policy.two-person.persons] what a bot proposed before it took two people is proposed again by a person", async (t) => {
+test("[ours.policy.two-person.persons] a bot's proposal from before the two-person rule must be proposed again by a person", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
   const bot = await server.token({ kind: "reviewer", name: "robot", role: "editor", isBot: true });
   const { id } = (await propose(server, bot, policySaying("deny", "a"), 0)).json;
@@ -258,7 +258,7 @@ test("[ours.policy.two-person.reject] a proposal is rejected or withdrawn once, 
   assert.equal(missing.status, 404);
 });
 
-test("[ours.policy.two-person.propose] a proposal is checked as what is published, kept once, and is no proposal of what is active", async (t) => {
+test("[ours.policy.two-person.propose] a proposal is checked like a publication, kept once, and rejected when it equals the active policy", async (t) => {
   const { server, editor } = await startPolicyScene(t);
   await requireTwo(server, editor);
   const source = twoPerson(policySaying("deny", "a"));

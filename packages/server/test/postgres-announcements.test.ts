@@ -1,6 +1,6 @@
 /**
- * Replicas on one PostgreSQL that tell people: one message each, whoever sends it, and a replica
- * that is killed in the midst of it is taken over in seconds.
+ * Replicas on one PostgreSQL that notify people: one message each, whichever replica sends it, and
+ * a replica that is killed in the midst of it is taken over in seconds.
  */
 
 import assert from "node:assert/strict";
@@ -63,7 +63,7 @@ async function startAnnouncing(t: TestContext): Promise<AnnouncingScene> {
 
 async function untilAllEnded({ cluster: { store } }: AnnouncingScene): Promise<void> {
   await eventually(
-    "nothing that people are to be told",
+    "an empty queue of announcements",
     async () => {
       const sql = "select count(*) as n from announcement where next_at is not null";
       return Number((await store.get(sql))?.n) === 0 ? true : undefined;
@@ -92,7 +92,7 @@ test("[ours.notify.replicas] two replicas announce each request once, one messag
   assert.equal(openMax, 1);
 });
 
-test("[ours.notify.replicas] what a killed replica was sending is sent by another in seconds, under the same id", async (t) => {
+test("[ours.notify.replicas] a message that a killed replica was sending is sent by another in seconds, with the same id", async (t) => {
   const scene = await startAnnouncing(t);
   const { people, cluster } = scene;
   people.onNotification = () => {};

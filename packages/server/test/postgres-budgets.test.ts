@@ -27,7 +27,7 @@ test("[ours.policy.budget.strict] of calls to three replicas at one time no more
   const editor = await at(0).token({ kind: "reviewer", role: "editor" });
   const published = await publish(at(0), editor, POLICY, 0);
   assert.equal(published.status, 201, published.text);
-  // Others of the same instance, which nobody counts, and which wait for nobody long.
+  // Others of the same instance, which the budget does not count, and which resolve soon.
   const bodies = [{ ...SUBMISSION, tool: "pay" }, SUBMISSION];
   for (let round = 0; round < 4; round++) {
     const instance = await at(0).instance();

@@ -45,7 +45,7 @@ test("[ours.cli.token-alone] tokens are made, listed and revoked beside replicas
   const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(listed)?.[0] ?? "";
   await tokens("revoke", id);
   for (const server of servers) assert.equal(await statusOf(server, token), 401);
-  assert.equal(existsSync(data), false, "a command made a data folder that nobody needs");
+  assert.equal(existsSync(data), false, "a command created a data folder that it does not need");
   for (const server of servers) await server.stop();
 });
 
@@ -61,7 +61,7 @@ test("[ours.operations.first-start] the first start creates its tables and no da
   assert.equal((await child.end("SIGTERM")).code, 0);
 });
 
-test("[ours.cli.exit-codes] what is about a file is refused with exit code 1, and a start without what it needs", async (t) => {
+test("[ours.cli.exit-codes] a command for the file database fails with exit code 1, and so does a start without its settings", async (t) => {
   const { env, data } = await newDatabase(t);
   const { COUNTERSIGN_SECRET_KEY: key, ...without } = env;
   assert.ok(key !== undefined);

@@ -20,7 +20,7 @@ const CALLERS = 10;
 interface Done {
   readonly key: string;
   readonly id: string;
-  /** Decisions that somebody was told of. */
+  /** Decisions that a caller received an answer for. */
   readonly answered: readonly ApprovalRequest[];
 }
 

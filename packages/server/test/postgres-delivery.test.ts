@@ -149,7 +149,7 @@ describe("one outbox", { concurrency: true }, () => {
     }
   });
 
-  test("[ours.delivery.crash] what a process was attempting when it was killed is taken over by others once its lease is over, and what it had not begun at once", async (t) => {
+  test("[ours.delivery.crash] attempts of a killed process are taken over by others after their lease ends, and its queued ones at once", async (t) => {
     const notified = await startNotified(t, 1);
     const { cluster, webhooks } = notified;
     webhooks.onNotification = () => {};
@@ -167,7 +167,7 @@ describe("one outbox", { concurrency: true }, () => {
       void answer(204);
     };
     await Promise.all([cluster.start(0), cluster.start(1)]);
-    await eventually("what had not begun", () => {
+    await eventually("the attempts that had not started", () => {
       return webhooks.notifications.length === requests.length ? true : undefined;
     });
     assert.deepEqual(takenOver, []);
@@ -189,7 +189,7 @@ describe("one outbox", { concurrency: true }, () => {
     webhooks.onNotification = ({ answer }) => void answer(204);
 
     await database.stop();
-    // Acknowledged, and nobody can write that down.
+    // Acknowledged, and no process can record it.
     await Promise.all(held.map(({ answer }) => answer(204)));
     await database.start();
     requests.push(...(await decide(notified, 1, 10)));

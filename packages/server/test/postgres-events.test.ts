@@ -46,7 +46,7 @@ test("[ours.events.told] a change at one replica makes a hint at the other", asy
   await reader.next("freezes");
 });
 
-test("[ours.hold.durable] what one replica holds another gives, once, also when the first is gone", async (t) => {
+test("[ours.hold.durable] a verdict that one replica holds is applied by another, once, also after the first stops", async (t) => {
   const third = await startTestProvider(t, { settings });
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {

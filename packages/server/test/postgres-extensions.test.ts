@@ -48,7 +48,7 @@ test("[ours.extensions.consume.once] of twenty that consume at three replicas at
   }
 });
 
-test("[ours.extensions.consume.deleted] whatever three replicas consume while the instance is deleted, nothing is consumed after its answer", async (t) => {
+test("[ours.extensions.consume.deleted] when three replicas consume while the instance is deleted, nothing is consumed after the answer", async (t) => {
   const options = { settings: { extensions: ALL_EXTENSIONS } };
   const { servers } = await startReplicas(t, REPLICAS, undefined, options);
   const at = (i: number) => servers[i % REPLICAS] as TestProvider;

@@ -16,7 +16,7 @@ const REPLICAS = 3;
 const ROUNDS = 8;
 const PLAYERS = 9;
 
-test("[ours.freeze.race] whatever three replicas create and approve beside a freeze, nothing is approved or pending after its answer", async (t) => {
+test("[ours.freeze.race] when three replicas create and approve during a freeze, nothing is approved or pending after its answer", async (t) => {
   const { servers } = await startReplicas(t, REPLICAS);
   const at = (i: number) => servers[i % REPLICAS] as TestProvider;
   const reviewer = await at(0).token({ kind: "reviewer" });
@@ -32,7 +32,7 @@ test("[ours.freeze.race] whatever three replicas create and approve beside a fre
       for (let isLast = false; !isLast; ) {
         isLast = isAnswered;
         const { id, status } = await submit(i);
-        assert.equal(isLast ? status : "denied", "denied", "what is new is denied");
+        assert.equal(isLast ? status : "denied", "denied", "a new request is denied");
         if (status === "denied") continue;
         const answer = await at(i + 1).decide(reviewer, id, "approve");
         assert.ok(answer.status === 200 || answer.status === 409, answer.text);
@@ -58,7 +58,7 @@ test("[ours.freeze.race] whatever three replicas create and approve beside a fre
   }
 });
 
-test("[ours.freeze.left] what one replica left pending under its freeze when it died, another denies", async (t) => {
+test("[ours.freeze.left] requests that a replica left pending under its freeze when it died are denied by another", async (t) => {
   const { servers } = await startReplicas(t, 2);
   const [first, second] = servers as readonly [TestProvider, TestProvider];
   const instance = await first.instance();

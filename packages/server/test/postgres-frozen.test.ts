@@ -55,7 +55,7 @@ function next(webhooks: WebhookServer): Promise<Notification> {
   });
 }
 
-test("[ours.delivery.frozen] a process whose whole machine was stopped, its clocks too, sends nothing once its lease is over", async (t) => {
+test("[ours.delivery.frozen] a process on a machine that was stopped together with its clocks sends nothing after its lease ends", async (t) => {
   const address = Promise.withResolvers<readonly string[]>();
   let queried = 0;
   const resolver = {
@@ -73,7 +73,7 @@ test("[ours.delivery.frozen] a process whose whole machine was stopped, its cloc
   await untilDelivered(scene, () => queried === 2, "the attempt asks for the address");
 
   const { store } = scene.server.provider.context;
-  // Time went on in the database and not in the process; nobody has taken over yet.
+  // Time went on in the database and not in the process; no other process has taken over yet.
   const age = "update notification set claimed_until = claimed_until - $1";
   await store.transact((tx) => tx.run(age, [25_000]));
   address.resolve(["127.0.0.1"]);

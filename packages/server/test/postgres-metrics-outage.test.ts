@@ -1,5 +1,5 @@
 /**
- * What /metrics answers while PostgreSQL is stopped or hangs.
+ * The answers of /metrics while PostgreSQL is stopped or hangs.
  */
 
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 /**
- * What people send is texts; PostgreSQL takes none with the character 0.
+ * People send texts; PostgreSQL accepts none with the character 0.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ const RESPONSE = {
   signature: "e30",
 };
 
-test("[ours.sign-in.any-text] what no row can hold is refused like what no row holds", async () => {
+test("[ours.sign-in.any-text] a value that no row can hold is rejected like a value that no row holds", async () => {
   const person = await newPerson(server, { login: "ana", role: "admin" });
   const { id: instanceId, token } = await server.instance();
   const { id } = await server.submit(token);

@@ -82,7 +82,7 @@ async function play({ cluster, instance, reviewers }: Scene, plan: Plan): Promis
     plan.moves.map(async (move) => [move, await cast(move)] as const),
   );
   if (plan.beforeDeadline !== null) {
-    // What is not decided by then expires as soon as it is looked at.
+    // A request that is not decided by then expires at its next read.
     await sleep(Math.max(0, Date.parse(deadline_at) - systemClock.now()) + 1);
   }
   const [final, other] = [(await show(0)).json, (await show(1)).json];
@@ -101,7 +101,7 @@ async function play({ cluster, instance, reviewers }: Scene, plan: Plan): Promis
   return final.status;
 }
 
-/** What the database holds is the one outcome, on as many people as were asked for. */
+/** The database holds the one outcome, with as many votes as the quorum requires. */
 async function assertRecorded(
   { store }: Cluster,
   id: string,
@@ -111,7 +111,7 @@ async function assertRecorded(
   const entries = await store.all(sql, [`request:${id}`]);
   const actors = entries.filter(({ kind }) => kind === "vote.cast").map(({ actor }) => actor);
   assert.equal(actors.length, votes.length);
-  assert.equal(new Set(actors).size, actors.length, "somebody voted twice");
+  assert.equal(new Set(actors).size, actors.length, "a reviewer voted twice");
   const resolved = entries.filter(({ kind }) => kind === "request.resolved");
   assert.equal(resolved.length, status === "pending" ? 0 : 1);
   if (status !== "approved") return assert.ok(votes.length < 2, `${status} with enough votes`);

@@ -1,7 +1,7 @@
 /**
  * Three server processes on one PostgreSQL against each other: for many requests at once, all that
  * can end one comes to all of them at one time. Afterwards every answer that was given, what the
- * replicas say and what the database holds must tell of one outcome.
+ * replicas say and what the database holds must agree on one outcome.
  */
 
 import assert from "node:assert/strict";
@@ -45,7 +45,7 @@ const move = (...names: MoveName[]): fc.Arbitrary<Move> =>
     late: fc.nat(SPREAD_MS),
   });
 
-/** Each request is wished some end or other, and watched; every second one around its deadline. */
+/** Each request gets some moves and is watched; every second one around its deadline. */
 const PLAN: fc.Arbitrary<Plan> = fc.record({
   beforeDeadline: fc.oneof(fc.constant(null), fc.integer({ min: -10, max: 50 })),
   moves: fc
@@ -56,7 +56,7 @@ const PLAN: fc.Arbitrary<Plan> = fc.record({
     .map((moves) => moves.flat()),
 });
 
-/** What happens to the requests of one instance, which may be deleted meanwhile. */
+/** The plans for the requests of one instance, which may be deleted meanwhile. */
 const PLANS = fc
   .tuple(
     fc.array(PLAN, { minLength: REQUESTS_PER_INSTANCE, maxLength: REQUESTS_PER_INSTANCE }),
@@ -74,7 +74,7 @@ interface Ended extends OpenContest {
   readonly isDeleted: boolean;
 }
 
-test("[ours.expire.race] [request.create.concurrent] [instance.delete.serialised] [request.terminal.unchanged] whatever three processes are asked at one time, they and the database tell of one outcome for each request", async (t) => {
+test("[ours.expire.race] [request.create.concurrent] [instance.delete.serialised] [request.terminal.unchanged] after concurrent calls to three processes, they and the database agree on one outcome for each request", async (t) => {
   const receiver = await startTlsReceiver(t, (received, response) => {
     if (typeOf(received) === "webhook.verification") answerChallenge(received, response);
     else response.writeHead(204).end();
@@ -160,7 +160,7 @@ const VERDICTS: Readonly<Partial<Record<MoveName, RequestStatus>>> = {
   cancel: "cancelled",
 };
 
-/** Whoever was told of an outcome was told of the one that stands, and so was who came after. */
+/** All callers, earlier and later, received the final outcome. */
 function assertAgrees(answer: MoveAnswer, { request, final, isDeleted }: Ended): void {
   const { name, status, json, text } = answer;
   const what = `${name} got ${status} ${text}, final is ${final.status}`;

@@ -1,5 +1,5 @@
 /**
- * Whoever is removed while a call is being answered in their name, on another connection to
+ * A reviewer is removed while a call is being answered in their name, on another connection to
  * PostgreSQL: once the removal is answered, nothing more is approved by them.
  */
 
@@ -25,7 +25,7 @@ async function connect(t: TestContext, url: string): Promise<Client> {
 const WAITING = `select count(*) as n from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 
-/** Two replicas on a database, somebody who holds things in it, and `boss`, who removes people. */
+/** Two replicas on a database, a user who holds things in it, and `boss`, who removes people. */
 async function startHeld(t: TestContext) {
   const { servers, url } = await startReplicas(t, 2);
   const [server, other] = servers as [TestProvider, TestProvider];

@@ -119,7 +119,7 @@ test("[ours.expire.race] a verdict that waits for the row until after the deadli
   assert.ok((decision?.decided_at ?? "") >= deadline_at);
 });
 
-test("[ours.expire.race] a verdict whose writing takes until after the deadline comes too late", async () => {
+test("[ours.expire.race] a verdict with a write that lasts until after the deadline comes too late", async () => {
   const { token } = await here.instance();
   const { id, deadline_at } = await here.submit(token, { timeout: "2s" });
   const holder = new Client({ connectionString: url });
@@ -161,7 +161,7 @@ test("an id that no text of the database can hold is not found", async () => {
   assert.equal((await there.read(token, answer.json.id)).tool, "a\u0000b");
 });
 
-test("replicas need one secret key, and are told which is missing", async (t) => {
+test("replicas need one secret key, and the error names the missing one", async (t) => {
   const { secret_key: _, ...without } = settings;
   const isSecretFailure = (pattern: RegExp) => (error: unknown) =>
     error instanceof Failure && error.dependency === "secret-key" && pattern.test(error.message);

@@ -1,6 +1,6 @@
 /**
- * What callers see of a database that has no connection for them, or that is lost at the worst
- * moment: a 503 that says when to come again, and at their next try exactly what they asked for.
+ * The answers to callers of a database that has no connection for them, or that is lost at the
+ * worst moment: a 503 with Retry-After, and at the next try exactly the requested result.
  */
 
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ function assertUnavailable({ status, headers, text }: Answer): void {
 const POOL = 2;
 const CALLERS = 12;
 
-test("[ours.replicas.saturated] who finds no free connection gets a 503 in time, and the same call works when there is one", async (t) => {
+test("[ours.replicas.saturated] a call without a free connection returns 503 in time, and succeeds when there is one", async (t) => {
   const lines: string[] = [];
   const { servers, url } = await startReplicas(t, 1, undefined, {
     settings: { database_connections_max: String(POOL) },
@@ -50,7 +50,7 @@ test("[ours.replicas.saturated] who finds no free connection gets a 503 in time,
   assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
   assert.ok(
     lines.some((line) => /timeout exceeded when trying to connect/.test(line)),
-    "nobody was refused for want of a connection",
+    "no call was rejected because no connection was free",
   );
 
   await holder.query("rollback");
@@ -110,7 +110,7 @@ async function count({ server }: Cut, table: string): Promise<unknown> {
 for (const moment of ["before", "after"] as const) {
   const what = moment === "before" ? "before the database has heard of it" : "after it was done";
 
-  test(`[ours.replicas.saturated] [request.create.concurrent] a submission whose commit is cut off ${what} is a 503, and with its key it is one request`, async (t) => {
+  test(`[ours.replicas.saturated] [request.create.concurrent] a submission with its commit cut off ${what} returns 503, and a retry with its key leaves one request`, async (t) => {
     const cut = await startCut(t);
     const { proxy, server, instance } = cut;
     proxy.cut = moment;
@@ -130,7 +130,7 @@ for (const moment of ["before", "after"] as const) {
     );
   });
 
-  test(`[ours.replicas.saturated] a decision whose commit is cut off ${what} is a 503, and said again it is that decision or made now`, async (t) => {
+  test(`[ours.replicas.saturated] a decision with its commit cut off ${what} returns 503, and a retry applies it once`, async (t) => {
     const cut = await startCut(t);
     const { proxy, server, instance, reviewer } = cut;
     const approved = await server.submit(instance.token);
@@ -158,7 +158,7 @@ for (const moment of ["before", "after"] as const) {
     assert.equal(late.status, 409);
   });
 
-  test(`[ours.replicas.saturated] a provisioning and a deletion whose commit is cut off ${what} are a 503, and said again they are one`, async (t) => {
+  test(`[ours.replicas.saturated] a provisioning and a deletion with their commit cut off ${what} return 503, and a retry applies each once`, async (t) => {
     const cut = await startCut(t);
     const { proxy, server, instance } = cut;
     const { provisioner } = instance;

@@ -1,6 +1,6 @@
 /**
- * Replicas that notify each other. Their clock stands still, so no look that comes by itself can
- * answer a poll; where notifications fail, the test moves it by the second of such a look.
+ * Replicas that notify each other. Their clock stands still, so no scheduled scan can answer a
+ * poll; where notifications fail, the test moves it by the second between two scans.
  */
 
 import assert from "node:assert/strict";
@@ -38,7 +38,7 @@ async function listening(server: TestProvider): Promise<void> {
   await until(async () => (await metric(server, "listening")) === 1, "it listens");
 }
 
-/** Submits, and tells the other replica nothing of it. */
+/** Submits, without a notification to the other replica. */
 async function submitUnheard(
   t: TestContext,
   server: TestProvider,
@@ -58,7 +58,7 @@ async function startPair(t: TestContext): Promise<Pair> {
   return { url: started.url, clock, settings: started.settings, here, there };
 }
 
-test("[ours.replicas.woken] a poll at one replica is answered when another approves, denies or cancels, without any look of its own", async (t) => {
+test("[ours.replicas.woken] a poll at one replica is answered when another approves, denies or cancels, without any scan of its own", async (t) => {
   const { here, there } = await startPair(t);
   const { token } = await here.instance();
   const reviewer = await here.token({ kind: "reviewer" });
@@ -75,7 +75,7 @@ test("[ours.replicas.woken] a poll at one replica is answered when another appro
   }
   assert.deepEqual([await metric(here, "notifications_sent_total")], [3]);
   assert.deepEqual([await metric(there, "notifications_received_total")], [3]);
-  // Neither acts on its own, nor repeats what it was told.
+  // Neither acts on its own, nor repeats a notification that it received.
   assert.deepEqual([await metric(here, "notifications_received_total")], [0]);
   assert.deepEqual([await metric(there, "notifications_sent_total")], [0]);
 });
@@ -146,7 +146,7 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
   assert.equal(await metric(here, "notifications_sent_total"), 2);
 });
 
-test("[ours.replicas.untrusted] what somebody else sends answers no poll, and breaks nothing", async (t) => {
+test("[ours.replicas.untrusted] a notification from another sender answers no poll, and breaks nothing", async (t) => {
   const { url, here, there } = await startPair(t);
   const { token } = await here.instance();
   const { id } = await submitUnheard(t, here, token);
@@ -166,7 +166,7 @@ test("[ours.replicas.untrusted] what somebody else sends answers no poll, and br
   const received = before + messages.length;
   await until(
     async () => (await metric(there, "notifications_received_total")) === received,
-    "what looks like a replica's is taken for it",
+    "a notification in the format of a replica is accepted",
   );
   await turns();
   assert.equal(isAnswered, false);
@@ -176,7 +176,7 @@ test("[ours.replicas.untrusted] what somebody else sends answers no poll, and br
 
 interface Deaf extends Pair {
   readonly proxy: CuttingProxy;
-  /** What it wrote to its log. */
+  /** The lines that it wrote to its log. */
   readonly log: Record<string, unknown>[];
 }
 
@@ -208,7 +208,7 @@ async function assertAnsweredByPoll({ clock, here, there }: Deaf): Promise<void>
   assert.equal((await answer).json.status, "cancelled");
 }
 
-test("[ours.replicas.not-notified] while the connection that listens is cut a look every second answers polls, and then they are notified again", async (t) => {
+test("[ours.replicas.not-notified] while the listening connection is cut, a scan every second answers polls, and then notifications work again", async (t) => {
   const pair = await startDeaf(t, undefined);
   const { here, there, proxy, log } = pair;
   await listening(there);
@@ -228,11 +228,11 @@ test("[ours.replicas.not-notified] while the connection that listens is cut a lo
   assert.deepEqual(events, ["wake.listening", "wake.lost", "wake.listening"]);
 });
 
-test("[ours.replicas.not-notified] where LISTEN is refused a look every second answers polls, and the log says once what to do", async (t) => {
+test("[ours.replicas.not-notified] where LISTEN is refused, a scan every second answers polls, and the log says once what to do", async (t) => {
   const pair = await startDeaf(t, "refused");
   const { there, log } = pair;
   const lost = () => log.filter(({ event }) => event === "wake.lost");
-  await until(() => lost().length > 0, "it is told");
+  await until(() => lost().length > 0, "the server logs it");
   assert.equal(await metric(there, "listening"), 0);
   await assertAnsweredByPoll(pair);
   await assertAnsweredByPoll(pair);
@@ -240,7 +240,7 @@ test("[ours.replicas.not-notified] where LISTEN is refused a look every second a
   assert.match(String(lost()[0]?.error), /database_direct_url.*syntax error/);
 });
 
-test("[ours.replicas.not-notified] what was decided while nobody listened is looked for as soon as somebody does", async (t) => {
+test("[ours.replicas.not-notified] a decision made while no replica listened is read as soon as one listens again", async (t) => {
   const pair = await startDeaf(t, undefined);
   const { here, there, proxy } = pair;
   await listening(there);
@@ -251,7 +251,10 @@ test("[ours.replicas.not-notified] what was decided while nobody listened is loo
   proxy.cutAll();
   await until(async () => (await metric(there, "listening")) === 0, "the cut is noticed");
   assert.equal((await cancel(here, token, id)).status, 200);
-  await until(async () => (await metric(here, "notifications_sent_total")) === 1, "it is told");
+  await until(
+    async () => (await metric(here, "notifications_sent_total")) === 1,
+    "the notification is sent",
+  );
   proxy.isDown = false;
   assert.equal((await answer).json.status, "cancelled");
 });

@@ -9,7 +9,7 @@ const PATH = "/account/preferences";
 
 const HOURS = { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" };
 
-test("[ours.preferences.checked] what is said is kept for the person, and what is not stays", async (t) => {
+test("[ours.preferences.checked] a stated preference is saved for the user, and an omitted one is unchanged", async (t) => {
   const { server } = await startScene(t);
   const [ana, li] = [
     await newPerson(server, { login: "ana" }),
@@ -28,7 +28,7 @@ test("[ours.preferences.checked] what is said is kept for the person, and what i
   assert.deepEqual(await change({ quiet_hours: null }), { ...changed, quiet_hours: null });
 });
 
-test("[ours.preferences.checked] what is wrong is refused by its name, and changes nothing", async (t) => {
+test("[ours.preferences.checked] an invalid preference is rejected with its name, and changes nothing", async (t) => {
   const { server, reviewer } = await startScene(t);
   const ana = await newPerson(server, { login: "ana" });
   const wrong: [object, string][] = [

@@ -1,6 +1,6 @@
 // Needs: browser
 /**
- * Web Push: who subscribes, who is told of what, and what becomes of it.
+ * Web Push: who subscribes, the notifications that each user gets, and their delivery.
  */
 
 import assert from "node:assert/strict";
@@ -76,7 +76,7 @@ async function list(
   return (await callAs<Listed>(server, person, "GET", PATH)).json;
 }
 
-/** What this browser has got so far. */
+/** The notifications that this browser has received so far. */
 function notes(
   { receiver }: Pick<ChannelScene, "receiver">,
   browser: PushBrowser,
@@ -109,7 +109,7 @@ test("[ours.push.subscribed] a browser is listed without its endpoint, and found
   assert.equal((await list(scene, ana)).public_key, public_key);
 });
 
-test("[ours.push.subscribed] what is no browser, or leads inside, is refused by its name", async (t) => {
+test("[ours.push.subscribed] an invalid subscription, or an internal endpoint, is rejected with its field", async (t) => {
   const settings = { webhook_allow_cidrs: "" };
   const { server, receiver } = await startChannelScene(t, { settings });
   const ana = await newPerson(server, { login: "ana" });
@@ -270,7 +270,7 @@ test("[ours.push.quiet] in quiet hours nothing comes; what still waits then come
   );
 });
 
-test("[ours.push.kept] what fails is pushed later", async (t) => {
+test("[ours.push.kept] a failed push is retried later", async (t) => {
   let failures = 2;
   const scene = await startPushScene(t, {
     answer: (_, response) => response.writeHead(failures-- > 0 ? 500 : 201).end(),

@@ -25,12 +25,12 @@ async function start(
   const clock = new ManualClock();
   const server = await startTestProvider(t, { clock, settings });
   const stage = await setStage(server);
-  // What the stage has cost is given back.
+  // The calls that set the stage are restored.
   clock.advance(BURST * 1000);
   return { server, stage, clock };
 }
 
-/** One exchange of each kind of credential that is good for nothing but to be counted. */
+/** One exchange of each kind of credential that has no effect except to be counted. */
 const EXCHANGES = {
   instance: (server: TestProvider, token: string) =>
     server.call("GET", "/v1/requests/no-identifier", { token }),
@@ -80,7 +80,7 @@ test("[ours.limit.rate] after Retry-After the credential may go on, at its rate"
   assert.deepEqual(await statusesOf(RATE + 1, exchange), [...Array(RATE).fill(200), 429]);
 });
 
-test("[ours.limit.rate] what is refused does not count, and a rest gives back no more than a burst", async (t) => {
+test("[ours.limit.rate] a rejected exchange does not count, and a pause restores at most one burst", async (t) => {
   const { server, stage, clock } = await start(t);
   const exchange = () => callOperation(server, "getApprovalRequest", stage);
   await statusesOf(BURST + 10, exchange);
@@ -161,7 +161,7 @@ for (const [rate, isLimited] of [
   ["3", true],
   ["0", false],
 ] as const) {
-  test(`[ours.limit.rate.configurable] a rate of ${rate} is ${isLimited ? "what its option says" : "no limit"}`, async (t) => {
+  test(`[ours.limit.rate.configurable] a rate of ${rate} is ${isLimited ? "the limit of its option" : "no limit"}`, async (t) => {
     const settings = { instance_rate: rate, provisioner_rate: rate, reviewer_rate: rate };
     const { server, stage, clock } = await start(t, { ...settings, unauthenticated_rate: rate });
     const exchanges: (() => Promise<Answer>)[] = [

@@ -92,7 +92,7 @@ test("[request.create.types] a submission with null for any of its fields names 
   }
 });
 
-test("[request.create.body-object] a body that is no JSON object is refused", async () => {
+test("[request.create.body-object] a body that is not a JSON object is rejected", async () => {
   const bodies = ["null", "[]", "true", "1", '"{}"', JSON.stringify([COMPLETE])];
   await assertAllRefused(bodies, "body");
 });

@@ -41,7 +41,7 @@ test("[request.deny] a reviewer's denial makes a pending request denied", async 
   assert.deepEqual(decision, { status: "denied", note: "not on a Friday", decided_at });
 });
 
-test("[request.expire] a request that nobody decided within its window becomes expired", async () => {
+test("[request.expire] a request without a decision within its window becomes expired", async () => {
   const request = await server.submit(instance.token, { timeout: "30s" });
   clock.advance(29_999);
   assert.equal((await server.read(instance.token, request.id)).status, "pending");

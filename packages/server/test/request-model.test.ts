@@ -36,7 +36,7 @@ function digestOf(n: number): string {
   return createHash("sha256").update(JSON.stringify({ n })).digest("hex");
 }
 
-/** What fast-check needs: the model is not simulated but searched for, when all is over. */
+/** The model that fast-check needs: it is not simulated, but searched for at the end. */
 type Nothing = Readonly<Record<string, never>>;
 
 /** One instance, and everything that was asked about its requests. */
@@ -68,7 +68,7 @@ class Real {
 
   ask(n: number, requestCall: RequestCall, query = ""): void {
     const id = this.#ids[n];
-    // Nobody knows a request that was not answered yet.
+    // The id of a request that was not answered yet is unknown.
     if (id === undefined) return;
     const token = this.#token;
     if (requestCall.kind === "verdict") {
@@ -197,7 +197,7 @@ const COMMANDS = [
   fc.constant(new Begin("delete", (real) => real.delete())),
 ];
 
-test("[ours.request.linearizable] whatever is asked at one time, every request's answers are explained by one order of its operations", async (t) => {
+test("[ours.request.linearizable] after concurrent operations, the answers of every request are explained by one order of its operations", async (t) => {
   scene = await startScene(t);
   const commands = fc.commands(COMMANDS, { maxCommands: 16, size: "max" });
   const property = fc.asyncProperty(commands, async (all) => {

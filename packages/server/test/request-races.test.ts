@@ -40,7 +40,7 @@ function castVerdict({ request, digest }: Contest, verdict: "approve" | "deny"):
   return server.call("POST", path, { token: reviewer, body });
 }
 
-/** What can happen to a pending request, each with the status that it wins with. */
+/** The operations that can end a pending request, each with the status of its success. */
 const MOVES: Readonly<
   Record<
     string,
@@ -96,7 +96,7 @@ function assertAnswered(name: string, answer: Answer | undefined): void {
   assert.ok(STATUSES[name]?.includes(answer.status), `${name} got ${answer.status}`);
 }
 
-/** Whoever reports a decision reports the one that stands; who was refused changed nothing. */
+/** Every reported decision is the final one; a rejected call changed nothing. */
 function assertAgrees(name: string, answer: Answer | undefined, final: ReviewedRequest): void {
   if (answer === undefined || answer.status !== 200) return;
   const { status, decision } = answer.json as ApprovalRequest;
@@ -107,7 +107,7 @@ function assertAgrees(name: string, answer: Answer | undefined, final: ReviewedR
   assert.deepEqual({ status, decision }, { status: final.status, decision: final.decision }, name);
 }
 
-/** A move and how many turns of the event loop it comes late. */
+/** A move and how many event loop iterations it comes late. */
 type Turn = readonly [name: string, late: number];
 
 async function playRound(moves: readonly Turn[]): Promise<RequestStatus> {

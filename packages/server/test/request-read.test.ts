@@ -45,7 +45,7 @@ test("[request.read.wait.omitted] without wait a pending request is answered at 
   assert.equal(server.provider.context.wake.waiting, 0);
 });
 
-test("[request.read.wait.invalid] [scalar.duration.refused] a wait that is no duration is refused by name", async () => {
+test("[request.read.wait.invalid] [scalar.duration.refused] a wait that is not a duration is rejected with its name", async () => {
   const { id } = await server.submit(instance.token);
   const wrong = ["", "0s", "0", "5", "05s", "-1s", "+1s", "1.5s", "1S", "1d", "1ms", "s", "true"];
   const encoded = ["%201s", "1s%20", "1%20s", "1s%00", "%D9%A1s", "1s,1s"];

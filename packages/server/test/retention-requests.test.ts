@@ -124,7 +124,7 @@ test("[ours.retention.erased] more than one round of erasures is done without an
   clock.advance(WORKER_PAUSE);
   // In steps that are far shorter than the worker's pause, and in all as well.
   await advanceUntil(clock, 20, 2_999, async () => (await countRequests(scene)) === 0);
-  // What was done remains on record.
+  // The record of the actions remains.
   for (const id of [ids[0], ids.at(-1)]) {
     const kinds = (await auditOf(scene, `request:${id}`)).map(({ kind }) => kind);
     assert.deepEqual(kinds, ["request.opened", "request.resolved"]);

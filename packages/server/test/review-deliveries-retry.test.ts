@@ -83,7 +83,7 @@ test("[ours.deliveries.retry] a waiting delivery is due at once and is attempted
   }
 });
 
-test("[ours.deliveries.retry] who retried what and when is in the audit log", async (t) => {
+test("[ours.deliveries.retry] a retry is in the audit log with its actor, its delivery and its time", async (t) => {
   const scene = await startDeliveryScene(t);
   const { server, clock, reviewer } = scene;
   const row = await decideAndAttempt(scene);
@@ -103,7 +103,7 @@ test("[ours.deliveries.retry] who retried what and when is in the audit log", as
   assert.doesNotMatch(JSON.stringify(entries), /whsec|hook|team=a/);
 });
 
-test("[ours.deliveries.retry] what is due already stays so without an entry, and a pause of its destination ends", async (t) => {
+test("[ours.deliveries.retry] a delivery that is already due is unchanged without an entry, and the pause of its destination ends", async (t) => {
   const scene = await startDeliveryScene(t);
   const { clock, notifications } = scene;
   const rows = [];
@@ -144,7 +144,7 @@ test("[event.retry.retry-after] [ours.deliveries.retry] what the receiver asked 
   assert.equal(notifications.length, 2);
 });
 
-test("[ours.deliveries.retry] what is in flight is not disturbed", async (t) => {
+test("[ours.deliveries.retry] a delivery in flight is not disturbed", async (t) => {
   const scene = await startDeliveryScene(t);
   const { server, notifications } = scene;
   let answer: (() => void) | undefined;
@@ -166,7 +166,7 @@ test("[ours.deliveries.retry] what is in flight is not disturbed", async (t) => 
   assert.equal(notifications.length, 1);
 });
 
-test("[ours.deliveries.retry] after its end a delivery is a 409 that says why, and stays as it is", async (t) => {
+test("[ours.deliveries.retry] a retry of an ended delivery returns 409 with the reason, and leaves it unchanged", async (t) => {
   const scene = await startDeliveryScene(t);
   const { server, instance, provisioner, clock } = scene;
   const failed = await decideAndAttempt(scene);
@@ -232,7 +232,7 @@ test("[ours.deliveries.retry-instance] all that waits under an instance is due a
   assert.equal((await retriesOf(scene, `instance:${instance.id}`)).length, 3);
 });
 
-test("[ours.deliveries.retry-instance] a mended receiver gets all that it missed, without a wait", async (t) => {
+test("[ours.deliveries.retry-instance] a receiver that works again gets all that it missed, without a wait", async (t) => {
   // One at a time: an attempt in flight when the operator asks would fail once more, and wait.
   const scene = await startDeliveryScene(t, { webhook_account_in_flight_max: "1" });
   const rows = [];
@@ -247,7 +247,7 @@ test("[ours.deliveries.retry-instance] a mended receiver gets all that it missed
   for (const { id } of rows) await untilEnded(scene, id);
 });
 
-test("[ours.deliveries.retry-instance] what ended with a removal is not woken, also before that is recorded", async (t) => {
+test("[ours.deliveries.retry-instance] a delivery ended by a removal is not retried, also before the end is recorded", async (t) => {
   const scene = await startDeliveryScene(t);
   const { id } = await decideAndAttempt(scene);
   const sql = "update instance set delivery_epoch = delivery_epoch + 1";
@@ -292,7 +292,7 @@ test("[ours.deliveries.scope] a reviewer retries nothing of another project", as
   assert.deepEqual(await retriesOf(scene, `instance:${scene.instance.id}`), []);
 });
 
-test("[ours.deliveries.role] a viewer looks at deliveries and cannot retry them", async (t) => {
+test("[ours.deliveries.role] a viewer reads deliveries and cannot retry them", async (t) => {
   const scene = await startDeliveryScene(t);
   const { server } = scene;
   const row = await decideAndAttempt(scene);

@@ -144,7 +144,7 @@ test("[ours.deliveries.show] a delivery that has ended says when and by what", a
   const late = await decideAndAttempt(scene);
   await leap(scene, clock.now() + RETRY_WINDOW_MS);
   const windowEnd = clock.now();
-  // Nobody has recorded it yet.
+  // The end is not recorded yet.
   await assertEnded(late.id, "window", windowEnd, destination);
   assert.deepEqual(await listed(scene), []);
   await untilEnded(scene, late.id);
@@ -170,7 +170,7 @@ test("[ours.deliveries.show] a delivery that has ended says when and by what", a
   await assertEnded(deleted.id, "deletion", clock.now(), null);
 });
 
-test("[ours.deliveries.show] what ended with a removal has ended before anybody records it", async (t) => {
+test("[ours.deliveries.show] a delivery of a removed receiver is shown as ended before the end is recorded", async (t) => {
   const scene = await startDeliveryScene(t);
   const { id } = await decideAndAttempt(scene);
   const sql = "update instance set delivery_epoch = delivery_epoch + 1";
@@ -183,7 +183,7 @@ test("[ours.deliveries.show] what ended with a removal has ended before anybody 
   assert.deepEqual(await listed(scene), []);
 });
 
-test("[ours.deliveries.show] what is not there, or was never to be notified, is a 404", async (t) => {
+test("[ours.deliveries.show] a delivery that does not exist, or a request without a notification, returns 404", async (t) => {
   const scene = await startDeliveryScene(t);
   const bare = await scene.server.provision(scene.provisioner);
   const unnotified = await scene.server.submit(bare.credential.token);
@@ -267,7 +267,7 @@ test("[ours.deliveries.list] pages follow each other to the end without a gap or
     assert.deepEqual([...pages].sort(), ended);
     assert.deepEqual(pages, await listedIds(scene, "?state=ended"));
   }
-  // What has ended unrecorded takes its place on a page, and the next one goes on.
+  // A delivery with an unrecorded end takes its place on a page, and the next one goes on.
   const over = { created_at: clock.now() - RETRY_WINDOW_MS, next_at: clock.now() };
   await copyDeliveries(server, failed, [over, over, over]);
   assert.deepEqual([...(await allPages(scene, "?limit=2"))].sort(), ids);

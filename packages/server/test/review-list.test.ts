@@ -56,7 +56,7 @@ test("[ours.review.list] a reviewer lists the pending requests, those that end f
   assert.deepEqual({ ...first, now: json.now }, shown.json);
 });
 
-test("[ours.review.list] what has been decided leaves the list and is in the other one, newest first", async (t) => {
+test("[ours.review.list] a decided request leaves the pending list and joins the decided one, newest first", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance } = scene;
   const pending = await server.submit(instance.token, { timeout: "160h" });
@@ -90,7 +90,7 @@ test("[ours.review.list] pages follow each other without a gap or a repetition",
   assert.deepEqual([...decided].sort(), expected);
 });
 
-test("[ours.review.list] requests whose window has just passed end no page early", async (t) => {
+test("[ours.review.list] requests just past their window do not end a page early", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance } = scene;
   const gone = await server.submit(instance.token, { timeout: "1s" });
@@ -98,7 +98,7 @@ test("[ours.review.list] requests whose window has just passed end no page early
   for (const timeout of ["1h", "2h", "3h"]) {
     rest.push((await server.submit(instance.token, { timeout })).id);
   }
-  // Nobody is called back, so the worker does not know yet.
+  // No timer fires, so the worker does not expire the request yet.
   clock.set(Date.parse(gone.deadline_at));
   for (const limit of [1, 2, 3]) assert.deepEqual(await allPages(scene, `?limit=${limit}`), rest);
 });

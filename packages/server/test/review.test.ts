@@ -76,7 +76,7 @@ test("[ours.review.show] a reviewer sees the contract's fields, the instance, an
   assert.deepEqual(may_decide, { approve: true, deny: true });
 });
 
-test("[ours.review.show] what does not exist is a 404", async () => {
+test("[ours.review.show] a request that does not exist returns 404", async () => {
   for (const id of [randomUUID(), instance.id, "x", "1"]) {
     assertRefused(await show(id), 404, "not_found");
   }
@@ -259,7 +259,7 @@ test("[ours.review.credential-kinds] provisioner tokens and instance credentials
   await assertPending(id);
 });
 
-test("[ours.review.identity] who decided comes from the token and is recorded with the verdict", async () => {
+test("[ours.review.identity] the reviewer comes from the token and is recorded with the verdict", async () => {
   const tokens = {
     ada: await server.token({ kind: "reviewer", name: "ada" }),
     "ada, rotated": await server.token({ kind: "reviewer", name: "ada" }),

@@ -96,7 +96,7 @@ test("[ours.migrate.rolling] programs before and after an additive migration ser
   assert.deepEqual(later.events("schema.newer"), []);
 });
 
-test("[ours.migrate.rolling] what a program of schema 14 writes into the audit log's state is good for this one", async (t) => {
+test("[ours.migrate.rolling] the audit log state that a program of schema 14 writes is valid for this one", async (t) => {
   const database = await newDatabase();
   const { server } = await start(t, database);
   const store = await openStore(t, database);
@@ -109,7 +109,7 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
     );
   });
   const { context } = server.provider;
-  // Nobody who writes so records that a look has ended: everything is looked over.
+  // Such a program does not record the end of a scan: this one scans everything.
   const rescan = (await claimRescans(context)).find(({ projectId }) => projectId === "old");
   assert.ok(rescan);
   assert.equal(rescan.range.after, firstIdAt(0));
@@ -212,7 +212,7 @@ test("[ours.migrate.breaking] a program is refused where it cannot go on, also b
   const failing = assert.rejects(migrate(abandoned, migrations, clock), Failure);
   const isAnnounced = async () => (await readSchemaVersion(store)).oldestProgram > KNOWN;
   await until(isAnnounced, "the migration is announced");
-  // Whoever announced it dies: the next one goes on, after the same notice.
+  // The process that announced it dies: the next one goes on, after the same notice.
   await abandoned.close();
   await assert.rejects(
     start(t, database),

@@ -107,7 +107,7 @@ test("[scalar.context.object] a context is an object, empty included", async () 
   await assertFieldRefused("context", ["[]", "[{}]", '"{}"', "1", "null", "false"]);
 });
 
-test("[scalar.context.identity] a context that names another instance does not change whose request it is", async () => {
+test("[scalar.context.identity] a context that names another instance does not change the owner of the request", async () => {
   const other = await server.instance();
   const claims = { instance_id: other.id, id: other.id, token: "cs_inst_", instance: other.id };
   const request = await server.submit(instance.token, { context: claims });

@@ -123,7 +123,7 @@ test("[ours.secret-key.previous] a start with a new key and the old one as previ
   await assertRefused(t, data, { secret_key: old }, says);
 });
 
-test("[ours.secret-key.previous] what a previous key encrypted after the rotation is found at the next start", async (t) => {
+test("[ours.secret-key.previous] a secret encrypted with a previous key after the rotation is found at the next start", async (t) => {
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
   const both = { secret_key: current, secret_key_previous: old };
   const provisioned = await serving(t, data, both, (server) => provisionAndRename(server));
@@ -340,7 +340,7 @@ test("[ours.secret-key.lost] nothing is rotated where the old key does not fit",
   assert.equal(keyFile(data), wrong);
 });
 
-test("[ours.secret-key.waiting] a secret whose key is missing is kept as it is, holds up no other, and works when the key is back", async (t) => {
+test("[ours.secret-key.waiting] a secret with a missing key is kept unchanged, blocks no other, and works when the key is back", async (t) => {
   const [data, lost, old, current] = [dataFolder(t), newKey(), newKey(), newKey()];
   const provisioned = await serving(t, data, { secret_key: old }, async (server) => ({
     one: await provisionAndRename(server, "one"),

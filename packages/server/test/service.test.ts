@@ -47,7 +47,7 @@ test("[service.response.unwrapped] a success body is the resource itself", async
   }
 });
 
-test("[service.denied.is-success] reading a denied request is a 200 whose status is denied", async () => {
+test("[service.denied.is-success] reading a denied request returns 200 with the status denied", async () => {
   const { credential, requestId } = await setStage(server);
   const reviewer = await server.token({ kind: "reviewer" });
   await server.decide(reviewer, requestId, "deny");

@@ -42,7 +42,7 @@ test("[ours.sign-in.session] a session says who is signed in, in which project, 
   assert.equal(headers.get("cache-control"), "no-store");
 });
 
-test("[ours.sign-in.session] who is signed in does on the reviewer surface what their role allows, under their own name", async () => {
+test("[ours.sign-in.session] a signed-in user has the permissions of their role on the reviewer surface, under their own name", async () => {
   const ana = await person();
   const viewer = await person({ role: "viewer" });
   const { id } = await server.submit(scene.instance.token);
@@ -92,7 +92,7 @@ test("[ours.sign-in.sign-out] signing out ends the session for every copy of its
   );
 });
 
-test("[ours.sign-in.at-once] who is disabled, and who was removed from the project, is out at the next exchange", async () => {
+test("[ours.sign-in.at-once] a user who is disabled, or removed from the project, is locked out at the next exchange", async () => {
   const [disabled, removed] = [await person(), await person()];
   const now = clock.now();
   await store.transact(async (tx) => {
@@ -137,11 +137,11 @@ const CROSS: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["nobody's page", { "sec-fetch-site": "none" }],
   ["another origin, from an old browser", { origin: "https://evil.example" }],
   ["an opaque origin", { origin: "null" }],
-  ["nobody who says", {}],
+  ["a page without these headers", {}],
   ["one who says our origin and another site", { "sec-fetch-site": "cross-site", origin: "ours" }],
 ];
 
-test("[ours.sign-in.cross-origin] what would change something is refused unless the browser says that it comes from our origin", async () => {
+test("[ours.sign-in.cross-origin] a changing call is rejected unless the browser says that it comes from our origin", async () => {
   const ana = await person();
   const { cookie = "" } = asPage(ana);
   for (const [name, headers] of CROSS) {

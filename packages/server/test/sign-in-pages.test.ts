@@ -14,7 +14,7 @@ const browser = await startBrowser({ after });
 
 const PASSWORD = "seven grey herons wait";
 
-/** For looking at what a run has shown: a folder in SCREENSHOTS gets a picture of each step. */
+/** To inspect a run: a folder in SCREENSHOTS gets a picture of each step. */
 const { SCREENSHOTS } = process.env;
 
 async function picture(page: Page, name: string): Promise<void> {
@@ -53,7 +53,7 @@ async function setUp(
   return visitor;
 }
 
-/** What the settings say of who is signed in. */
+/** A fact about the signed-in user in the settings. */
 async function factOf(page: Page, name: string): Promise<string | null> {
   const fact = page.locator(".facts > div").filter({ has: page.getByText(name, { exact: true }) });
   return fact.locator("dd").textContent();
@@ -98,7 +98,7 @@ test("[ours.sign-in.setup] once there is a person the page of the setup is gone,
   await picture(page, "link-gone");
 });
 
-test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an account; who has one joins with it", async (t) => {
+test("[ours.sign-in.invitation] [ours.sign-in.pages] an invited user creates an account; a user with an account joins with it", async (t) => {
   const server = await startTestProvider(t);
   const admin = await server.token({ kind: "reviewer", role: "admin", name: "boss" });
   const invite = async (name: string) => {
@@ -139,7 +139,7 @@ test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an a
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.sign-in.return] [ours.sign-in.pages] somebody locked out comes back by a link, with a new password", async (t) => {
+test("[ours.sign-in.return] [ours.sign-in.pages] a locked-out user returns with a link and a new password", async (t) => {
   const server = await startTestProvider(t);
   const { page, complaints } = await setUp(server);
   const token = await makeReturnLink(server.provider.context, "ana@example.org");

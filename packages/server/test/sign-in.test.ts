@@ -21,7 +21,7 @@ const HASH = await passwords.hash(PASSWORD);
 
 let logins = 0;
 
-/** Somebody whose password is {@link PASSWORD}. */
+/** A user with the password {@link PASSWORD}. */
 function person(login = `person${++logins}`): Promise<SignedInPerson> {
   return newPerson(server, {
     login,
@@ -83,7 +83,7 @@ test("[ours.sign-in.no-enumeration] an unknown login costs the same work", async
   const verify = t.mock.method(passwords, "verify");
   const ana = await person();
   await signIn(ana.login, "not the password");
-  await signIn("nobody at all".replaceAll(" ", ""), "not the password");
+  await signIn("nosuchlogin", "not the password");
   assert.deepEqual(
     verify.mock.calls.map(({ arguments: [, stored] }) => stored === null),
     [false, true],
@@ -133,7 +133,6 @@ test("[ours.sign-in.rate] ten wrong passwords at one time close a login for all 
 
 test("[ours.sign-in.rate] one address has sixty wrong attempts, whatever logins it tries", async (t) => {
   const { server: fresh } = await startScene(t);
-  // What is too long is refused before any work, and after it was counted.
   const attempt = (n: number) =>
     callAs(fresh, undefined, "POST", "/session", { body: { login: `l${n}`, password: "x" } });
   const verify = t.mock.method(fresh.provider.context.passwords, "verify", async () => false);
@@ -142,7 +141,7 @@ test("[ours.sign-in.rate] one address has sixty wrong attempts, whatever logins 
   assert.equal(verify.mock.callCount(), 60);
 });
 
-test("[ours.sign-in.rate] who signs in is not counted", async (t) => {
+test("[ours.sign-in.rate] a successful sign-in is not counted", async (t) => {
   t.mock.method(passwords, "verify", async () => true);
   const ana = await person();
   for (let n = 0; n < 70; n++) {

@@ -35,7 +35,7 @@ async function assertEach(
   assert.equal(await countRequests(scene), before);
 }
 
-test("[ours.json.malformed] text that is no JSON is a 400 invalid_json with the place", async () => {
+test("[ours.json.malformed] text that is not JSON returns 400 invalid_json with the place", async () => {
   await assertEach(
     ["{", "nul", "x", "{}}", "{'a':1}", "// c\n{}", " ", "\v{}"],
     "invalid_json",

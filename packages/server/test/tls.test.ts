@@ -73,9 +73,9 @@ test("[ours.config.tls] the certificate that is shown is the configured one", as
   assert.equal(shown?.toString(), certificate);
 });
 
-test("[ours.exchange.request-id.everywhere] over TLS too, what is no HTTP is a 400 in the envelope", async (t) => {
+test("[ours.exchange.request-id.everywhere] over TLS too, a message that is not HTTP returns 400 in the envelope", async (t) => {
   const connection = await connectRaw(t, server.url, certificate);
-  connection.send("who is there?\r\n\r\n");
+  connection.send("not a request line\r\n\r\n");
   assertRefused(await connection.answer(), 400, "invalid_request");
   assert.equal(await connection.rest(), "");
 });

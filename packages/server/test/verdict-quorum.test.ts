@@ -91,7 +91,7 @@ test("[ours.verdict.quorum] the same person twice is one, with however many toke
   assert.equal(again.json.votes.length, 1);
 });
 
-test("[ours.verdict.quorum] [ours.verdict.shown] a voter is told that others must approve too", async () => {
+test("[ours.verdict.quorum] [ours.verdict.shown] the answer to a voter says that others must approve too", async () => {
   const id = await submitAsking({ quorum: 2 });
   assert.deepEqual((await show(id, "ana")).may_decide, { approve: true, deny: true });
   await approve("ana", id);
@@ -169,7 +169,7 @@ test("[ours.verdict.recorded] every vote has its row, and the decision names the
   assert.deepEqual(resolved?.detail.voters, ids);
 });
 
-test("[ours.verdict.quorum] one denial ends it, also by somebody who had approved", async () => {
+test("[ours.verdict.quorum] one denial ends it, also by a reviewer who had approved", async () => {
   for (const name of ["ana", "cleo"] as const) {
     const id = await submitAsking({ quorum: 3 });
     await approve("ana", id);
@@ -182,7 +182,7 @@ test("[ours.verdict.quorum] one denial ends it, also by somebody who had approve
   }
 });
 
-test("[ours.verdict.quorum] every set needs a member among those who approved", async (t) => {
+test("[ours.verdict.quorum] every set needs a member among the approving reviewers", async (t) => {
   t.after(() => Promise.all(NAMES.map((name) => setReviewer(store, name, { groups: [] }))));
   await setReviewer(store, "ana", { groups: ["dba"] });
   await setReviewer(store, "ben", { groups: ["dba"] });
@@ -231,12 +231,12 @@ test("[ours.verdict.quorum] a vote counts as long as its voter still has group, 
     const { json } = await approve("cleo", other);
     assert.equal(json.status, "approved");
     const { voters } = (await auditOf(scene, `request:${other}`)).at(-1)?.detail ?? {};
-    assert.equal((voters as string[]).length, 2, "only those who count are named");
+    assert.equal((voters as string[]).length, 2, "only the counted voters are named");
     await regain();
   }
 });
 
-test("[ours.verdict.quorum] the vote of somebody whose last token ended does not count", async () => {
+test("[ours.verdict.quorum] the vote of a reviewer without an active token does not count", async () => {
   const token = await server.token({ kind: "reviewer", name: "leaver" });
   // They are listed by their age.
   clock.advance(1);
@@ -260,7 +260,7 @@ test("[ours.verdict.quorum] the vote of somebody whose last token ended does not
   assert.equal((await approve("ana", third)).json.status, "pending");
 });
 
-test("[ours.verdict.quorum] [ours.verdict.from] whoever lost role or token while the verdict was on its way is refused", async (t) => {
+test("[ours.verdict.quorum] [ours.verdict.from] a reviewer who lost role or token while the verdict was on its way is rejected", async (t) => {
   t.after(() => setReviewer(store, "eve", { role: "reviewer" }));
   const token = await server.token({ kind: "reviewer", name: "eve" });
   const id = await submitAsking({ quorum: 2 });
@@ -278,7 +278,7 @@ test("[ours.verdict.quorum] [ours.verdict.from] whoever lost role or token while
   assert.equal(await voteRows(id), 0);
 });
 
-test("[ours.verdict.owner] the vote of somebody who became the owner does not count", async (t) => {
+test("[ours.verdict.owner] the vote of a reviewer who became the owner does not count", async (t) => {
   t.after(() => setOwner(store, instance.id, null));
   await setOwner(store, instance.id, "dan");
   const id = await submitAsking({ quorum: 2, excludeOwner: true });

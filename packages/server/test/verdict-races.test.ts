@@ -61,7 +61,7 @@ async function playRound(moves: readonly (readonly [Move, number])[]): Promise<s
     const what = `${move} got ${answer.text}, final is ${final.status}`;
     if (answer.status !== 200) assertRefused(answer, 409, "already_terminal");
     else if (move === "deny") assert.equal(final.status, "denied", what);
-    // A vote was kept, and the answer tells how the request stood after it.
+    // A vote was kept, and the answer has the status of the request after it.
     else if (answer.json.status !== "pending") assert.equal(answer.json.status, final.status, what);
   }
   const rows = await auditOf(scene, `request:${id}`);

@@ -1,5 +1,5 @@
 /**
- * What a rule can ask of the one who approves: who it may be, and what must come along.
+ * The requirements of a rule for its approvers: who may approve, and the fields of the approval.
  */
 
 import assert from "node:assert/strict";
@@ -82,7 +82,7 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
   const listing = await server.call<{ requests: ReviewedRequest[] }>("GET", "/review/v1/requests", {
     token: reviewer,
   });
-  // A list tells the time once, for all of them.
+  // A list has the time once, for all of them.
   const { now: _, ...listed } = json;
   assert.deepEqual(
     listing.json.requests.find((one) => one.id === id),
@@ -114,7 +114,7 @@ test("[ours.verdict.from] groups and role hold as they are at the verdict", asyn
   assert.equal((await server.decide(eve, id, "approve")).status, 200);
 });
 
-test("[ours.review.role] the roles reviewer, admin and operator decide, viewer and editor only look", async () => {
+test("[ours.review.role] the roles reviewer, admin and operator decide, viewer and editor only read", async () => {
   for (const role of ["viewer", "editor", "reviewer", "admin", "operator"] as const) {
     const token = await server.token({ kind: "reviewer", name: `as ${role}`, role });
     const mayDecide = role !== "viewer" && role !== "editor";
@@ -160,7 +160,7 @@ test("[ours.verdict.note] where a note is required, an approval without one that
   assert.equal((await server.decide(ana, other.id, "deny")).json.status, "denied");
 });
 
-test("[ours.verdict.confirmation] what is to be typed must be typed exactly", async () => {
+test("[ours.verdict.confirmation] the confirmation text must be typed exactly", async () => {
   const { id } = await submitAsking({ confirm: { kind: "type", text: "Prod é" } });
   for (const confirmation of [undefined, "prod é", "Prod é ", "Prod e\u0301", "yes"]) {
     const answer = await server.decide(ana, id, "approve", { confirmation });

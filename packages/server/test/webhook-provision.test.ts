@@ -122,7 +122,7 @@ test("[delivery.input.type] another type than webhook is a 400 unsupported_deliv
   });
 });
 
-test("[delivery.input.registration-id] a registration id that is no UUID is a 400", async () => {
+test("[delivery.input.registration-id] a registration id that is not a UUID returns 400", async () => {
   await assertNothingHappens(async () => {
     for (const id of [
       "",

@@ -4,7 +4,7 @@ import { assertRefused } from "./support/envelope.ts";
 import { startTestProvider } from "./support/test-provider.ts";
 import { startWebhookScene, tryProvision, tryUpdate } from "./support/webhook-scene.ts";
 
-/** What an operator may change between an answer that was lost and its replay. */
+/** Settings that an operator may change between an answer that was lost and its replay. */
 const CHANGES = [
   { settings: { webhooks_off: "true" }, code: "unsupported_delivery_type", param: "delivery" },
   { settings: {}, code: "invalid_webhook_url", param: "delivery.url" },

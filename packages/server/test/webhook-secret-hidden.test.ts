@@ -120,7 +120,7 @@ async function goThrough(scene: Outspoken): Promise<Answer[]> {
   return answers;
 }
 
-test("[delivery.input.secret.hidden] whatever is done with a receiver, its secret is in no answer, error, log line, metric or audit entry, and not readable in the database", async (t) => {
+test("[delivery.input.secret.hidden] after every operation on a receiver, its secret is in no answer, error, log line, metric or audit entry, and not readable in the database", async (t) => {
   const scene = await startOutspoken(t);
   const { server } = scene;
   const answers = await goThrough(scene);

@@ -98,7 +98,7 @@ test("[ours.webhooks.off] every delivery is refused, nothing is sent, and what w
   assert.deepEqual(notified, new Set([before, meanwhile]));
 });
 
-test("[ours.webhooks.allow-cidrs] unless the operator lists its network, a receiver on this machine is a 400 and nobody connects to it", async (t) => {
+test("[ours.webhooks.allow-cidrs] unless the operator lists its network, a receiver on this machine returns 400 and the server does not connect to it", async (t) => {
   const receiver = await startTlsReceiver(t, answerChallenge);
   const env = trusting(temporaryFolder(t), receiver);
   const byAddress = `https://127.0.0.1:${receiver.port}/`;
@@ -208,7 +208,7 @@ test("[ours.webhooks.proxy] the proxy that is set by name gets names to look up,
   assert.deepEqual([proxy.targets, ignored.connections], [targets, 0]);
 });
 
-test("[delivery.url.certificate] a certificate that nobody here trusts is a 422, whatever the environment says of certificates, until NODE_EXTRA_CA_CERTS names it", async (t) => {
+test("[delivery.url.certificate] an untrusted certificate returns 422, whatever the environment says of certificates, until NODE_EXTRA_CA_CERTS names it", async (t) => {
   const receiver = await startTlsReceiver(t, answerChallenge);
   const careless = { ...LOOPBACK, NODE_TLS_REJECT_UNAUTHORIZED: "0" };
   const untrusted = await tryReceivers(t, { env: careless }, [receiver.url()]);

@@ -29,7 +29,7 @@ let answer: AnswerMessage = answerChallenge;
 const scene = await startWebhookScene(
   { after },
   {
-    // Near real time, because a verifier that is not ours looks at its own clock.
+    // Near real time, because a verifier that is not ours reads its own clock.
     clock: new ManualClock(systemClock.now()),
     onVerification: (received, response) => answer(received, response),
   },

@@ -139,7 +139,7 @@ test(
   },
 );
 
-test("[verification.rate-limited] what is refused before a verification is charged to nobody", async (t) => {
+test("[verification.rate-limited] a call rejected before a verification is not charged to any limit", async (t) => {
   const settings = { webhook_account_verifications: "1", webhook_host_verifications: "1" };
   const scene = await startWebhookScene(t, { settings });
   const { server } = scene;
@@ -159,20 +159,20 @@ test("[verification.rate-limited] what is refused before a verification is charg
   assert.equal((await tryProvision(scene, scene.delivery())).status, 201);
 });
 
-test("[verification.rate-limited] at most so many wait for one host at a time; the next one waits for three seconds and is told to come again", async (t) => {
+test("[verification.rate-limited] a limited number of calls wait for one host at a time; the next one waits for three seconds and gets 429 with Retry-After", async (t) => {
   const scene = await startManualScene(t, { settings: { webhook_host_in_flight_max: "1" } });
   const { server, clock, receiver, manual } = scene;
   const { limits } = server.provider.context.delivery;
   const first = tryProvision(scene, scene.delivery());
   const { accept } = await manual.arrived(1);
   const impatient = tryProvision(scene, scene.delivery());
-  await until(() => limits.queued === 1, "it waits in line");
+  await until(() => limits.queued === 1, "the call is queued");
   clock.advance(3_000);
   const refused = await impatient;
   assertRefused(refused, 429, "rate_limited");
   assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
   const patient = tryProvision(scene, scene.delivery());
-  await until(() => limits.queued === 1, "it waits in line");
+  await until(() => limits.queued === 1, "the call is queued");
   clock.advance(2_999);
   assert.equal(receiver.connections, 1);
   accept();
@@ -198,7 +198,7 @@ test("[ours.verification.fixed-text] a receiver that is not there, proves no nam
   const { port } = new URL(gone.url);
   await gone.stop();
   const urls = [
-    // Nobody is listening, no TLS, a certificate that nobody vouches for, no address.
+    // No listener, no TLS, a certificate that no root signed, no address.
     `https://localhost:${port}/`,
     scene.server.url.replace("http:", "https:"),
     outsider.url(),

@@ -17,7 +17,7 @@ function times<T>(count: number, make: () => Promise<T>): Promise<T>[] {
   return Array.from({ length: count }, make);
 }
 
-/** What was refused, without what differs between any two exchanges. */
+/** The error of an answer, without the fields that differ between any two exchanges. */
 function refusalOf({ status, headers, json }: Answer<ErrorResponse>): unknown {
   const { request_id: _, ...error } = json.error;
   return { status, error, retryAfter: headers.get("retry-after") };

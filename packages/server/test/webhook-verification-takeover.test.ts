@@ -26,7 +26,7 @@ interface Abandoned {
   readonly provision: () => Provisioning;
 }
 
-/** A scene in which the holder of a verification has just died; its receiver was told once. */
+/** A scene in which the holder of a verification has just died; its receiver got one call. */
 async function abandon(t: TestContext): Promise<Abandoned> {
   const scene = await startManualScene(t);
   const { server, clock, manual } = scene;
@@ -39,7 +39,7 @@ async function abandon(t: TestContext): Promise<Abandoned> {
   return { scene, key, provision };
 }
 
-/** Moves the time as it passes for a process that was stopped: no timer of it has fired. */
+/** Moves the time like for a process that was stopped: no timer of it has fired. */
 function freeze({ clock }: ManualScene, ms: number): void {
   clock.set(clock.now() + ms);
 }
@@ -130,7 +130,7 @@ async function overtake(t: TestContext): Promise<Overtaken> {
   return { ...scene, slow, next };
 }
 
-test("[ours.verification.takeover] a holder whose receiver accepts after it was taken over commits nothing, and is answered as the next one", async (t) => {
+test("[ours.verification.takeover] a holder with a receiver that accepts after the takeover commits nothing, and gets the answer of the next holder", async (t) => {
   const scene = await overtake(t);
   const { server, receiver, manual, slow, next } = scene;
   const joined = scene.joined(1);
@@ -147,7 +147,7 @@ test("[ours.verification.takeover] a holder whose receiver accepts after it was 
   assert.equal(receiver.connections, 2);
 });
 
-test("[ours.verification.takeover] [ours.verification.joined] a holder whose receiver refuses after it was taken over is answered as the next one", async (t) => {
+test("[ours.verification.takeover] [ours.verification.joined] a holder with a receiver that rejects after the takeover gets the answer of the next holder", async (t) => {
   const scene = await overtake(t);
   const { server, manual, slow, next } = scene;
   const joined = scene.joined(1);
@@ -209,7 +209,7 @@ test("[ours.verification.takeover] [delivery.update.coalesced] an update that wa
   assert.equal(rows.audit_entry, before.audit_entry + 2);
 });
 
-test("[delivery.provision.coalesced] [ours.verification.takeover] a verification that waits in line for its host is not taken over while it is in its time", async (t) => {
+test("[delivery.provision.coalesced] [ours.verification.takeover] a verification queued for its host is not taken over within its time", async (t) => {
   const scene = await startManualScene(t, { settings: { webhook_host_in_flight_max: "1" } });
   const { server, clock, receiver, manual } = scene;
   const ahead = tryProvision(scene, scene.delivery());
@@ -231,7 +231,7 @@ test("[delivery.provision.coalesced] [ours.verification.takeover] a verification
   assert.equal(receiver.connections, 2);
 });
 
-test("[ours.verification.joined] who joined an attempt of another replica learns how it ended by asking", async (t) => {
+test("[ours.verification.joined] a call that joined an attempt of another replica gets its result by polling", async (t) => {
   const { scene, provision } = await abandon(t);
   const joined = scene.joined(1);
   const call = provision();
@@ -274,10 +274,10 @@ test("[delivery.provision.verified-first] [ours.verification.joined] when the co
   await joined;
   const show = await hideTables(server, "credential");
   (await manual.arrived(1)).accept();
-  // The gate reads credentials too, so nobody may call before they are back.
+  // The gate reads credentials too, so no call may start before they are back.
   const answers = await Promise.all(calls);
   await show();
-  // What is read in this turn of the loop is still read without them.
+  // A read in this event loop iteration still happens without them.
   await turns();
   for (const answer of answers) assertRefused(answer, 500, "internal");
   assert.deepEqual(await countRows(server), before);
@@ -308,7 +308,7 @@ test("[delivery.provision.verified-first] [ours.verification.takeover] when the 
   assert.equal((await again).status, 201);
 });
 
-test("[delivery.provision.coalesced] [ours.operations.drain] a provider that closes answers those who wait for a verification as it ends", async (t) => {
+test("[delivery.provision.coalesced] [ours.operations.drain] a provider that closes answers the calls that wait for a verification when it ends", async (t) => {
   const scene = await startManualScene(t);
   const { server, manual } = scene;
   const key = server.freshKey();

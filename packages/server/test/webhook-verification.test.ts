@@ -24,7 +24,7 @@ let answer: AnswerMessage = answerChallenge;
 const scene = await startWebhookScene(
   { after },
   {
-    // Near real time, because a verifier that is not ours looks at its own clock.
+    // Near real time, because a verifier that is not ours reads its own clock.
     clock: new ManualClock(systemClock.now()),
     onVerification: (received, response) => answer(received, response),
   },
@@ -95,7 +95,7 @@ test("[delivery.url.exact] [verification.once] one message is sent, to the exact
   assert.deepEqual([receiver.connections, requests.length], [connections + 1, count + 1]);
 });
 
-test("[delivery.url.exact] a query without a path is sent as it is", async () => {
+test("[delivery.url.exact] a query without a path is sent unchanged", async () => {
   const received = await verify({ url: receiver.url("?x=%2f") });
   assert.deepEqual([received.method, received.path], ["POST", "/?x=%2f"]);
 });
@@ -244,7 +244,7 @@ test("[verification.success] an answer in the last millisecond of the ten second
   }
 });
 
-test("[verification.success] an answer whose end is late fails", async (t) => {
+test("[verification.success] an answer with a late end fails", async (t) => {
   const begun = Promise.withResolvers<void>();
   const slow = await startWebhookScene(t, {
     onVerification: (received, response) => {
@@ -304,7 +304,7 @@ const UNPROVEN: Readonly<Record<string, AnswerMessage>> = {
   "a byte order mark": replying(200, (message) => `\uFEFF${challengeOf(message)}`),
   "UTF-16": (received, response) =>
     response.writeHead(200).end(Buffer.from(challengeOf(messageOf(received)), "utf16le")),
-  "a byte that is no UTF-8": (received, response) => {
+  "a byte that is not UTF-8": (received, response) => {
     const text = Buffer.from(challengeOf(messageOf(received)));
     response.writeHead(200).end(Buffer.concat([text, Buffer.of(0xff)]));
   },

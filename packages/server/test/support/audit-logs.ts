@@ -1,6 +1,6 @@
 /**
- * What tests about the sealed audit log begin with: waiting until it is sealed, verifying it as
- * the command does, and looking at what it holds.
+ * Shared steps of tests about the sealed audit log: waiting until it is sealed, verifying it as
+ * the command does, and reading its entries.
  */
 
 import assert from "node:assert/strict";
@@ -81,7 +81,7 @@ export async function assertVerified(scene: Logged, kept: Kept = {}): Promise<vo
   assert.ok(logs.length > 0);
 }
 
-/** Changes the database as nobody should. */
+/** Changes the database behind the server's back. */
 export async function tamper(
   scene: Pick<Scene, "server">,
   sql: string,

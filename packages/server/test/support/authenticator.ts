@@ -1,6 +1,6 @@
 /**
- * An authenticator in software: passkeys made with node:crypto that answer as browsers do. What
- * it says about itself can be bent, to see what is refused.
+ * An authenticator in software: passkeys made with node:crypto that answer as browsers do. Tests
+ * can bend its statements about itself, to see which ones the server rejects.
  */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
@@ -20,7 +20,7 @@ export interface Bent {
   readonly userHandle?: string;
 }
 
-/** What `PublicKeyCredential.toJSON` gives. */
+/** The result of `PublicKeyCredential.toJSON`. */
 export interface CredentialJson {
   readonly id: string;
   readonly rawId: string;

@@ -8,7 +8,7 @@ import { drawUnknownToken, issueToken } from "./credentials.ts";
 import { setReviewer, submitRequiring } from "./requirements.ts";
 import type { Scene } from "./scene.ts";
 
-/** What operations are about: ids of things that are there. */
+/** The objects of operations: ids that exist. */
 export interface AuthorizationStage {
   readonly instanceId: string;
   /** For freezes and grants. */

@@ -1,5 +1,5 @@
 /**
- * What the tables of the two APIs cannot state about their operations, for the authorization
+ * Facts that the tables of the two APIs cannot state about their operations, for the authorization
  * matrix: a valid path and body, the status where several are possible, and exceptions from the
  * power of the row. The compiler requires an entry for each operation that needs one.
  */
@@ -251,7 +251,7 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   rollbackPolicy: ROLLED_BACK,
   checkPolicy: {
     ...DRAFT,
-    exception: { because: "who publishes a policy can check it", also: ["policy"] },
+    exception: { because: "the publisher of a policy can check it", also: ["policy"] },
   },
   simulatePolicy: { ...DRAFT, exception: CANNOT_READ },
   proposePolicy: PROPOSED,
@@ -279,7 +279,7 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   completeOidcSignIn: { status: 404 },
 };
 
-/** The contract and its extensions. Who may call derives from the credential alone. */
+/** The contract and its extensions. The credential alone determines the callers. */
 export const CONTRACT_FIXTURES: Readonly<
   Record<
     OperationName | ExtensionOperationName,

@@ -34,7 +34,7 @@ function reviewRows(name: ReviewOperationName): readonly AuthorizationRow[] {
   });
 }
 
-/** Who reaches the operation, or learns only that no token does. */
+/** Profiles that reach the operation, or learn only that no token does. */
 function callersOf(name: string, { caller, power }: Operation, { exception }: AnyFixture): Profile {
   if (caller === "anonymous") return CALLERS;
   // The server rejects every `Authorization` header before it reads the token.

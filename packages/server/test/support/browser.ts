@@ -22,7 +22,7 @@ export async function startBrowser(t: Lifetime): Promise<Browser> {
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the console said, and what was asked of elsewhere: nothing is expected. */
+  /** Console messages and requests to other origins: tests expect none. */
   readonly complaints: string[];
 }
 
@@ -34,7 +34,7 @@ export interface VisitorOptions {
   readonly scale?: number;
 }
 
-/** Somebody with a browser of their own: no cookies, one page. */
+/** A visitor with a browser of their own: no cookies, one page. */
 export async function newVisitor(
   browser: Browser,
   url: string,

@@ -1,6 +1,6 @@
 /**
- * A provider with people who are told through channels, and a receiver over TLS that plays every
- * service that channels lead to.
+ * A provider with people who are notified through channels, and a receiver over TLS that plays
+ * every service that channels lead to.
  */
 
 import assert from "node:assert/strict";

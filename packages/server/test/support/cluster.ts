@@ -33,7 +33,7 @@ export interface ClusterOptions {
 
 export interface Cluster {
   readonly servers: Server[];
-  /** Of the database, for somebody beside the replicas. */
+  /** Of the database, for a user beside the replicas. */
   readonly store: Store;
   /** A token of the project `default`. */
   token(kind: TokenOrder["kind"], role?: "reviewer" | "admin"): Promise<string>;

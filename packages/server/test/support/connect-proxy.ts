@@ -12,7 +12,7 @@ import type { Lifetime } from "./test-provider.ts";
 
 export interface ConnectProxy {
   readonly url: string;
-  /** What it was asked to connect to: `name:port`. */
+  /** The targets of its CONNECT requests: `name:port`. */
   readonly targets: readonly string[];
   readonly connections: number;
 }

@@ -12,7 +12,7 @@ import { systemClock } from "../../src/index.ts";
 import type { Cluster, ClusterInstance } from "./cluster.ts";
 import type { ReviewedRequest } from "./test-provider.ts";
 
-/** What can be sent while a request is open; `submit` is another request of its instance. */
+/** Calls to send while a request is open; `submit` is another request of its instance. */
 export type MoveName =
   | "approve"
   | "deny"
@@ -56,7 +56,7 @@ export interface OpenContest {
 
 export interface MoveAnswer extends Answer<ApprovalRequest & ErrorResponse> {
   readonly name: MoveName;
-  /** What another replica showed to the reviewer right after this answer had come. */
+  /** The request that another replica showed to the reviewer right after this answer. */
   readonly after: Answer<ReviewedRequest>;
 }
 

@@ -41,7 +41,7 @@ export async function issueInstanceCredential(
   return token;
 }
 
-/** A token of the right form that nobody has issued. */
+/** A token of the right form that was never issued. */
 export function drawUnknownToken(
   server: TestProvider,
   kind: "instance" | "provisioner" | "reviewer",

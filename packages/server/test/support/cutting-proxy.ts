@@ -1,7 +1,7 @@
 /**
- * A TCP proxy in front of a database that cuts a connection when it is told to commit: before the
- * database hears of it or after it has answered, which nobody can tell from the other side. It
- * also lets connections die in silence, and takes LISTEN as poolers and other engines do.
+ * A TCP proxy in front of a database that cuts a connection at a commit: before the database
+ * receives it or after it has answered, which the client cannot distinguish. It also lets
+ * connections die in silence, and takes LISTEN as poolers and other engines do.
  */
 
 import { once } from "node:events";
@@ -11,12 +11,12 @@ import type { Lifetime } from "./test-provider.ts";
 export interface CuttingProxy {
   /** The URL of the database, through the proxy. */
   readonly url: string;
-  /** What happens to the next commit. */
+  /** Where to cut at the next commit. */
   cut: "before" | "after" | undefined;
   /** Whether connections are refused. */
   isDown: boolean;
   /**
-   * What becomes of LISTEN: an error, as of an engine without it; nothing; or, as at a pooler that
+   * The result of LISTEN: an error, as of an engine without it; nothing; or, as at a pooler that
    * lends connections, only notifications that are sent on the same connection arrive.
    */
   listen: "refused" | "ignored" | "own" | undefined;
@@ -36,7 +36,7 @@ const NOTIFICATION = "A".charCodeAt(0);
 const LISTEN = Buffer.from("listen countersign_wake");
 /** As long, because the message says before how long it is. */
 const REFUSED = Buffer.from("listem countersign_wake");
-const IGNORED = Buffer.from("select 'nobody listens'");
+const IGNORED = Buffer.from("select 'listen ignored'");
 
 export async function startCuttingProxy(t: Lifetime, url: string): Promise<CuttingProxy> {
   const target = new URL(url);

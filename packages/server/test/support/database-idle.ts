@@ -1,7 +1,7 @@
 /**
- * Tells when the databases of this test process have answered everything. A test that owns the
+ * Waits until the databases of this test process have answered everything. A test that owns the
  * clock moves it in steps and lets the workers have their turns in between; a database that
- * answers over a socket takes more than turns of the event loop.
+ * answers over a socket takes more than event loop iterations.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -41,7 +41,7 @@ const QUIET_TURNS = 10;
 /** A statement that waits for a lock that the test holds must not hold the test. */
 const PATIENCE_MS = 500;
 
-/** Waits until nobody waits for a database, at once where none of them is on a socket. */
+/** Waits until no call waits for a database, at once where none of them is on a socket. */
 export async function databaseIdle(): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   for (let quiet = 0; quiet < QUIET_TURNS && performance.now() < end; ) {

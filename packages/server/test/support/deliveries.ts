@@ -44,7 +44,7 @@ export interface WireDeliveryPage {
 
 export type Reviewed = WireDelivery & WireDeliveryPage & ErrorResponse & { hurried: number };
 
-/** A receiver that fails until it is told otherwise. */
+/** A receiver that fails until the test sets another answer. */
 export interface DeliveryScene extends WebhookScene {
   readonly instance: { readonly id: string; readonly token: string };
   /** How the receiver answers; 500 to begin with. */

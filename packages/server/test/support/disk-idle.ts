@@ -1,5 +1,5 @@
 /**
- * Tells when the disk has done all that this test process waits for. A test that owns the clock
+ * Waits until the disk has done all that this test process waits for. A test that owns the clock
  * moves it in steps and lets the workers have their turns in between; a log that is synced beside
  * the event loop takes more than turns of it.
  */

@@ -1,6 +1,6 @@
 /**
  * A disk that takes nothing more, for one process on any machine: the limit on the size of its
- * files. What is written fails as it does on a disk that is full or has become read-only, and may
+ * files. A write fails as it does on a disk that is full or has become read-only, and may
  * succeed again later.
  */
 
@@ -9,7 +9,7 @@ import { execFileSync } from "node:child_process";
 import type { Answer } from "@countersign/testing/agents";
 import type { Server } from "@countersign/testing/countersign";
 
-/** Takes the limit away from the running process, as somebody does who cleans up a disk. */
+/** Takes the limit away from the running process, like an operator who cleans up a disk. */
 export function makeRoom({ process: { pid } }: Server): void {
   execFileSync("prlimit", ["--pid", String(pid), "--fsize=unlimited:"]);
 }

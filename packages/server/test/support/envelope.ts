@@ -3,7 +3,7 @@ import type { ErrorResponse, ProblemCode } from "@countersign/protocol";
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** What every error of a status is called, as the contract and our own 405 have it. */
+/** The error type of each status, as the contract and our own 405 have it. */
 export const TYPE_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [400, "invalid_request"],
   [401, "authentication"],
@@ -17,7 +17,7 @@ export const TYPE_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [503, "dependency"],
 ]);
 
-/** What an envelope is looked for in: answers of fetch and of bare sockets alike. */
+/** The part of an answer with the envelope: answers of fetch and of bare sockets alike. */
 export interface AnyAnswer {
   readonly status: number;
   readonly headers: Headers;

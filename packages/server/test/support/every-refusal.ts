@@ -26,7 +26,7 @@ export interface Refusal {
   readonly answer: Answer;
   /** The input that is wrong; undefined when nothing of the input is. */
   readonly param: string | undefined;
-  /** What the caller sent and the store holds: nothing of it may be told. */
+  /** Values that the caller sent and the store holds: the answer must contain none of them. */
   readonly secrets: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const DELIVERY = {
   signing_secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 };
 
-/** Where nobody listens. */
+/** A port without a listener. */
 const SILENT = "https://127.0.0.1:1024/hook";
 
 /** A place that is deeper than this is cut off. */

@@ -51,7 +51,7 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
 export interface ExtensionRefusal {
   readonly code: string;
   readonly answer: Answer;
-  /** What is in nobody's answer. */
+  /** Values that no answer contains. */
   readonly secrets: readonly string[];
 }
 

@@ -41,7 +41,7 @@ export interface GateScene {
   issue(order?: Partial<TokenOrder>): Promise<Issued>;
   issueInstance(): Promise<Issued>;
   signIn(order?: Partial<Parameters<typeof newPerson>[1]>): Promise<SignedInPerson>;
-  /** What happens in the handler of /again from now on, before it looks again. */
+  /** Runs in the handler of /again from now on, before its second check. */
   meanwhile(happens: () => Promise<unknown>): void;
 }
 

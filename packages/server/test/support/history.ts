@@ -1,5 +1,5 @@
 /**
- * What tests about ended requests need: many of them, and a reader of exports.
+ * Shared steps of tests about ended requests: many of them, and a reader of exports.
  */
 
 import assert from "node:assert/strict";

@@ -28,7 +28,7 @@ export interface Source {
   readonly reviewer: string;
   readonly provisioner: string;
   readonly provisioning: ProvisionInstanceResponse;
-  /** As they were last told, by idempotency key. */
+  /** As the server last returned them, by idempotency key. */
   readonly requests: ReadonlyMap<string, ApprovalRequest>;
 }
 
@@ -128,7 +128,7 @@ export function copyOf({ data }: Source, owner: Owner): string {
   return copy;
 }
 
-/** Changes the database of a stopped server as nobody should. */
+/** Changes the database of a stopped server behind its back. */
 export function tamperWith(data: string, ...statements: readonly string[]): void {
   const database = new DatabaseSync(databaseFile(data));
   try {
@@ -140,7 +140,7 @@ export function tamperWith(data: string, ...statements: readonly string[]): void
 
 export interface Target {
   readonly url: string;
-  /** What an import and the replicas are given. */
+  /** The environment of an import and of the replicas. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -164,7 +164,7 @@ export function beginImport(owner: Owner, from: string, { env }: Pick<Target, "e
   return spawnCountersign(owner, ["import", from], { env });
 }
 
-/** Everything is there as it was told, and goes on. */
+/** Everything is as the source returned it, and goes on. */
 export async function assertImported(server: Server, source: Source): Promise<void> {
   const agent = source.agent.at(server);
   for (const [key, expected] of source.requests) {

@@ -19,7 +19,7 @@ export const ADDITIVE = `-- compatible with: ${KNOWN}
   alter table request add column later_note text;
   create index request_later on request (later_note) where later_note is not null`;
 
-/** Nobody who has not heard of it may go on; what it does is for the tests to see. */
+/** Programs that do not know it must stop; tests observe its effect. */
 export const BREAKING = "create table broken (id text not null primary key)";
 
 /** @returns a folder with the migrations of this program and those, numbered behind them */

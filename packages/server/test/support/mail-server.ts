@@ -24,7 +24,7 @@ export interface MailServer {
 }
 
 export interface MailServerOptions extends SMTPServerOptions {
-  /** Answers `user` and this; without it nobody has to log in. */
+  /** Password of the login `user`; without it clients do not have to log in. */
   readonly password?: string;
   /** Refuses the message with this code. */
   readonly refuseWith?: number;

@@ -31,9 +31,9 @@ export interface NotificationReceiver {
   readonly notifications: readonly Notification[];
   /** The most exchanges that were open at one time for one event. */
   readonly openAtOnceMax: number;
-  /** What the receiver does with a notification; 204 to begin with. */
+  /** Runs for each notification; answers 204 by default. */
   onNotification: (notification: Notification) => void;
-  /** What the receiver does with a verification; it proves itself to begin with. */
+  /** Answers a verification; proves the receiver by default. */
   onVerification: AnswerMessage;
 }
 

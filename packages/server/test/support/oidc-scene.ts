@@ -78,7 +78,7 @@ export async function startOidcScene(
 
 export const SESSION_COOKIE = "__Host-countersign";
 
-/** Who is signed in in a browser, as pages read it. */
+/** The user who is signed in in a browser, as pages read it. */
 export function session(
   { server }: Pick<OidcScene, "server">,
   browser: FetchBrowser,
@@ -89,7 +89,7 @@ export function session(
   return server.call("GET", "/review/v1/session", { headers });
 }
 
-/** Signs somebody in who must get in. */
+/** Signs a user in who must get in. */
 export async function signedIn(
   scene: OidcScene,
   browser = new FetchBrowser(),

@@ -1,6 +1,6 @@
 /**
- * A real OpenID provider in this process, on loopback. Whoever is sent there is signed in at once
- * as its `account`; tests change what it says of them, and what it does wrong.
+ * A real OpenID provider in this process, on loopback. A browser sent there is signed in at once
+ * as its `account`; tests change what it says of that account, and what it does wrong.
  */
 
 import assert from "node:assert/strict";
@@ -39,9 +39,9 @@ export const OTHER_KEY = generateKeyPairSync("rsa", { modulusLength: 2048 }).pri
 export class TestOpenidProvider {
   readonly issuer: string;
   readonly server: Server;
-  /** Who is signed in next. */
+  /** The user of the next sign-in. */
   account: Account = { sub: "ana-1", preferred_username: "ana", name: "Ana Lima" };
-  /** What is answered instead of a code. */
+  /** An error to answer instead of a code. */
   error: string | undefined;
   /** Makes another id token of the one that the provider has signed. */
   forge: ((token: string) => string) | undefined;
@@ -100,7 +100,7 @@ export class TestOpenidProvider {
     this.#handle = provider.callback();
   }
 
-  /** From now on nobody answers there. */
+  /** From now on the provider does not answer. */
   async stop(): Promise<void> {
     if (!this.server.listening) return;
     const closed = once(this.server, "close");
@@ -135,7 +135,7 @@ interface Stored {
   consumed?: number;
 }
 
-/** What the provider keeps; its own would warn at every start. */
+/** The provider's storage; its own would warn at every start. */
 class MapAdapter {
   static readonly #rows = new Map<string, Stored>();
   readonly #kind: string;

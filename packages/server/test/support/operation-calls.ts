@@ -53,7 +53,7 @@ export async function setStage(
   return { provisioner, credential: credential.token, instanceId: instance.id, requestId };
 }
 
-/** Calls an operation so that it succeeds, but for what `change` says. */
+/** Calls an operation so that it succeeds, except for the effect of `change`. */
 export function callOperation<T = ErrorResponse>(
   server: TestProvider,
   operation: OperationName,

@@ -13,7 +13,7 @@ import type { TestProvider } from "./test-provider.ts";
 
 export const PASSWORD = "seven grey herons wait";
 
-/** For looking at what a run has shown: a folder in SCREENSHOTS gets a picture of each step. */
+/** To inspect a run: a folder in SCREENSHOTS gets a picture of each step. */
 const { SCREENSHOTS } = process.env;
 
 export async function picture(page: Page, name: string): Promise<void> {
@@ -29,7 +29,7 @@ export async function press(page: Page, name: string): Promise<void> {
 /** Made once: it is work. */
 let passwordHash: string | undefined;
 
-/** Somebody with a password, not signed in. */
+/** A user with a password, not signed in. */
 export async function newSignedInPerson(
   server: TestProvider,
   login: string,
@@ -41,7 +41,7 @@ export async function newSignedInPerson(
   await newPerson(server, { login, bind, ...order });
 }
 
-/** Signs in on the page where somebody is asked to. */
+/** Signs in on the page that asks for it. */
 export async function signIn(page: Page, login: string): Promise<void> {
   await page.getByLabel("Login", { exact: true }).fill(login);
   await page.getByLabel("Password", { exact: true }).fill(PASSWORD);

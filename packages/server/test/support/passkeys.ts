@@ -19,10 +19,10 @@ export interface Challenge extends Begun {
   readonly nonce: string;
 }
 
-/** What a verdict is, besides that it approves. */
+/** The fields of a verdict, besides that it approves. */
 export type Said = Readonly<Record<string, unknown>>;
 
-/** Somebody who signed in just now and has one passkey. */
+/** A user who signed in just now and has one passkey. */
 export async function newSigner(
   server: TestProvider,
   order: PersonOrder,
@@ -85,7 +85,7 @@ export interface Signed {
   readonly assertion: CredentialJson;
 }
 
-/** What the person's passkey answers to a challenge for this verdict. */
+/** The assertion of the person's passkey for a challenge for this verdict. */
 export async function sign(
   server: TestProvider,
   person: Signer,
@@ -108,7 +108,7 @@ export function send<T = ReviewedRequest>(
   return callAs<T>(server, person, "POST", `/requests/${id}/verdict`, { body });
 }
 
-/** The time of everything that was begun is up now, and nobody has cleared it away yet. */
+/** Everything that was started has expired now, and the server has not purged it yet. */
 export async function endTime({ provider: { context } }: TestProvider): Promise<void> {
   const { store, clock } = context;
   const sql = "update ceremony set expires_at = $1";

@@ -16,7 +16,7 @@ export interface SignedInPerson {
   readonly id: string;
   readonly login: string;
   readonly projectId: string;
-  /** What the cookie holds. */
+  /** The value of the cookie. */
   readonly cookie: string;
 }
 
@@ -31,7 +31,7 @@ export interface PersonOrder {
 
 let invitations = 0;
 
-/** Makes a person who is a reviewer of the project by an invitation, and signs them in. */
+/** Creates a user who is a reviewer of the project by an invitation, and signs them in. */
 export async function newPerson(
   { provider: { context } }: { readonly provider: { readonly context: Context } },
   { login, role = "reviewer", groups = [], project = "default", bind }: PersonOrder,
@@ -84,7 +84,7 @@ export function callAs<T = unknown>(
   return server.call(method, `/review/v1${path}`, { ...call, headers });
 }
 
-/** What the answer sets the session's cookie to; undefined when it does not. */
+/** The value that the answer sets the session's cookie to; undefined when it sets none. */
 export function cookieSet({ headers }: Answer): string | undefined {
   const set = headers.getSetCookie().find((text) => text.startsWith("__Host-countersign="));
   return set === undefined ? undefined : /=([^;]*)/.exec(set)?.[1];

@@ -88,7 +88,7 @@ const OWNER: typeof UNPRIVILEGED | undefined = process.getuid?.() === 0 ? UNPRIV
 export interface PostgresOptions {
   /** Keep the data on the disk of TMPDIR, also where there is a file system in memory. */
   readonly onDisk?: boolean;
-  /** Lines of postgresql.conf, in place of those that suit tests. */
+  /** Lines of postgresql.conf that replace the defaults for tests. */
   readonly settings?: readonly string[];
 }
 

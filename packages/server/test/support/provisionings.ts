@@ -52,7 +52,7 @@ export async function serving<T>(
   }
 }
 
-/** What the provisioner sent, and what it was told. */
+/** The call of the provisioner, and its answer. */
 export interface Provisioned {
   readonly provisioner: string;
   readonly provisioning: ProvisionInstanceResponse;
@@ -77,7 +77,7 @@ export async function provisionAndRename(server: TestProvider, key = "one"): Pro
   return { provisioner: token, provisioning: created.json, renaming: renamed.json };
 }
 
-/** Everything is as it was told: replays, conflicts, and the credential itself. */
+/** Everything is as the server returned it: replays, conflicts, and the credential itself. */
 export async function assertKept(
   server: TestProvider,
   provisioned: Provisioned,
@@ -97,7 +97,7 @@ export async function assertKept(
   await assertAccepted(server, provisioning.credential.token);
 }
 
-/** The credential opens what it should: it is told that there is no such request. */
+/** The credential works: the answer is that there is no such request. */
 export async function assertAccepted(server: TestProvider, token: string): Promise<void> {
   const { status } = await server.call("GET", `/v1/requests/${randomUUID()}`, { token });
   assert.equal(status, 404);

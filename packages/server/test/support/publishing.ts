@@ -110,7 +110,7 @@ export function publish(
   return server.call("POST", `/review/v1/${place}`, { token, body });
 }
 
-/** Nothing but that what comes next takes two people. */
+/** A policy that only requires two people for later changes. */
 export const TWO_PERSON = "version: 1\ntwo_person: true\nrules: []\n";
 
 /** The same policy, with the requirement kept. */

@@ -1,6 +1,6 @@
 /**
- * A browser as a push service knows it: it subscribes, and reads what nobody else can. Written from
- * RFC 8291, for the other side of notify/push-encryption.ts.
+ * A browser as a push service knows it: it subscribes, and reads what no other party can. Written
+ * from RFC 8291, for the other side of notify/push-encryption.ts.
  */
 
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from "node:crypto";

@@ -50,7 +50,7 @@ export class RawConnection {
     return { status: Number(statusLine.split(" ")[1]), headers: new Headers(pairs) };
   }
 
-  /** What else arrives until the server has ended its side. */
+  /** The bytes that arrive until the server has ended its side. */
   async rest(): Promise<string> {
     for (;;) {
       const { value, done } = await this.#chunks.next();

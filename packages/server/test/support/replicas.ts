@@ -15,7 +15,7 @@ import {
 export interface Replicas {
   /** Of the database. */
   readonly url: string;
-  /** What a provider needs to be one more of them. */
+  /** The settings that a provider needs to be one more of them. */
   readonly settings: Readonly<Record<string, string>>;
   readonly servers: readonly TestProvider[];
 }

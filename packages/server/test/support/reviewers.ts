@@ -22,7 +22,7 @@ export interface WireToken {
   readonly holder: { readonly id: string; readonly name: string; readonly kind?: string };
   readonly scopes: readonly string[] | null;
   readonly expires_at: string | null;
-  /** Told once, to whom it is issued by. */
+  /** Displayed once, to its issuer. */
   readonly token: string;
 }
 

@@ -97,7 +97,7 @@ export function submitBody(
   return server.call("POST", "/v1/requests", { token, key, body });
 }
 
-/** The status as it is recorded; looking at it this way makes nothing happen. */
+/** The recorded status; reading it this way has no effect. */
 export async function storedStatus(
   { server }: Pick<Scene, "server">,
   id: string,
@@ -133,7 +133,7 @@ export interface AuditRow {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** What the audit log says of one `kind:id`, in the order in which it happened. */
+/** The audit log entries of one `kind:id`, in the order in which they happened. */
 export async function auditOf(
   { server }: Pick<Scene, "server">,
   subject: string,

@@ -1,5 +1,5 @@
 /**
- * A certificate for localhost or whoever a test needs, made with nothing but node:crypto.
+ * A certificate for localhost or another name that a test needs, made only with node:crypto.
  *
  * @see RFC 5280 section 4.1
  */

@@ -21,7 +21,7 @@ export async function startLongPoll(
     `/v1/requests/${id}?wait=${wait}`,
     { token, signal: AbortSignal.timeout(PATIENCE_MS) },
   );
-  // Whoever awaits the answer hears of a failure; until then it is nobody's.
+  // The caller awaits the answer later; a failure before that must not be an unhandled rejection.
   answer.catch(() => {});
   await until(() => wake.waiting === waiting, "the poll waits");
   return { answer };

@@ -1,5 +1,5 @@
 /**
- * What operations are given, on a real store in a folder of its own, without a server: for tests
+ * The context of operations, on a real store in a folder of its own, without a server: for tests
  * of one room by itself.
  */
 

@@ -46,7 +46,7 @@ export interface TestEgress {
   readonly egress: EgressClient;
   readonly clock: ManualClock;
   readonly resolver: TableResolver;
-  /** A message whose headers and body matter to nobody, unless they are given. */
+  /** A message with headers and a body that do not matter, unless they are given. */
   post(url: string, message?: Partial<Message>): Promise<Reply>;
 }
 
@@ -67,7 +67,7 @@ export function openTestEgress(t: Lifetime, options: TestEgressOptions = {}): Te
   };
 }
 
-/** What never comes fails the test, as the client's clock may stand still for ever. */
+/** A promise that never settles fails the test, because the client's clock may stand still. */
 export async function patiently<T>(promise: Promise<T>, what: string): Promise<T> {
   const { promise: impatience, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`did not come: ${what}`)), PATIENCE_MS);
@@ -84,7 +84,7 @@ const MESSAGE: Message = {
 
 export function webhookUrl(text: string): WebhookUrl {
   const url = parseWebhookUrl(text, { internalNames: true });
-  if (url === undefined) throw new Error(`${text} is no webhook URL`);
+  if (url === undefined) throw new Error(`${text} is not a webhook URL`);
   return url;
 }
 

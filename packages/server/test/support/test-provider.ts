@@ -1,7 +1,7 @@
 /**
  * A real provider on a free port and a folder of its own, for tests that speak HTTP. Every
  * answer to an operation of the contract is checked against contract/openapi.yaml, whatever the
- * test itself looks at.
+ * test itself checks.
  */
 
 import assert from "node:assert/strict";
@@ -197,7 +197,7 @@ export class TestProvider {
     assert.deepEqual(violations, [], `${method} ${path} breaks the description`);
   }
 
-  /** What the contract has of an answer; only what is admitted here may stand beside it. */
+  /** The part of an answer in the contract; only fields admitted here may stand beside it. */
   #withoutExtensions(body: unknown): unknown {
     if (typeof body !== "object" || body === null) return body;
     const { extensions } = this.provider.context.settings;
@@ -241,7 +241,7 @@ async function runOut(clock: ManualClock, stopped: Promise<void>): Promise<void>
     hasStopped = true;
   };
   stopped.then(end, end);
-  // What ends by itself may do so first.
+  // Exchanges that end by themselves may do so first.
   for (let turn = 0; turn < TURNS_MAX && !hasStopped; turn++) await nextTurn();
   while (!hasStopped) {
     clock.advance(1_000);

@@ -1,5 +1,5 @@
 /**
- * A small HTTPS receiver: records what arrives, byte for byte, and answers as a test tells it.
+ * A small HTTPS receiver: records what arrives, byte for byte, and answers as the test specifies.
  */
 
 import { once } from "node:events";
@@ -16,7 +16,7 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** What of the TLS handshake names the host; empty for an address. */
+  /** The host name in the TLS handshake; empty for an address. */
   readonly serverName: string;
 }
 
@@ -65,7 +65,7 @@ export async function startTlsReceiver(
     arrivals.dispatchEvent(new Event("arrival"));
     answer(received, response);
   });
-  // Who closes idle connections, and when, is up to the test.
+  // The test decides when, and by which side, idle connections are closed.
   server.keepAliveTimeout = 60_000;
   server.on("connection", () => connections++);
   server.listen(options.port ?? 0, options.host ?? "127.0.0.1");

@@ -18,7 +18,7 @@ export async function until(
   }
 }
 
-/** Lets everything finish that needs no more than a few turns of the event loop. */
+/** Lets everything finish that needs only a few event loop iterations. */
 export async function turns(count = 20): Promise<void> {
   for (let i = 0; i < count; i++) {
     await nextTurn();

@@ -49,7 +49,7 @@ export class ManualVerifications {
   }
 }
 
-/** What a receiver answers that accepts. */
+/** The body of a receiver that accepts. */
 export function challengeOf({ challenge }: WebhookVerification): string {
   return JSON.stringify({ challenge });
 }
@@ -70,7 +70,7 @@ export async function countRows({ provider }: TestProvider): Promise<Rows> {
   return { ...row } as Rows;
 }
 
-/** A row of the table `verification`, as far as tests look at it. */
+/** A row of the table `verification`, as far as tests read it. */
 export interface VerificationRow {
   readonly instance_id: string;
   readonly fence: number;
@@ -137,7 +137,7 @@ export async function startManualScene(
 ): Promise<ManualScene> {
   const manual = new ManualVerifications();
   const scene = await startWebhookScene(t, { ...options, onVerification: manual.receive });
-  // Who joins listens for the end of the attempt; what it hears stays what it is.
+  // A call that joins listens for the end of the attempt; the mock passes every signal on.
   const { mock } = t.mock.method(scene.server.provider.context.wake, "onSignal");
   return {
     ...scene,

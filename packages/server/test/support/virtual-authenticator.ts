@@ -1,9 +1,9 @@
-/** The authenticator of a device that a browser runs on: Chromium's own, told by its protocol. */
+/** The authenticator of a device that a browser runs on: Chromium's own, set by its protocol. */
 
 import type { CDPSession } from "playwright-core";
 import type { Visitor } from "./browser.ts";
 
-/** It can be told to recognise nobody. */
+/** It can be set to recognise no user. */
 export interface Device {
   readonly cdp: CDPSession;
   readonly id: string;

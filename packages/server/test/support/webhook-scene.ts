@@ -1,6 +1,6 @@
 /**
  * A provider with a real receiver over TLS: what most tests about webhooks begin with. The
- * receiver proves itself to every verification and answers notifications as the test tells it.
+ * receiver proves itself to every verification and answers notifications as the test specifies.
  */
 
 import assert from "node:assert/strict";
@@ -104,7 +104,7 @@ export async function startWebhookScene(
   };
 }
 
-/** What a receiver answers that has the registration and checked the signature. */
+/** The answer of a receiver that has the registration and checked the signature. */
 export const answerChallenge: AnswerMessage = (received, response) => {
   const { challenge } = JSON.parse(received.body.toString()) as WebhookVerification;
   response.writeHead(200, { "content-type": "application/json" });

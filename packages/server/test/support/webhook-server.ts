@@ -100,7 +100,7 @@ export function tryProvisioning(
   return exchange("POST", `${url}/v1/instances`, provisioner, { delivery }, key);
 }
 
-/** An agent whose decisions the receiver is told of. */
+/** An agent with a receiver that is notified of its decisions. */
 export async function newNotifiedAgent(webhooks: WebhookServer): Promise<Agent> {
   const { server, provisioner, delivery } = webhooks;
   const { status, text, json } = await tryProvisioning(server, provisioner, delivery);
