@@ -156,7 +156,7 @@ test("[event.retry.one-outstanding] an outstanding notification is skipped, and 
   );
 });
 
-test("[event.retry.one-outstanding] a result that comes under an older claim, or twice, changes nothing", async (t) => {
+test("[event.retry.one-outstanding] a result recorded under an older claim, or twice, changes nothing", async (t) => {
   const scene = await startIdle(t);
   const { context } = scene.server.provider;
   const late = await theOnly(scene.claim());

@@ -166,7 +166,7 @@ test("[delivery.url.every-connection] a name that becomes private after the firs
   }
 });
 
-test("[ours.delivery.drain] a server that stops waits for the outstanding attempt, records it and begins no other", async (t) => {
+test("[ours.delivery.drain] a stopping server waits for the outstanding attempt, records it and starts no other", async (t) => {
   const manual = new ManualMessages();
   const settings = { webhook_host_in_flight_max: "1" };
   const scene = await startWebhookScene(t, { onNotification: manual.receive, settings });
@@ -267,7 +267,7 @@ test("[event.retry.one-outstanding] an attempt with an unrecorded end is repeate
   assert.equal((await untilAttempted(scene, request, 1)).ended_by, "acknowledged");
 });
 
-test("[ours.webhooks.off] with webhooks off receivers are refused, nothing is sent, and what waits is delivered when they are on again", async (t) => {
+test("[ours.webhooks.off] with webhooks off, receivers are rejected, nothing is sent, and queued notifications are delivered when webhooks are on again", async (t) => {
   const scene = await startWebhookScene(t, { onNotification: inTurn(500, 204) });
   const instance = await provisionWithReceiver(scene);
   const before = await denied(scene, instance.token);

@@ -70,7 +70,7 @@ test("[event.emitted] the worker emits the event of an expired request without a
   assert.deepEqual(notified.toSorted(), requests.map(({ id }) => id).toSorted());
 });
 
-test("[event.emitted] and from the reader who comes before the worker", async (t) => {
+test("[event.emitted] and from a reader that reads before the worker runs", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, clock, notifications } = scene;
   const { token } = await provisionWithReceiver(scene);
@@ -84,7 +84,7 @@ test("[event.emitted] and from the reader who comes before the worker", async (t
   assert.equal(notifications.length, 1);
 });
 
-test("[event.receiver-only] an instance without a receiver has no events, and a later receiver gets none of before", async (t) => {
+test("[event.receiver-only] an instance without a receiver has no events, and a later receiver gets no earlier event", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, reviewer } = scene;
   const { instance, credential } = await server.provision(scene.provisioner);
@@ -198,7 +198,7 @@ test("[delivery.url.exact] [signature.headers] [signature.value] [signature.no-c
   }
 });
 
-test("[delivery.request.recorded-together] where the notification cannot be written, nothing is decided", async (t) => {
+test("[delivery.request.recorded-together] when the notification cannot be written, the decision is not recorded either", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, clock, reviewer } = scene;
   const { token } = await provisionWithReceiver(scene);

@@ -61,7 +61,7 @@ async function startTwoHosts(
   return { ...scene, slow: slow.token, fast: fast.token, manual, fastArrived };
 }
 
-test("[ours.delivery.isolation] a receiver that hangs with 2,000 notifications holds up no other", async (t) => {
+test("[ours.delivery.isolation] a receiver that hangs with 2,000 notifications delays no other", async (t) => {
   const scene = await startTwoHosts(t);
   const { manual, fastArrived } = scene;
   const original = await notificationOf(scene, await denied(scene, scene.slow));
@@ -126,7 +126,7 @@ test("[ours.delivery.isolation] a delivery without a signal is found behind a pa
   await untilDelivered(scene, () => scene.notifications.length === 2, "the last one is served");
 });
 
-test("[ours.delivery.breaker] a receiver that keeps failing is probed, what is queued for it waits, and none is dropped", async (t) => {
+test("[ours.delivery.breaker] a receiver that keeps failing is probed, its queued notifications wait, and none is dropped", async (t) => {
   let status = 500;
   const scene = await startWebhookScene(t, {
     onNotification: (_, response) => response.writeHead(status).end(),
@@ -289,7 +289,7 @@ test("[ours.delivery.missing-key] a notification that cannot be signed waits, bl
   assert.equal((await untilAttempted(scene, waiting, 1)).ended_by, "acknowledged");
 });
 
-test("[ours.delivery.missing-key] a new receiver does not wait for the key of the one before", async (t) => {
+test("[ours.delivery.missing-key] a new receiver does not wait for the key of the previous one", async (t) => {
   const scene = await startWebhookScene(t);
   const instance = await provisionWithReceiver(scene);
   const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");

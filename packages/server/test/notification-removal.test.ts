@@ -106,7 +106,7 @@ test("[delivery.update.queued-follow] queued notifications go to the new URL wit
 });
 
 for (const { by, lose } of ENDS) {
-  test(`[event.retry.ended] [delivery.delete.ends] [delivery.update.removes] after a ${by} nothing of before is attempted`, async (t) => {
+  test(`[event.retry.ended] [delivery.delete.ends] [delivery.update.removes] after a ${by} no earlier notification is attempted`, async (t) => {
     const scene = await startWebhookScene(t, { onNotification: FAILING });
     const instance = await provisionWithReceiver(scene);
     const requests = [];

@@ -86,7 +86,7 @@ test("[event.retention] a notification acknowledged at once is kept for 168 hour
   assert.equal(fresh.status, 201);
 });
 
-test("[event.retention] [delivery.request.retention] what was acknowledged late is kept for 24 hours from then", async (t) => {
+test("[event.retention] [delivery.request.retention] a notification acknowledged late is kept for 24 hours from then", async (t) => {
   const wanted = { "retry-after": String(160 * 3_600) };
   let answered = 0;
   const scene = await startDecided(t, (_, response) => {
@@ -100,14 +100,14 @@ test("[event.retention] [delivery.request.retention] what was acknowledged late 
   await assertErasedAfter(scene, ended_at + DAY);
 });
 
-test("[event.retention] [delivery.request.retention] what was never acknowledged is kept for 24 hours after the window", async (t) => {
+test("[event.retention] [delivery.request.retention] a notification that was never acknowledged is kept for 24 hours after the window", async (t) => {
   const wanted = { "retry-after": "999999999" };
   const scene = await startDecided(t, (_, response) => response.writeHead(503, wanted).end());
   await untilAttempted(scene, scene.request, 1);
   await assertErasedAfter(scene, scene.decidedAt + WINDOW + DAY);
 });
 
-test("[event.retention.in-flight] after a removal during an attempt the 24 hours begin when the attempt ends, and not before", async (t) => {
+test("[event.retention.in-flight] after a removal during an attempt the 24 hours start when the attempt ends, and not before", async (t) => {
   const manual = new ManualMessages();
   const wanted = { "retry-after": String(150 * 3_600) };
   let isFirst = true;

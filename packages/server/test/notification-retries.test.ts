@@ -81,7 +81,7 @@ test("[event.retry.backoff] the wait doubles from 5 seconds to an hour, and half
   }
 });
 
-test("[event.retry.backoff] those that failed at one time are not tried again at one time", async (t) => {
+test("[event.retry.backoff] notifications that failed at one time are not retried at one time", async (t) => {
   const scene = await startWebhookScene(t, { onNotification: status(500) });
   const { token } = await provisionWithReceiver(scene);
   for (let i = 0; i < 4; i++) await untilAttempted(scene, await denied(scene, token), 1);
@@ -95,7 +95,7 @@ function longAfterThe(first: Received | undefined, received: Received): Record<s
   return first === received ? { "retry-after": String(150 * 3_600) } : {};
 }
 
-test("[event.retry.window] attempts go on for 168 hours, none begins after them", async (t) => {
+test("[event.retry.window] attempts continue for 168 hours, and none starts later", async (t) => {
   const begun: number[] = [];
   const clock = new ManualClock();
   const scene = await startWebhookScene(t, {
@@ -121,7 +121,7 @@ test("[event.retry.window] attempts go on for 168 hours, none begins after them"
   assert.equal((await scene.server.read(token, request.id)).status, "denied");
 });
 
-test("[event.retry.window] a receiver that is down for 167 hours and 59 minutes still gets it", async (t) => {
+test("[event.retry.window] a receiver that is down for 167 hours and 59 minutes still gets the notification", async (t) => {
   const clock = new ManualClock();
   let upAt = Number.POSITIVE_INFINITY;
   const scene = await startWebhookScene(t, {
@@ -215,7 +215,7 @@ test("[event.retry.one-outstanding] a clock that is set past the lease neither r
   }
 });
 
-test("[event.retry.window] a clock that is set back holds nothing up that is decided from then on", async (t) => {
+test("[event.retry.window] a clock that is set back does not delay later notifications", async (t) => {
   const clock = new SetClock();
   const scene = await startWebhookScene(t, { clock });
   const { token } = await provisionWithReceiver(scene);
@@ -344,7 +344,7 @@ async function replaceReceiver(scene: WebhookScene, instanceId: string): Promise
   assert.equal((await tryUpdate(scene, instanceId, { delivery })).status, 200);
 }
 
-test("[ours.delivery.new-receiver] a new receiver is notified at once, whatever the one before asked for", async (t) => {
+test("[ours.delivery.new-receiver] a new receiver is notified at once, whatever Retry-After the previous one sent", async (t) => {
   const busy = status(503, { "retry-after": "600000" });
   const scene = await startWebhookScene(t, {
     onNotification: (received, response) =>

@@ -87,7 +87,7 @@ test("[ours.sign-in.invitation.secret] a user who signs in first to join by a li
   assert.deepEqual(others(), []);
 });
 
-test("[ours.oidc.pages] with oidc_only the form is for who asks for it", async (t) => {
+test("[ours.oidc.pages] with oidc_only the password form appears only after a click", async (t) => {
   const scene = await startOidcScene(t, { oidc_only: "true", oidc_break_glass: "glass" });
   const { page, others } = await visit(scene, "/sign-in");
   await page.getByRole("button", { name: "Sign in with SSO" }).waitFor();
@@ -104,7 +104,7 @@ test("[ours.oidc.pages] with oidc_only the form is for who asks for it", async (
   assert.deepEqual(others(), []);
 });
 
-test("[ours.oidc.pages] without a provider nothing of it is on the page", async (t) => {
+test("[ours.oidc.pages] without a provider the page has no provider button", async (t) => {
   const server = await startTestProvider(t);
   const { page, complaints } = await newVisitor(browser, server.url);
   const ways = page.waitForResponse("**/review/v1/session/ways");

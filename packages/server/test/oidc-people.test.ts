@@ -125,7 +125,7 @@ test("[ours.oidc.roles] a user that an admin removed stays removed", async (t) =
   assert.match(await refused(scene), /has no role on this server/);
 });
 
-test("[ours.oidc.roles] whom the provider has removed can be removed by hand as well", async (t) => {
+test("[ours.oidc.roles] a user that the provider removed can be removed by an admin as well", async (t) => {
   const scene = await startOidcScene(t);
   await signedIn(scene);
   const { account } = scene.idp;
@@ -177,7 +177,7 @@ test("[ours.oidc.identity] a local account of the same login is not taken over",
   );
 });
 
-test("[ours.oidc.identity] a reviewer of the same name who has tokens is not taken over", async (t) => {
+test("[ours.oidc.identity] a sign-in does not take over a reviewer of the same name with tokens", async (t) => {
   const scene = await startOidcScene(t);
   await scene.server.token({ kind: "reviewer", name: "ana", role: "admin" });
   assert.match(await refused(scene), /Another reviewer of a project has the name ana/);
@@ -223,7 +223,7 @@ test("[ours.oidc.groups] groups that the provider left out remove no power", asy
   assert.deepEqual((await session(scene, browser)).json.projects, before.projects);
 });
 
-test("[ours.oidc.link] whom an operator links signs in as who they are here", async (t) => {
+test("[ours.oidc.link] a user that an operator linked signs in to the existing account", async (t) => {
   const scene = await startOidcScene(t);
   const { context } = scene.server.provider;
   const local = await newPerson(scene.server, { login: "ana", role: "admin", groups: ["dba"] });

@@ -53,7 +53,7 @@ test("[ours.oidc.flow] a signed-in user decides requests", async (t) => {
   assert.equal((await server.read(instance.token, id)).status, "approved");
 });
 
-test("[ours.oidc.flow] without a provider there is no such path", async (t) => {
+test("[ours.oidc.flow] without a provider the path does not exist", async (t) => {
   const { server } = await startOidcScene(t);
   const without = await startTestProvider(t);
   for (const path of [START, `${START}/callback?code=a&state=b`]) {
@@ -62,7 +62,7 @@ test("[ours.oidc.flow] without a provider there is no such path", async (t) => {
   assert.equal((await server.call("GET", `${START}/callback`)).status, 403);
 });
 
-test("[ours.oidc.ceremony] an answer counts in the browser that was sent, and nowhere else", async (t) => {
+test("[ours.oidc.ceremony] an answer of the provider is valid only in the browser that started the sign-in", async (t) => {
   const scene = await startOidcScene(t);
   const ana = new FetchBrowser();
   const callback = await scene.comeBack(ana);
@@ -78,7 +78,7 @@ test("[ours.oidc.ceremony] an answer counts in the browser that was sent, and no
   assert.equal((await ana.visit(callback.href)).status, 200);
 });
 
-test("[ours.oidc.ceremony] an answer with another state is refused, and ends nothing", async (t) => {
+test("[ours.oidc.ceremony] an answer with another state is rejected, and the sign-in stays valid", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const callback = await scene.comeBack(browser);
@@ -107,7 +107,7 @@ test("[ours.oidc.ceremony] an answer counts once", async (t) => {
   assert.equal((await session(scene, again)).status, 401);
 });
 
-test("[ours.oidc.ceremony] of answers that come at the same time one counts", async (t) => {
+test("[ours.oidc.ceremony] of concurrent answers exactly one counts", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const callback = await scene.comeBack(browser);
@@ -178,7 +178,7 @@ test("[ours.oidc.refused] a user that the provider rejects sees a page with the 
   assert.equal((await session(scene, browser)).status, 401);
 });
 
-test("[ours.oidc.unavailable] while the provider is down everything else goes on", async (t) => {
+test("[ours.oidc.unavailable] while the provider is down, everything else works", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   await signedIn(scene, browser);

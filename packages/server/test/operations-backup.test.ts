@@ -56,7 +56,7 @@ test("[ours.operations.backup] a server on the copy knows every request, decisio
   assert.deepEqual(await agent.read(after.id), after);
 });
 
-test("[ours.operations.backup] a copy made under load is of one moment: everything acknowledged before it, nothing half", async (t) => {
+test("[ours.operations.backup] a copy made under load is consistent: it has everything acknowledged before it, and nothing partial", async (t) => {
   const server = await startServer(t, { args: ["--instance-rate", "0"] });
   const agent = await newAgent(server);
   const before: ApprovalRequest[] = [];
@@ -100,7 +100,7 @@ test("[ours.operations.backup] without a running server, and with a log left by 
   assert.deepEqual(await agent.at(restored).read(request.id), request);
 });
 
-test("[ours.operations.backup] a file that is there is not overwritten", async (t) => {
+test("[ours.operations.backup] an existing file is not overwritten", async (t) => {
   const server = await startServer(t);
   const target = join(temporaryFolder(t), "copy.db");
   writeFileSync(target, "mine");

@@ -76,7 +76,7 @@ async function assertOneKept(agent: Agent, { key, fields, acknowledged }: Sent):
   assert.deepEqual((await agent.read(id)).arguments, (fields as ApprovalRequest).arguments);
 }
 
-test("[ours.operations.crash] a server that is killed again and again under load has everything that it acknowledged", async (t) => {
+test("[ours.operations.crash] a server that is killed repeatedly under load keeps everything that it acknowledged", async (t) => {
   const data = join(temporaryFolder(t), "data");
   let server = await startServer(t, { data, args: NO_LIMIT });
   let agent = await newAgent(server);

@@ -79,7 +79,7 @@ test("[ours.operations.disk-full] a write without disk space returns 503 with Re
   assert.match((await server.stop()).stdout, /"event":"dependency\.failed","dependency":"store"/);
 });
 
-test("[ours.operations.disk-full] when there is room again the running server goes on and has lost nothing", async (t) => {
+test("[ours.operations.disk-full] when there is disk space again, the running server works and has lost nothing", async (t) => {
   const server = await startServer(t, { under: SMALL });
   const agent = await newAgent(server);
   const filled = await fill(agent);
@@ -91,7 +91,7 @@ test("[ours.operations.disk-full] when there is room again the running server go
   await server.stop();
 });
 
-test("[ours.operations.disk-full] a restart with room has everything, and what was refused can be sent again", async (t) => {
+test("[ours.operations.disk-full] a restart with disk space has everything, and rejected requests can be sent again", async (t) => {
   const server = await startServer(t, { under: SMALL });
   const agent = await newAgent(server);
   const filled = await fill(agent);
@@ -136,7 +136,7 @@ test("[ours.operations.disk-full] no decision is invented: a verdict is refused,
   assert.equal((await agent.read(ending.id)).status, "expired");
 });
 
-test("[ours.operations.disk-full] a start without room is refused with one line, and succeeds when there is room", async (t) => {
+test("[ours.operations.disk-full] a start without disk space fails with one line, and succeeds when there is space", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const serve = ["serve", "--port", "0", "--data", data, "--json"];
   for (const blocks of [0, 16, 100]) {

@@ -59,7 +59,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
-test("[ours.operations.drain] an exchange that had begun is finished, and what it wrote is there afterwards", async (t) => {
+test("[ours.operations.drain] an exchange that had started is finished, and its writes exist afterwards", async (t) => {
   const server = await startServer(t, { env: await databaseEnvironment() });
   const agent = await newAgent(server);
   const { connection, rest } = await halfSubmission(t, server, agent);
@@ -162,7 +162,7 @@ test("[ours.operations.health] while the server stops it lives, and is not ready
   assert.equal((await stopped).code, 0);
 });
 
-test("[ours.operations.health] once the process has ended nothing answers", async (t) => {
+test("[ours.operations.health] after the process has ended, connections fail", async (t) => {
   const server = await startServer(t, { env: await databaseEnvironment() });
   await server.stop();
   assert.equal(await accepts(server.url), false);

@@ -88,7 +88,7 @@ function knock(t: TestContext, { port }: Server): void {
   t.after(() => void socket.destroy());
 }
 
-test("[ours.operations.file-handles] without file handles nothing is approved and nothing lost, and with handles all goes on", async (t) => {
+test("[ours.operations.file-handles] without file handles nothing is approved or lost, and with handles everything works again", async (t) => {
   const webhooks = await startWebhookServer(t, NO_RATES, await databaseEnvironment());
   const { server, provisioner, delivery, notifications } = webhooks;
   const agent = await newNotifiedAgent(webhooks);

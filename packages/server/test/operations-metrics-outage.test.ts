@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startUnavailable } from "./support/failing-providers.ts";
 
-test("[ours.operations.metrics-outage] a store that fails leaves its gauges out, and everything else is answered", async (t) => {
+test("[ours.operations.metrics-outage] when the store fails, its gauges are omitted and all other metrics are answered", async (t) => {
   const { server } = await startUnavailable(t);
 
   const { status, text } = await server.call("GET", "/metrics");

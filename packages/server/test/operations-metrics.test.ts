@@ -126,7 +126,7 @@ test("[ours.operations.metrics] reviewers' exchanges are counted too", async (t)
   assert.equal(sampleOf(await metrics(), sample), 1);
 });
 
-test("[ours.operations.metrics] every decision is counted once, by its status and who decided", async () => {
+test("[ours.operations.metrics] every decision is counted once, by its status and its decider", async () => {
   const counted = 'countersign_requests_resolved_total{status="cancelled",by="instance"}';
   const before = sampleOf(await metrics(), counted);
   const { id } = await agent.submit();

@@ -47,7 +47,7 @@ function setMode(data: string, isWritable: boolean): void {
   for (const name of readdirSync(data)) chmodSync(join(data, name), isWritable ? 0o600 : 0o400);
 }
 
-test("[ours.operations.read-only] a start on a folder that cannot be written is refused with one line, and loses nothing", async (t) => {
+test("[ours.operations.read-only] a start on a read-only folder fails with one line, and loses nothing", async (t) => {
   const { data, agent, text } = await stoppedServer(t);
   setMode(data, false);
 
@@ -64,7 +64,7 @@ test("[ours.operations.read-only] a start on a folder that cannot be written is 
   await again.stop();
 });
 
-test("[ours.operations.read-only] a first start where no folder can be made is refused with one line", async (t) => {
+test("[ours.operations.read-only] a first start fails with one line when it cannot create the folder", async (t) => {
   const folder = temporaryFolder(t);
   chmodSync(folder, 0o500);
 
@@ -78,7 +78,7 @@ test("[ours.operations.read-only] a first start where no folder can be made is r
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("[ours.operations.read-only] a database that alone cannot be written is refused with one line", async (t) => {
+test("[ours.operations.read-only] a start with a read-only database file in a writable folder fails with one line", async (t) => {
   const { data, agent, text } = await stoppedServer(t);
   chmodSync(join(data, "countersign.db"), 0o400);
 

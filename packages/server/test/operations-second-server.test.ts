@@ -33,7 +33,7 @@ test("[ours.operations.second-server] the first server does not notice", async (
   assert.equal((await exchange("GET", `${server.url}/readyz`)).status, 200);
 });
 
-test("[ours.operations.second-server] of servers that start at one moment on a new folder exactly one runs", async (t) => {
+test("[ours.operations.second-server] of servers that start concurrently on a new folder exactly one runs", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const starts = [0, 1, 2].map(() => startServer(t, { data }));
   const settled = await Promise.allSettled(starts);

@@ -138,7 +138,7 @@ test("[ours.passkey.account] the last way to sign in cannot be removed", async (
   assert.equal((await callAs(server, person, "DELETE", last)).status, 200);
 });
 
-test("[ours.passkey.account] of two removals at once one is refused", async () => {
+test("[ours.passkey.account] of two concurrent removals one is rejected", async () => {
   const person = await newSigner(server, { login: login() });
   const other = authenticator();
   await addPasskey(server, person, other);
@@ -194,7 +194,7 @@ test("[ours.passkey.account] passkeys of another person cannot be seen, renamed 
   assertRefused(byToken, 403, "wrong_credential_kind");
 });
 
-test("[ours.passkey.account] a challenge makes one passkey, for who asked for it and soon", async () => {
+test("[ours.passkey.account] a challenge creates one passkey, only for its own user and only before it expires", async () => {
   const person = await newPerson(server, { login: login() });
   const other = await newPerson(server, { login: login() });
   const path = "/account/passkeys";
@@ -334,7 +334,7 @@ test("[ours.passkey.link] a rejected call leaves the link unchanged", async () =
   assert.equal((await use(token, key.create(challenge))).status, 201);
 });
 
-test("[ours.sign-in.return.passkeys] a link to come back with leaves passkeys, or ends all of them at once", async () => {
+test("[ours.sign-in.return.passkeys] a recovery link keeps the passkeys, or deletes all of them at once", async () => {
   const person = await newSigner(server, { login: login() }, authenticator());
   await makeReturnLink(context, person.login);
   assert.equal((await signIn(server, person.authenticator)).status, 200);

@@ -144,7 +144,7 @@ test("[ours.passkey.people] a missing passkey and a token are refused with the r
   await assertPending(id);
 });
 
-test("[ours.passkey.people] without a signature nothing is approved, and a denial needs none", async () => {
+test("[ours.passkey.people] an approval needs a signature, and a denial needs none", async () => {
   const { id } = await submitRequiring(scene, PASSKEY);
   const verdict = await toVerdict(server, ana, id);
   const bare = await send(server, ana, id, verdict);
@@ -158,7 +158,7 @@ test("[ours.passkey.people] without a signature nothing is approved, and a denia
   assertRefused(await challenge(server, ana, id, verdict), 409, "already_terminal");
 });
 
-test("[ours.passkey.once] a recorded approval that is sent again is answered equally, and writes nothing", async () => {
+test("[ours.passkey.once] a recorded approval that is sent again gets the same answer, and writes nothing", async () => {
   const { id } = await submitRequiring(scene, PASSKEY);
   const verdict = await toVerdict(server, ana, id, { note: "once" });
   const passkey = await sign(server, ana, id, verdict);
@@ -258,7 +258,7 @@ test("[ours.passkey.quorum] a vote that was inserted into the database without a
   }
 });
 
-test("[ours.passkey.counter] a counter that has not gone up refuses, in the transaction", async () => {
+test("[ours.passkey.counter] a counter that has not increased rejects the approval, in the transaction", async () => {
   const origin = server.provider.publicUrl;
   const fay = await newcomer(new Authenticator(origin, "ES256", 5));
   const { id } = await submitRequiring(scene, PASSKEY);

@@ -30,7 +30,7 @@ test("[ours.people.reviewers] every role sees the permissions of all reviewers, 
   assertRefused(await server.call("GET", path, { token: viewer }), 404, "not_found");
 });
 
-test("[ours.people.reviewers] role and groups are changed at once, what is not given stays, and the log names who did it", async () => {
+test("[ours.people.reviewers] role and groups change at once, omitted fields are unchanged, and the log names the actor", async () => {
   const token = await people.token("ana");
   const changed = await people.change(root, "ana", { role: "editor" });
   assert.deepEqual([changed.json.role, changed.json.groups], ["editor", []]);
@@ -150,7 +150,7 @@ test("[ours.people.reviewers] the last who may say who may do what is neither re
   assert.equal(await isLive(other, one), false);
 });
 
-test("[ours.people.reviewers] of two who remove each other one stays", async (t) => {
+test("[ours.people.reviewers] of two reviewers who remove each other one stays", async (t) => {
   for (let round = 0; round < 3; round++) {
     const { own, one, two } = await twoAdmins(t);
     const answers = await Promise.all([own.remove(one, "two"), own.remove(two, "one")]);

@@ -168,7 +168,7 @@ test("[ours.authorization.no-more-than-own] a token issues none that may do more
   assertRefused(await people.issue(scoped, {}), 403, "forbidden");
 });
 
-test("[ours.authorization.no-more-than-own] no token outlives the one that it is made with", async () => {
+test("[ours.authorization.no-more-than-own] no token outlives the token that created it", async () => {
   const expiresAt = clock.now() + HOUR_MS;
   const brief = await people.token("brief", { role: "admin", expiresAt });
   assertRefused(await people.issue(brief, { expires_in: "2h" }), 403, "forbidden");
@@ -197,7 +197,7 @@ test("[ours.authorization.no-more-than-own] an admin does not end the tokens of 
   assertRefused(await revoke(root, theirs?.id ?? ""), 403, "forbidden");
 });
 
-test("[ours.people.tokens] the credential of an instance and a token of another project are not there", async () => {
+test("[ours.people.tokens] revoking the credential of an instance or a token of another project returns 404", async () => {
   const other = await people.token("foreign", { role: "admin", project: "elsewhere" });
   const credential = await store.get("select id from credential where kind = 'instance'");
   assertRefused(await revoke(root, String(credential?.id)), 404, "not_found");

@@ -29,7 +29,7 @@ async function show(id: string, token = ana): Promise<ReviewedRequest> {
   return (await server.call<ReviewedRequest>("GET", path, { token })).json;
 }
 
-test("[ours.people.bots] where no rule lets bots approve, a bot is refused with the reason and may deny", async () => {
+test("[ours.people.bots] without a rule that lets bots approve, a bot is rejected with the reason and may deny", async () => {
   const requests = [
     (await server.submit(instance.token)).id,
     await asked({ from: [["group:ci"]] }),
@@ -127,7 +127,7 @@ test("[ours.verdict.withdrawn] a vote of a resolved request stays with 409 alrea
   }
 });
 
-test("[ours.verdict.withdrawn] a token takes back what its scopes reach", async () => {
+test("[ours.verdict.withdrawn] a token withdraws only votes that its scopes include", async () => {
   const full = await people.token("narrowed", { groups: ["dba", "ops"] });
   const dba = await people.token("narrowed", { scopes: ["decide:dba", "read"] });
   const reader = await people.token("narrowed", { scopes: ["read"] });
@@ -141,7 +141,7 @@ test("[ours.verdict.withdrawn] a token takes back what its scopes reach", async 
   assert.deepEqual((await people.withdraw(dba, id)).json, { withdrawn: true });
 });
 
-test("[ours.verdict.withdrawn] of the deciding approval and a withdrawal at one moment one stands", async () => {
+test("[ours.verdict.withdrawn] of a concurrent deciding approval and withdrawal exactly one applies", async () => {
   for (let round = 0; round < 20; round++) {
     const id = await asked({ quorum: 2 });
     await server.decide(ana ?? "", id, "approve");

@@ -174,7 +174,7 @@ test("[ours.policy.floor] a baseline policy's quorum of two of a group is not lo
   assert.deepEqual(statuses, ["pending", "pending", "approved"]);
 });
 
-test("[ours.policy.scope] one project's policy is none of another's", async (t) => {
+test("[ours.policy.scope] a project's policy does not affect another project", async (t) => {
   const { server } = await startScene(t);
   const other = await server.instance("elsewhere");
   await enforce(server, policyOf(APPROVE_ALL));

@@ -50,7 +50,7 @@ test("[ours.policy.publish.versions] a published policy is active, with its numb
   ]);
 });
 
-test("[ours.policy.publish.versions] the active version decides the calls that come after it, and the next one those after that", async (t) => {
+test("[ours.policy.publish.versions] each version decides the calls submitted while it is active", async (t) => {
   const { server, editor, operator, instance } = await startPolicyScene(t);
   const submit = async () => (await server.submit(instance.token, { tool: "read.file" })).status;
   assert.equal(await submit(), "pending");
@@ -167,7 +167,7 @@ test("[ours.policy.publish.conflict] a conflict with the active version names it
   assert.equal(await countVersions(scene), 1);
 });
 
-test("[ours.policy.publish.conflict] of many who publish at the same time one wins, and all others get the conflict", async (t) => {
+test("[ours.policy.publish.conflict] of concurrent publications one wins, and all others get the conflict", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor } = scene;
   for (const number of [0, 1, 2]) {
@@ -190,7 +190,7 @@ test("[ours.policy.publish.conflict] of many who publish at the same time one wi
   assert.equal(await countVersions(scene), 3);
 });
 
-test("[ours.policy.publish.again] publishing the very source that is active answers it and writes nothing", async (t) => {
+test("[ours.policy.publish.again] publishing the active source again returns it and writes nothing", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor } = scene;
   const source = policySaying("deny", "a");
@@ -245,7 +245,7 @@ test("[ours.policy.publish.powers] a project sees only its own policy, and every
   assert.deepEqual(await showPolicy(server, other, "floor"), shown);
 });
 
-test("[ours.policy.publish.untouched] publishing decides nothing that is pending", async (t) => {
+test("[ours.policy.publish.untouched] publishing leaves pending requests pending", async (t) => {
   const { server, editor, operator, instance } = await startPolicyScene(t);
   const { id } = await server.submit(instance.token);
   const before = await server.read(instance.token, id);
@@ -269,7 +269,7 @@ test("[ours.policy.publish.floor] a baseline policy that approves is rejected, a
   assert.equal((await publish(server, operator, policyAsking("dba"), 0, place)).status, 201);
 });
 
-test("[ours.policy.check] a check says all that publishing would say, and writes nothing", async (t) => {
+test("[ours.policy.check] a check returns all findings of a publication, and writes nothing", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor } = scene;
   const check = async (source: string) => {
@@ -305,7 +305,7 @@ test("[ours.policy.check] a check says all that publishing would say, and writes
   assert.equal(await countVersions(scene), 0);
 });
 
-test("[ours.policy.check.readers] a viewer's check reports what publishing would say, and writes nothing", async (t) => {
+test("[ours.policy.check.readers] a viewer's check returns the findings of a publication, and writes nothing", async (t) => {
   const scene = await startPolicyScene(t);
   const token = await scene.server.token({ kind: "reviewer", name: "vi", role: "viewer" });
   const body = { source: policyAsking("nobody") };
@@ -321,7 +321,7 @@ test("[ours.policy.check.readers] a viewer's check reports what publishing would
   assert.equal(await countVersions(scene), 0);
 });
 
-test("[ours.policy.publish.checked] a body that is not one is refused with the name of the field", async (t) => {
+test("[ours.policy.publish.checked] an invalid body is rejected with the name of the field", async (t) => {
   const { server, editor } = await startPolicyScene(t);
   const source = policySaying("deny", "x");
   const bodies: readonly (readonly [object, string])[] = [

@@ -114,7 +114,7 @@ test("[ours.policy.two-person.floor] the baseline policy can require two people 
   assert.equal((await publish(server, editor, policySaying("deny", "a"), 0)).status, 201);
 });
 
-test("[ours.policy.two-person.persons] one person's tokens and sessions are one person, in every project; a bot is none", async (t) => {
+test("[ours.policy.two-person.persons] the tokens and sessions of a person count as one person in every project, and a bot counts as none", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
   const { store } = server.provider.context;
   const place = { place: "floor" } as const;
@@ -192,7 +192,7 @@ test("[ours.policy.two-person.persons] a bot's proposal from before the two-pers
   assert.match(refused.json.error.message, /Propose it yourself\.$/);
 });
 
-test("[ours.policy.two-person.conflict] of proposals from one version the first that is published wins, and the others say what is active", async (t) => {
+test("[ours.policy.two-person.conflict] of proposals from one version the first publication wins, and the others report the active version", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
   await requireTwo(server, editor);
   const sources = ["a", "b", "c"].map((tool) => twoPerson(policySaying("deny", tool)));

@@ -21,7 +21,7 @@ rules:
     then: approve
 `;
 
-test("[ours.policy.budget.strict] of calls to three replicas at one time no more are approved than the budget has left, and replays count nothing", async (t) => {
+test("[ours.policy.budget.strict] concurrent calls to three replicas approve no more than the rest of the budget, and replays do not count", async (t) => {
   const { servers } = await startReplicas(t, REPLICAS);
   const at = (i: number) => servers[i % REPLICAS] as TestProvider;
   const editor = await at(0).token({ kind: "reviewer", role: "editor" });

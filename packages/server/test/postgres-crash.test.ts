@@ -56,7 +56,7 @@ async function decideOne(cluster: Cluster, { agent, reviewer }: People, n: numbe
   };
 }
 
-test("[ours.operations.crash] replicas that are killed, on a database that starts anew, lose nothing that was answered and decide once", async (t) => {
+test("[ours.operations.crash] killed replicas on a restarted database lose no answered request and decide once", async (t) => {
   const database = await startPostgres();
   t.after(() => database.stop());
   const cluster = await startCluster(t, REPLICAS, { database });

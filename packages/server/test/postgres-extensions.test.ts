@@ -16,7 +16,7 @@ async function approved(server: TestProvider, token: string, reviewer: string) {
   return json;
 }
 
-test("[ours.extensions.consume.once] of twenty that consume at three replicas at one time one does, and its key is answered alike by all", async (t) => {
+test("[ours.extensions.consume.once] of twenty concurrent consumptions at three replicas one succeeds, and its key gets the same answer from all", async (t) => {
   const options = { settings: { extensions: ALL_EXTENSIONS } };
   const { servers } = await startReplicas(t, REPLICAS, undefined, options);
   const at = (i: number) => servers[i % REPLICAS] as TestProvider;

@@ -14,7 +14,7 @@ import { until } from "./support/until.ts";
 
 const REPLICAS = 3;
 
-test("[ours.grant.bounds] [ours.grant.replay] of calls to three replicas no more are approved than grants have left, and replays count nothing", async (t) => {
+test("[ours.grant.bounds] [ours.grant.replay] concurrent calls to three replicas approve no more than the grants have left, and replays do not count", async (t) => {
   const { servers } = await startReplicas(t, REPLICAS);
   const at = (i: number) => servers[i % REPLICAS] as TestProvider;
   const reviewer = await at(0).token({ kind: "reviewer" });
@@ -38,7 +38,7 @@ test("[ours.grant.bounds] [ours.grant.replay] of calls to three replicas no more
   }
 });
 
-test("[ours.grant.revoke] after a revocation by one replica no other approves anything with the grant", async (t) => {
+test("[ours.grant.revoke] after a revocation at one replica no other replica approves with the grant", async (t) => {
   const { servers } = await startReplicas(t, REPLICAS);
   const at = (i: number) => servers[i % REPLICAS] as TestProvider;
   const reviewer = await at(0).token({ kind: "reviewer" });

@@ -40,7 +40,7 @@ test("[ours.poll.woken] a poll that one replica holds is answered when another d
   }
 });
 
-test("[ours.poll.woken] a poll learns of an expiry and a cancellation elsewhere as well", async () => {
+test("[ours.poll.woken] a poll also receives an expiry and a cancellation at another replica", async () => {
   const { token } = await here.instance();
   const cancelled = await here.submit(token);
   const expiring = await there.submit(token, { timeout: "1s" });
@@ -51,7 +51,7 @@ test("[ours.poll.woken] a poll learns of an expiry and a cancellation elsewhere 
   assert.equal((await second?.answer)?.json.status, "expired");
 });
 
-test("[request.create.concurrent] one key sent to all replicas at one time makes one request", async () => {
+test("[request.create.concurrent] one key sent to all replicas at one time creates one request", async () => {
   const { token } = await here.instance();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -68,7 +68,7 @@ test("[request.create.concurrent] one key sent to all replicas at one time makes
   );
 });
 
-test("[ours.expire.race] of verdicts, a cancellation and the deadline at all replicas one wins", async () => {
+test("[ours.expire.race] of verdicts, a cancellation and the deadline at all replicas exactly one wins", async () => {
   const { token } = await here.instance();
   for (let round = 0; round < 10; round++) {
     const isLate = round % 5 === 4;
@@ -140,7 +140,7 @@ test("[ours.expire.race] a verdict with a write that lasts until after the deadl
   assert.ok((decision?.decided_at ?? "") >= deadline_at);
 });
 
-test("[instance.delete.credentials-revoked] a credential that one replica revoked is refused by all", async () => {
+test("[instance.delete.credentials-revoked] a credential revoked at one replica is rejected by all", async () => {
   const instance = await here.instance();
   const { id } = await there.submit(instance.token);
   const path = `/v1/instances/${instance.id}`;
@@ -203,7 +203,7 @@ test("ids are listed and paged whatever the collation of the database", async (t
   assert.deepEqual(seen.toSorted(), [...ids].sort());
 });
 
-test("[ours.operations.health] while the database is down everything is a 503, and then all is there", async (t) => {
+test("[ours.operations.health] while the database is down every call returns 503, and afterwards all data is there", async (t) => {
   const database = await startPostgres();
   t.after(() => database.stop());
   const { servers: replicas } = await startReplicas(t, 2, await createDatabase(database));

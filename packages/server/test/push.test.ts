@@ -145,7 +145,7 @@ test("[ours.push.subscribed] an invalid subscription, or an internal endpoint, i
   assert.equal(receiver.connections, 0);
 });
 
-test("[ours.push.subscribed] a subscription belongs to one person, until another one signs in there", async (t) => {
+test("[ours.push.subscribed] a subscription belongs to one person until another person signs in on the same browser", async (t) => {
   const scene = await startPushScene(t);
   const { server, ana, browser, subscription } = scene;
   const li = await newPerson(server, { login: "li" });
@@ -249,7 +249,7 @@ test("[ours.push.told] only reviewers who can decide are notified", async (t) =>
   assert.deepEqual([toolsOf(viewer), toolsOf(elsewhere)], [[], []]);
 });
 
-test("[ours.push.quiet] in quiet hours nothing comes; what still waits then comes when they are over", async (t) => {
+test("[ours.push.quiet] in quiet hours no push is sent; requests still pending are pushed afterwards", async (t) => {
   const scene = await startPushScene(t);
   const { server, clock, instance, ana, browser, reviewer } = scene;
   // It is midnight.
@@ -287,7 +287,7 @@ test("[ours.push.kept] a failed push is retried later", async (t) => {
   assert.deepEqual((await failed())?.last?.status, 201);
 });
 
-test("[ours.push.kept] a browser that is gone is removed", async (t) => {
+test("[ours.push.kept] a subscription that the push service answers with 404 or 410 is removed", async (t) => {
   for (const status of [404, 410]) {
     const scene = await startPushScene(t, {
       answer: (_, response) => response.writeHead(status).end(),

@@ -102,7 +102,7 @@ test("[ours.limit.rate] the two tokens of one provisioner have a rate each", asy
   assert.equal((await exchange(second)).status, 200);
 });
 
-test("[ours.limit.rate] a refused submission has opened nothing and may be sent again", async (t) => {
+test("[ours.limit.rate] a rejected submission creates no request and may be sent again", async (t) => {
   const { server, stage, clock } = await start(t);
   const submit = () => callOperation(server, "createApprovalRequest", stage, { key: "the key" });
   await statusesOf(BURST, () => callOperation(server, "getApprovalRequest", stage));

@@ -21,7 +21,7 @@ test("[request.cancel.pending] cancelling a pending request returns 200 and the 
   assert.deepEqual(await server.read(instance.token, request.id), expected);
 });
 
-test("[request.cancel.pending] a key or a body is not asked for and changes nothing", async () => {
+test("[request.cancel.pending] a key or a body is optional and changes nothing", async () => {
   const request = await server.submit(instance.token);
   const path = `/v1/requests/${request.id}`;
   const call = { token: instance.token, key: server.freshKey(), body: '{"status":"approved"' };
@@ -43,7 +43,7 @@ test("[request.cancel.repeat] cancelling it again returns 200 and the same cance
   assert.deepEqual(kinds, ["request.opened", "request.resolved"]);
 });
 
-test("[request.cancel.terminal] cancelling an approved, denied or expired request is a 409 and changes nothing", async () => {
+test("[request.cancel.terminal] cancelling an approved, denied or expired request returns 409 and changes nothing", async () => {
   for (const status of ["approved", "denied", "expired"] as const) {
     const ended = await end(scene, await server.submit(instance.token), status);
     const audit = await auditOf(scene, `request:${ended.id}`);

@@ -147,7 +147,7 @@ function named(name: string): (answer: Answer) => readonly [string, Answer] {
   return (answer) => [name, answer] as const;
 }
 
-test("[ours.expire.race] [request.one-outcome] [request.terminal.unchanged] of verdict, cancellation, expiry and deletion at one moment exactly one wins and all readers see it", async () => {
+test("[ours.expire.race] [request.one-outcome] [request.terminal.unchanged] concurrent verdict, cancellation, expiry and deletion: exactly one wins and all readers see it", async () => {
   const outcomes = new Set<RequestStatus>();
   const late = fc.array(fc.nat(40), { minLength: 5, maxLength: 5 });
   const names = fc.shuffledSubarray(Object.keys(MOVES), { minLength: 2 });
@@ -158,7 +158,7 @@ test("[ours.expire.race] [request.one-outcome] [request.terminal.unchanged] of v
   assert.ok(outcomes.size >= 3, `only ${[...outcomes].join()} were met`);
 });
 
-test("[ours.expire.race] of many verdicts at one moment exactly one is recorded", async () => {
+test("[ours.expire.race] of concurrent verdicts exactly one is recorded", async () => {
   for (let round = 0; round < 10; round++) {
     const contest = await openContest();
     const reviewers = await Promise.all(
@@ -198,7 +198,7 @@ test("[request.create.concurrent] 50 parallel equal submissions give one 201, ot
   }
 });
 
-test("[request.create.concurrent] [request.create.conflict] of parallel unequal submissions one wins and the others are conflicts", async () => {
+test("[request.create.concurrent] [request.create.conflict] of concurrent unequal submissions one wins and the others return a conflict", async () => {
   for (let round = 0; round < 5; round++) {
     const before = await countRequests(scene);
     const key = server.freshKey();
@@ -218,7 +218,7 @@ test("[request.create.concurrent] [request.create.conflict] of parallel unequal 
   }
 });
 
-test("[instance.delete.serialised] submissions beside the deletion of their instance leave nothing pending", async () => {
+test("[instance.delete.serialised] submissions during the deletion of their instance leave nothing pending", async () => {
   const { store } = server.provider.context;
   const statuses = new Set<number>();
   for (let round = 0; round < 15; round++) {

@@ -14,7 +14,7 @@ async function accepted(timeout: string): Promise<number> {
   return Date.parse(request.deadline_at) - Date.parse(request.created_at);
 }
 
-test("[request.deadline.window] the accepted window is the one asked for, up to the maximum", async () => {
+test("[request.deadline.window] the accepted window is the requested one, up to the maximum", async () => {
   assert.equal(await accepted("1s"), 1_000);
   assert.equal(await accepted("90s"), 90_000);
   assert.equal(await accepted("2m"), 120_000);

@@ -109,7 +109,7 @@ test("[request.retention.terminal] the 168 hours begin with the decision and not
   await untilStored(scene, request.id, undefined);
 });
 
-test("[ours.retention.erased] more than one round of erasures is done without another pause", async (t) => {
+test("[ours.retention.erased] more than one batch of purges runs without a pause", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance } = scene;
   const ids = await Promise.all(

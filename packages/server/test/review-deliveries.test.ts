@@ -69,7 +69,7 @@ async function untilEnded(scene: DeliveryScene, id: string): Promise<void> {
   await untilDelivered(scene, hasEnded, "the end of the delivery");
 }
 
-test("[ours.deliveries.show] a failed delivery shows what was tried, what came of it and what comes next", async (t) => {
+test("[ours.deliveries.show] a failed delivery shows its attempts, the last outcome and the next attempt", async (t) => {
   const scene = await startDeliveryScene(t);
   const { id, request_id, next_at } = await decideAndAttempt(scene);
   const at = scene.clock.now();
@@ -193,7 +193,7 @@ test("[ours.deliveries.show] a delivery that does not exist, or a request withou
   }
 });
 
-test("[ours.deliveries.list] those that wait are listed of one instance, page by page", async (t) => {
+test("[ours.deliveries.list] waiting deliveries of one instance are listed page by page", async (t) => {
   const scene = await startDeliveryScene(t);
   const { server, reviewer } = scene;
   const other = await provisionWithReceiver(scene);

@@ -36,7 +36,7 @@ async function allPages(scene: Scene, query: string): Promise<string[]> {
   throw new Error("the pages do not end");
 }
 
-test("[ours.review.list] a reviewer lists the pending requests, those that end first at the front", async (t) => {
+test("[ours.review.list] a reviewer lists the pending requests, the earliest deadline first", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance } = scene;
   assert.deepEqual((await list(scene)).json, {
@@ -148,7 +148,7 @@ test("[ours.review.scope] a reviewer reaches the requests of the token's project
   assert.deepEqual(await listedIds(elsewhere, "?state=decided"), [there.id]);
 });
 
-test("[ours.review.scope] requests of every instance of the project are there, also of deleted ones", async (t) => {
+test("[ours.review.scope] the list has requests of every instance of the project, also of deleted ones", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   const second = await server.provision(instance.provisioner, "second");

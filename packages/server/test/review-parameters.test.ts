@@ -39,7 +39,7 @@ test("[ours.review.parameters] every GET of the reviewer surface refuses an unkn
   }
 });
 
-test("[ours.review.parameters] a parameter that a contract route does not know changes nothing", async (t) => {
+test("[ours.review.parameters] an unknown parameter of a contract route changes nothing", async (t) => {
   const server = await startTestProvider(t);
   const { token } = await server.instance();
   const { id } = await server.submit(token);

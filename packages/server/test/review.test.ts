@@ -119,7 +119,7 @@ test("[ours.review.approve] [ours.review.deny] the same verdict of the same revi
   }
 });
 
-test("[ours.review.digest-mismatch] a verdict on other arguments than the stored ones is a 409 and decides nothing", async () => {
+test("[ours.review.digest-mismatch] a verdict on other arguments than the stored ones returns 409 and decides nothing", async () => {
   const { id, body } = await pending();
   const other = createHash("sha256").update('{"env": "prod"}').digest("hex");
   for (const arguments_sha256 of [other, "0".repeat(64), "f".repeat(64)]) {
@@ -133,7 +133,7 @@ test("[ours.review.digest-mismatch] a verdict on other arguments than the stored
   assert.equal((await cast(id, body)).status, 200);
 });
 
-test("[ours.review.finished] a verdict on a finished request is a 409 and changes nothing", async () => {
+test("[ours.review.finished] a verdict on a resolved request returns 409 and changes nothing", async () => {
   const other = await server.token({ kind: "reviewer", name: "other" });
   for (const status of TERMINAL) {
     const ended = await end(scene, await server.submit(instance.token), status);
@@ -245,7 +245,7 @@ test("[ours.review.role] a viewer sees requests but cannot give a verdict", asyn
   await assertPending(id);
 });
 
-test("[ours.review.credential-kinds] provisioner tokens and instance credentials open nothing on the reviewer surface", async () => {
+test("[ours.review.credential-kinds] provisioner tokens and instance credentials are rejected on the reviewer surface", async () => {
   const { id, body } = await pending();
   const listing = (token: string) => server.call("GET", "/review/v1/requests", { token });
   for (const token of [instance.token, instance.provisioner]) {

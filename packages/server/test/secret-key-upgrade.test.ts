@@ -83,7 +83,7 @@ test("[ours.secret-key.upgrade] replays of a database of schema 1 work after the
   await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
 });
 
-test("[ours.secret-key.upgrade] the upgrade and a rotation may be one start", async (t) => {
+test("[ours.secret-key.upgrade] one start can do the upgrade and a rotation", async (t) => {
   const [old, current] = [newKey(), newKey()];
   const { data, provisioned } = await dataOf010(t, old);
   const both = { secret_key: current, secret_key_previous: old };

@@ -175,7 +175,7 @@ test("[ours.sign-in.cross-origin] an audited GET cannot be started by a link on 
   for (const site of ["same-origin", "none"]) assert.equal((await take(site)).status, 200);
 });
 
-test("[ours.sign-in.cookie] a cookie is nothing at the contract surface, and nothing beside a token", async () => {
+test("[ours.sign-in.cookie] a cookie has no effect on the contract surface, and none beside a token", async () => {
   const headers = asPage(await person());
   const call = { headers, key: "k", body: SUBMISSION };
   assertRefused(await server.call("POST", "/v1/requests", call), 401, "invalid_credential");
@@ -186,7 +186,7 @@ test("[ours.sign-in.cookie] a cookie is nothing at the contract surface, and not
   assertRefused(await server.call("GET", "/review/v1/requests", broken), 401, "invalid_credential");
 });
 
-test("[ours.sign-in.cookie] of a cookie that is malformed, huge, unknown or there twice comes a 401", async () => {
+test("[ours.sign-in.cookie] a cookie that is malformed, huge, unknown or sent twice returns 401", async () => {
   const ana = await person();
   const other = await person();
   const name = "__Host-countersign";

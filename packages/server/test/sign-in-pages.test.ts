@@ -85,7 +85,7 @@ test("[ours.sign-in.setup] [ours.sign-in.pages] the first person sets up, signs 
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.sign-in.setup] once there is a person the page of the setup is gone, and the link with it", async (t) => {
+test("[ours.sign-in.setup] after the first account the setup page and its link no longer exist", async (t) => {
   const server = await startTestProvider(t);
   const token = await makeSetupLink(server.provider.context, "default");
   await newPerson(server, { login: "ana" });
@@ -189,7 +189,7 @@ test("[ours.sign-in.account] [ours.sign-in.pages] one's sessions are ended, and 
   assert.deepEqual([...complaints, ...other.complaints], []);
 });
 
-test("[ours.sign-in.pages] no page is wider than a phone of 320 px, nothing to press is smaller than 44 px", async (t) => {
+test("[ours.sign-in.pages] no page is wider than a phone of 320 px, and no control is smaller than 44 px", async (t) => {
   const server = await startTestProvider(t);
   const { page } = await setUp(
     server,
@@ -209,7 +209,7 @@ test("[ours.sign-in.pages] no page is wider than a phone of 320 px, nothing to p
   }
 });
 
-test("[ours.sign-in.pages] after signing in one goes where the link led, and never off this server", async (t) => {
+test("[ours.sign-in.pages] after signing in the browser opens the page of the link, and never another server", async (t) => {
   const server = await startTestProvider(t);
   await setUp(server);
   const leads: readonly (readonly [string, string])[] = [

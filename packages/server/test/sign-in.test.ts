@@ -65,7 +65,7 @@ test("[ours.sign-in.password] login and password begin a session, however the lo
   );
 });
 
-test("[ours.sign-in.no-enumeration] an unknown login, no password, a disabled person and a wrong password are one and the same answer", async () => {
+test("[ours.sign-in.no-enumeration] an unknown login, no password, a disabled user and a wrong password get the same answer", async () => {
   const [known, disabled] = [await person(), await person()];
   const bare = await newPerson(server, { login: "without a password".replaceAll(" ", "-") });
   await store.transact((tx) =>
@@ -257,7 +257,7 @@ test("[ours.sign-in.account] a first password is set only shortly after signing 
   assertRefused(await callAs(server, late, "PUT", "/account/password", { body }), 403, "forbidden");
 });
 
-test("[ours.sign-in.return] a link to come back sets a password, ends all sessions, works once, and not for who is disabled", async () => {
+test("[ours.sign-in.return] a recovery link sets a password, ends all sessions, works once, and not for a disabled user", async () => {
   const ana = await person();
   const [first, second] = [
     await makeReturnLink(context, ana.login),
@@ -313,7 +313,7 @@ test("[ours.sign-in.retention] sessions, ceremonies and old invitations are eras
   assert.equal((await callAs(own.server, ana, "GET", "/session")).status, 401);
 });
 
-test("[ours.sign-in.password] of one link and many who come with it at the same time one becomes a person", async (t) => {
+test("[ours.sign-in.password] of concurrent uses of one link exactly one creates an account", async (t) => {
   t.mock.method(passwords, "hash", async () => HASH);
   const admin = await server.token({ kind: "reviewer", role: "admin", name: "admin" });
   const call = { token: admin, body: { name: "wanted" } };

@@ -80,7 +80,7 @@ test("[ours.exchange.request-id.everywhere] over TLS too, a message that is not 
   assert.equal(await connection.rest(), "");
 });
 
-test("[service.https.required] where HTTPS is spoken, plain HTTP gets no answer", async (t) => {
+test("[service.https.required] a port with HTTPS does not answer plain HTTP", async (t) => {
   const connection = await connectRaw(t, server.url.replace("https:", "http:"));
   connection.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const received = await connection.rest().catch(String);

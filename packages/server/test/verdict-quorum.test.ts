@@ -60,7 +60,7 @@ async function voteRows(id: string): Promise<number> {
   return Number(row?.n);
 }
 
-test("[ours.verdict.quorum] an approval that is not enough is kept, and the last one decides", async () => {
+test("[ours.verdict.quorum] an approval below the quorum is recorded, and the last one decides", async () => {
   const id = await submitAsking({ quorum: 3 });
   clock.advance(1_000);
   const first = await approve("ana", id, { note: "looks right" });
@@ -119,7 +119,7 @@ test("[ours.verdict.recorded] a vote that is sent again is answered the same and
   assert.equal((await show(id)).decided_by, last.json.decided_by);
 });
 
-test("[ours.verdict.recorded] another note or validity takes the place of the earlier one, and all are in the log", async () => {
+test("[ours.verdict.recorded] another note or validity replaces the earlier one, and all are in the log", async () => {
   const id = await submitAsking({ quorum: 2 });
   await approve("ana", id, { note: "one" });
   clock.advance(1_000);

@@ -79,7 +79,7 @@ async function playRound(moves: readonly (readonly [Move, number])[]): Promise<s
   return final.status;
 }
 
-test("[ours.verdict.race] of votes, a denial and the deadline at one moment one outcome stands, on no fewer people than the rule asks for", async () => {
+test("[ours.verdict.race] concurrent votes, a denial and the deadline have one outcome, with no fewer people than the rule requires", async () => {
   const outcomes = new Set<string>();
   const all: readonly Move[] = ["ana", "ben", "cleo", "deny", "expire"];
   const moves = fc.shuffledSubarray([...all], { minLength: 2 });

@@ -47,7 +47,7 @@ async function assertForbidden(id: string, token: string, pattern: RegExp): Prom
   await assertPending(id);
 }
 
-test("[ours.verdict.shown] a reviewer sees why the call was brought to people and what deciding it takes", async () => {
+test("[ours.verdict.shown] a reviewer sees why the call needs a decision and its requirements", async () => {
   const requirement: Requirement = {
     from: [["group:dba", "reviewer:ana"], ["group:lead"]],
     quorum: 2,
@@ -92,7 +92,7 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
   assert.doesNotMatch(seen.text, /policy|requirement|may_decide|dba/);
 });
 
-test("[ours.verdict.from] only those whom the rule names by group or name may decide", async () => {
+test("[ours.verdict.from] only reviewers that the rule names by group or name may decide", async () => {
   const { id } = await submitAsking({ from: [["group:dba", "reviewer:ana"]] });
   await assertForbidden(id, reviewer, /^Only group:dba, reviewer:ana may decide this call\.$/);
   assertRefused(await server.decide(reviewer, id, "deny"), 403, "forbidden");
@@ -148,7 +148,7 @@ test("[ours.verdict.owner] an excluded owner without an owner on the instance bl
   assert.equal((await server.decide(dan, id, "deny")).json.status, "denied");
 });
 
-test("[ours.verdict.note] where a note is required, an approval without one that says something is refused", async () => {
+test("[ours.verdict.note] when a note is required, an approval without a visible note is rejected", async () => {
   const { id } = await submitAsking({ noteRequired: true });
   for (const fields of [{}, { note: " \n" }, { note: "\u200b\u3164" }]) {
     const answer = await server.decide(ana, id, "approve", fields);

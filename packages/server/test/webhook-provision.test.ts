@@ -66,7 +66,7 @@ test("[delivery.shape] a provisioned instance has its type, URL and registration
   assert.deepEqual((await read(json.instance.id)).json, json.instance);
 });
 
-test("[delivery.shape] [delivery.input.registration-id] URL and registration id come back as they were spelled", async () => {
+test("[delivery.shape] [delivery.input.registration-id] URL and registration id are returned unchanged", async () => {
   const url = receiver.url("/Hook/%7Ea?B=c&d=%2F").replace("localhost", "LocalHost");
   const registrationId = REGISTRATION_ID.toUpperCase();
   const fields = { url, registration_id: registrationId };
@@ -198,7 +198,7 @@ test("[delivery.url.syntax] a URL that is not HTTPS, or has userinfo or a fragme
   });
 });
 
-test("[delivery.url.addresses] a literal of an address that is not public is a 400, and nothing connects to it", async (t) => {
+test("[delivery.url.addresses] a literal of an address that is not public returns 400, and the server does not connect to it", async (t) => {
   const guarded = await startWebhookScene(t, { settings: { webhook_allow_cidrs: "" } });
   const { port } = guarded.receiver;
   const rows = await countRows(guarded.server);
@@ -244,7 +244,7 @@ test("[delivery.url.addresses] a name is refused with one address that is not pu
   assert.equal(guarded.receiver.connections, 0);
 });
 
-test("[delivery.provision.verified-first] [verification.reserved-id] until the receiver has answered there is no instance, no credential and no receiver", async (t) => {
+test("[delivery.provision.verified-first] [verification.reserved-id] before the receiver answers there is no instance, no credential and no receiver", async (t) => {
   const manual = new ManualVerifications();
   const waiting = await startWebhookScene(t, { onVerification: manual.receive });
   const before = await countRows(waiting.server);
@@ -263,7 +263,7 @@ test("[delivery.provision.verified-first] [verification.reserved-id] until the r
   await waiting.server.submit(json.credential.token);
 });
 
-test("[delivery.provision.failed] a failed verification is a 422 naming delivery and creates nothing", async () => {
+test("[delivery.provision.failed] a failed verification returns 422 with the field delivery and creates nothing", async () => {
   const before = await countRows(server);
   const others = (await verificationRows(server)).length;
   answer = refuse;
@@ -374,7 +374,7 @@ test("[delivery.provision.replay-no-verification] a replay shows the receiver of
   assert.equal((await read(id)).json.delivery, undefined);
 });
 
-test("[delivery.provision.replay-no-verification] other input under a used key, and a replay after the deletion, are a 409 and send nothing", async () => {
+test("[delivery.provision.replay-no-verification] other input under a used key, and a replay after the deletion, return 409 and send nothing", async () => {
   const key = server.freshKey();
   const body = { delivery: scene.delivery() };
   const { json } = await provision(body, key);

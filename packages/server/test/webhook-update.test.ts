@@ -129,7 +129,7 @@ test("[delivery.update.replaces] a new delivery replaces URL, registration id an
   assert.equal(JSON.parse(verification.body.toString()).instance_id, instance.id);
 });
 
-test("[delivery.update.replaces] the receiver that is there already is verified again, and only the secret may change", async () => {
+test("[delivery.update.replaces] an existing receiver is verified again, and only the secret may change", async () => {
   const instance = await provision();
   const { connections } = receiver;
   await update(instance.id, { delivery: scene.delivery({ signing_secret: OTHER_SECRET }) });
@@ -233,7 +233,7 @@ test("[delivery.update.failed] after a failure the same key and input may be tri
   assert.equal((await update(id, input, key)).text, updated.text);
 });
 
-test("[delivery.update.conflict-after-failure] after a failed verification the same key with other input is a 409 and changes nothing", async () => {
+test("[delivery.update.conflict-after-failure] after a failed verification the same key with other input returns 409 and changes nothing", async () => {
   const { id } = await provision({});
   const before = await read(id);
   const key = server.freshKey();
@@ -282,7 +282,7 @@ test("[delivery.update.replay-no-verification] a replayed removal does not remov
   assert.deepEqual(await read(id), withReceiver(id, "before"));
 });
 
-test("[delivery.update.replay-no-verification] other input under a used key is a 409, and sends and changes nothing", async () => {
+test("[delivery.update.replay-no-verification] other input under a used key returns 409, and sends and changes nothing", async () => {
   const { id } = await provision({});
   const key = server.freshKey();
   const updated = await update(id, { delivery: scene.delivery() }, key);
@@ -299,7 +299,7 @@ test("[delivery.update.replay-no-verification] other input under a used key is a
   assert.deepEqual(await read(id), updated.json);
 });
 
-test("[delivery.update.deletion-wins] an instance that is unknown, deleted or another project's is a 404, and its receiver is sent nothing", async () => {
+test("[delivery.update.deletion-wins] an instance that is unknown, deleted or another project's returns 404, and nothing is sent to its receiver", async () => {
   const deleted = await provision();
   const key = server.freshKey();
   const body = { instance_name: "after", delivery: scene.delivery() };
@@ -314,7 +314,7 @@ test("[delivery.update.deletion-wins] an instance that is unknown, deleted or an
   });
 });
 
-test("[delivery.input.shape] [delivery.input.type] [delivery.input.secret] [delivery.url.syntax] an update refuses what a provisioning refuses, and changes nothing", async () => {
+test("[delivery.input.shape] [delivery.input.type] [delivery.input.secret] [delivery.url.syntax] an update rejects the same input as a provisioning, and changes nothing", async () => {
   const { id } = await provision();
   const faults = [
     [{ url: undefined }, "invalid_request", "delivery.url"],

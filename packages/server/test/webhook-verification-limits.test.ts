@@ -22,7 +22,7 @@ function assertLimited(answer: Answer<ErrorResponse>, retryAfterS: number): void
   assert.equal(answer.headers.get("retry-after"), String(retryAfterS));
 }
 
-test("[verification.rate-limited] one provisioner may verify so many receivers a minute, whatever hosts and operations they are of", async (t) => {
+test("[verification.rate-limited] the limit of verifications per minute of a provisioner covers all hosts and operations", async (t) => {
   const scene = await startWebhookScene(t, { settings: { webhook_account_verifications: "3" } });
   const { server, clock, receiver } = scene;
   const { instance } = await server.provision(scene.provisioner);
@@ -43,7 +43,7 @@ test("[verification.rate-limited] one provisioner may verify so many receivers a
   assert.equal((await tryProvision(scene, delivery)).status, 201);
 });
 
-test("[verification.rate-limited] one host may be sent so many a minute, by all provisioners together and however it is written", async (t) => {
+test("[verification.rate-limited] the limit of verifications per minute of a host covers all provisioners and all spellings", async (t) => {
   const scene = await startWebhookScene(t, { settings: { webhook_host_verifications: "2" } });
   const { server, receiver } = scene;
   const provisioner = await server.token({ kind: "provisioner", name: "other" });
@@ -182,7 +182,7 @@ test("[verification.rate-limited] a limited number of calls wait for one host at
   assert.deepEqual([limits.size, limits.queued], [0, 0]);
 });
 
-test("[ours.verification.fixed-text] a receiver that is not there, proves no name, answers late or is nowhere to be found is refused like one that answers wrongly", async (t) => {
+test("[ours.verification.fixed-text] a receiver that is down, has no valid certificate, answers late or has no address is rejected like one with a wrong answer", async (t) => {
   const outsider = await startTlsReceiver(t);
   const scene = await startManualScene(t, {
     resolver: { resolve: async (host) => (host === "localhost" ? ["127.0.0.1"] : []) },

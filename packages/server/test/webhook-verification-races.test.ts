@@ -78,7 +78,7 @@ test("[delivery.update.coalesced] [ours.verification.joined] 20 parallel equal u
   assert.deepEqual(kinds, ["instance.provisioned", "instance.updated"]);
 });
 
-test("[ours.verification.joined] when the verification fails, everybody who joined is refused as its holder is", async (t) => {
+test("[ours.verification.joined] when the verification fails, all joined calls get the same error as its holder", async (t) => {
   const scene = await startManualScene(t);
   const { server, receiver, manual } = scene;
   const id = await instanceOf(scene);
@@ -139,7 +139,7 @@ test("[ours.verification.joined] [verification.rate-limited] a rate-limited veri
   assert.equal((await again).status, 201);
 });
 
-test("[delivery.provision.coalesced] other input under the key of a verification that is under way is a 409 at once, and disturbs nothing", async (t) => {
+test("[delivery.provision.coalesced] other input under the key of a running verification returns 409 at once, and disturbs nothing", async (t) => {
   const scene = await startManualScene(t);
   const { server, provisioner, receiver, manual } = scene;
   const key = server.freshKey();
@@ -159,7 +159,7 @@ test("[delivery.provision.coalesced] other input under the key of a verification
   assert.equal((await provisioning).status, 201);
 });
 
-test("[delivery.update.coalesced] other input under the key of an update that is under way is a 409 at once, and disturbs nothing", async (t) => {
+test("[delivery.update.coalesced] other input under the key of a running update returns 409 at once, and disturbs nothing", async (t) => {
   const scene = await startManualScene(t);
   const { server, receiver, manual } = scene;
   const id = await instanceOf(scene);
@@ -196,7 +196,7 @@ test("[delivery.provision.coalesced] one key of two provisioners, or of two inst
   assert.deepEqual(statuses, [201, 201, 200, 200]);
 });
 
-test("[delivery.update.deletion-wins] an instance that is deleted during the verification is a 404 to everybody who waits, and gets nothing of the update", async (t) => {
+test("[delivery.update.deletion-wins] an instance deleted during the verification returns 404 to all waiting calls, and is not updated", async (t) => {
   const scene = await startManualScene(t);
   const { server, manual } = scene;
   const id = await instanceOf(scene);
@@ -220,7 +220,7 @@ test("[delivery.update.deletion-wins] an instance that is deleted during the ver
   assert.equal((await remove(scene, id)).status, 204);
 });
 
-test("[delivery.update.deletion-wins] a deletion takes away the receiver that was to be replaced", async (t) => {
+test("[delivery.update.deletion-wins] a deletion during an update also deletes the receiver that the update would replace", async (t) => {
   const scene = await startManualScene(t);
   const { server, manual } = scene;
   const provisioning = tryProvision(scene, scene.delivery());

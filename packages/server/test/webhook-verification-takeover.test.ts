@@ -44,7 +44,7 @@ function freeze({ clock }: ManualScene, ms: number): void {
   clock.set(clock.now() + ms);
 }
 
-test("[ours.verification.takeover] of 20 who wait for a holder that died one takes over when its lease ends, and not before", async (t) => {
+test("[ours.verification.takeover] of 20 calls that wait for a dead holder one takes over when its lease ends, and not before", async (t) => {
   const { scene, provision } = await abandon(t);
   const { server, clock, receiver, manual } = scene;
   const before = await countRows(server);
@@ -70,7 +70,7 @@ test("[ours.verification.takeover] of 20 who wait for a holder that died one tak
   assert.equal((await countRows(server)).instance, before.instance + 1);
 });
 
-test("[delivery.provision.conflict-after-failure] [ours.verification.takeover] other input is a 409 before and after the lease of a holder that died, and the same input takes over", async (t) => {
+test("[delivery.provision.conflict-after-failure] [ours.verification.takeover] other input returns 409 before and after the lease of a dead holder, and the same input takes over", async (t) => {
   const { scene, key, provision } = await abandon(t);
   const { server, clock, manual, provisioner } = scene;
   const delivery = scene.delivery({ url: scene.receiver.url("/other") });

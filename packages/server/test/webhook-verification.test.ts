@@ -128,7 +128,7 @@ test("[verification.challenge.fresh] every attempt has a challenge and an id of 
   assert.equal(seen.size, 20);
 });
 
-test("[verification.challenge.fresh] the challenge of an attempt that failed opens nothing afterwards", async () => {
+test("[verification.challenge.fresh] the challenge of a failed attempt is not valid afterwards", async () => {
   const key = server.freshKey();
   answer = (_, response) => response.writeHead(500).end();
   await tryProvision(scene, scene.delivery(), key);
@@ -157,7 +157,7 @@ test("[signature.value] the signature is the HMAC of id, timestamp and exact bod
   assert.equal(headers["webhook-signature"], `v1,${digest}`);
 });
 
-test("[signature.value] another implementation accepts it, and nothing that was changed on the way", async () => {
+test("[signature.value] another implementation accepts the signature, and rejects every changed message", async () => {
   const { headers, body } = await verify();
   const webhook = new Webhook(SIGNING_SECRET);
   const sent = headers as Record<string, string>;
@@ -328,7 +328,7 @@ function replying(status: number, write: (message: WebhookVerification) => strin
   };
 }
 
-test("[verification.bare-2xx] [verification.success] [ours.verification.fixed-text] every answer but a 200 with the challenge fails, says the same and creates nothing", async () => {
+test("[verification.bare-2xx] [verification.success] [ours.verification.fixed-text] every answer except a 200 with the challenge fails with the same error and creates nothing", async () => {
   const rows = await countRows(server);
   for (const [what, how] of Object.entries(UNPROVEN)) {
     answer = how;
@@ -354,7 +354,7 @@ test("[verification.success] the served description allows no member beside the 
   assert.equal(await verifyAgainst(how), 422);
 });
 
-test("[delivery.url.no-redirects] a redirect is not followed, even to where the challenge would be answered", async () => {
+test("[delivery.url.no-redirects] a redirect is not followed, even to a receiver that answers the challenge", async () => {
   for (const status of [301, 302, 303, 307, 308]) {
     answer = (received, response) => {
       const { challenge } = messageOf(received);
