@@ -44,7 +44,7 @@ test("[ours.limit.rate.configurable] a rate of 0 limits nothing", () => {
   for (let i = 0; i < 1_000; i++) assert.equal(limit.take("a"), 0);
 });
 
-test("a rate of 0 is no limit", () => {
+test("a rate of 0 means unlimited", () => {
   const { limiter: limit } = limiter(0);
   limit.charge("a", 1_000_000);
   assert.equal(limit.take("a"), 0);
@@ -110,7 +110,7 @@ test("a clock that is set back stops the refill and does not turn it round", () 
   assert.equal(limit.take("a"), 0);
 });
 
-test("keys whose buckets are full again are forgotten, all others are kept", () => {
+test("the limiter removes keys with full buckets and keeps all others", () => {
   const { limiter: limit, advance } = limiter(1);
   limit.charge("busy", 1_000_000);
   for (let i = 0; i < 1_000; i++) limit.take(`a${i}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RecentlyUsed } from "./recently-used.ts";
 
-test("what was used longest ago goes first, and reading is a use", () => {
+test("the least recently used entry is evicted first, and a read is a use", () => {
   const kept = new RecentlyUsed<string, number>(2);
   kept.set("a", 1);
   kept.set("b", 2);

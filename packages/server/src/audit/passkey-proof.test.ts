@@ -21,7 +21,7 @@ interface Entry {
   readonly passkey: PasskeyProof;
 }
 
-/** What the log would hold of an approval that was signed just so. */
+/** The log entry of an approval that was signed with these parameters. */
 function entryOf(algorithm: Algorithm, bent: Bent = {}): Entry {
   const authenticator = new Authenticator(ORIGIN, algorithm);
   const signed = {

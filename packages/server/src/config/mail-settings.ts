@@ -32,7 +32,7 @@ export function* findMailFaults(values: ConfigValues): Generator<string> {
   }
 }
 
-/** What a URL of a mail server says. */
+/** The parts of a mail server URL. */
 export interface MailUrl {
   readonly host: string;
   readonly port: number;

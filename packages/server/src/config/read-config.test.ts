@@ -121,7 +121,7 @@ test("[ours.config.faults] every fault of every source is named at once, each wi
 });
 
 for (const { name, type } of SETTINGS.filter((option) => option.type !== "text")) {
-  test(`[ours.config.faults] ${name} that is no ${type} is named`, () => {
+  test(`[ours.config.faults] a value of ${name} that is not a valid ${type} is reported`, () => {
     for (const wrong of ["", " 1", "1.5", "0x10", "1e3", "yes", "9".repeat(400)]) {
       const faults = faultsOf({}, { [environmentName(name)]: wrong });
       assert.equal(faults.length, 1);
@@ -149,7 +149,7 @@ test("[ours.config.faults] a null in the file is a fault and not the word null",
   assert.deepEqual(faultsOf({ config }), [`config file ${config}: host must be a single value`]);
 });
 
-test("[ours.config.faults] a message about a file that is no YAML repeats nothing of its secrets", (t) => {
+test("[ours.config.faults] a message about a file that is not valid YAML contains none of its secrets", (t) => {
   const config = configFile(t, 'secret_key: "SECRETSECRET\nport: 80\n');
   const faults = faultsOf({ config }).join("\n");
   assert.match(faults, /line/);
@@ -193,7 +193,7 @@ test("[ours.config.unknown] an unknown COUNTERSIGN_ variable is refused with the
   ]);
 });
 
-test("[ours.config.unknown] variables of other programs and the service links of Kubernetes are no settings", () => {
+test("[ours.config.unknown] variables of other programs and the service links of Kubernetes are not settings", () => {
   const environment = {
     COUNTERSIGN_ADAPTER_URL: "http://localhost",
     COUNTERSIGN_INSTANCE_TOKEN: "token",

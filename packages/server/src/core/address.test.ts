@@ -42,7 +42,7 @@ test("the neighbours of the special blocks are public", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("[delivery.url.addresses] what is no address is not public, however it could be repaired", () => {
+test("[delivery.url.addresses] a malformed address is not public, even if it could be repaired", () => {
   for (const text of NO_ADDRESSES) {
     assert.equal(parseAddress(text), undefined, JSON.stringify(text));
     assert.equal(isPublicAddress(text), false, JSON.stringify(text));
@@ -79,7 +79,7 @@ test("[delivery.url.addresses] an IPv4 address that an IPv6 address carries make
   );
 });
 
-/** The same registry, in the hands of somebody else's matcher. */
+/** The same registry in an independent matcher. */
 const SPECIAL = new BlockList();
 for (const [address, bits] of [
   ["0.0.0.0", 8],

@@ -19,7 +19,7 @@ const LINE =
 test("[ours.audit.sealed] an entry is sealed as one line in which its detail stands as it is stored", () => {
   assert.equal(writeEntry(ENTRY), LINE);
   const { detail: _, projectId: __, ...named } = ENTRY;
-  // Numbers of a detail are exact in the line, and rounded to be looked at.
+  // Numbers of a detail are exact in the line, and rounded when it is parsed.
   assert.deepEqual(readEntry(LINE), { ...named, detail: { n: Number("9007199254740993") } });
 });
 
@@ -31,7 +31,7 @@ test("[ours.audit.export] an entry is read from its place as exactly the text th
   }
 });
 
-test("[ours.audit.verify] a line of another form is no entry in its place", () => {
+test("[ours.audit.verify] a line of another form is not an entry at its position", () => {
   for (const line of [
     "",
     "{}",
@@ -49,7 +49,7 @@ test("[ours.audit.verify] a line of another form is no entry in its place", () =
   }
 });
 
-test("[ours.audit.verify] a text that lacks a part, or has another kind of value there, is no entry", () => {
+test("[ours.audit.verify] a text that lacks a part, or has another kind of value there, is not an entry", () => {
   const whole = JSON.parse(LINE);
   for (const name of ["id", "kind", "actor", "subject"]) {
     for (const value of [undefined, null, 1, {}]) {

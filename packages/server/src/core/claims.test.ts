@@ -104,7 +104,7 @@ test("[ours.oidc.groups] a text is a list of one, and never split", () => {
   assert.deepEqual(read({ groups: "platform approvers" }).memberships, []);
 });
 
-test("[ours.oidc.groups] a claim that is no list of texts refuses the sign-in", () => {
+test("[ours.oidc.groups] the server rejects a sign-in with a claim that is not a list of strings", () => {
   const faults = [7, true, { approvers: true }, [["approvers"]], ["approvers", 7], [null]];
   for (const groups of faults) {
     assert.match(refusal({ groups }), /not a list of strings/, JSON.stringify(groups));
@@ -145,7 +145,7 @@ test("[ours.oidc.login] a login is one word that can be seen, in lower case", ()
   }
 });
 
-test("[ours.oidc.login] an address that was not verified is no login", () => {
+test("[ours.oidc.login] the server rejects an unverified email address as a login", () => {
   const mapping = { loginClaim: "email" };
   const email = "ana@example.com";
   assert.equal(read({ email, email_verified: true }, mapping).login, email);
@@ -163,7 +163,7 @@ test("[ours.oidc.login] a name that could not be shown gives way to the login", 
   }
 });
 
-test("[ours.oidc.claims] what every object inherits is no claim", () => {
+test("[ours.oidc.claims] an inherited object property is not a claim", () => {
   for (const name of ["__proto__", "constructor", "toString"]) {
     assert.match(refusal({}, { loginClaim: name }), /sent no/);
     assert.deepEqual(read({}, { groupsClaim: name }).memberships, []);

@@ -26,7 +26,7 @@ test("[ours.extensions.consume.once] an approval is consumed once, by the first 
   assert.deepEqual(refused, { kind: "refused", code: "already_consumed" });
 });
 
-test("[ours.extensions.consume.once] who repeats with the same key is told the same, until the approval ends", () => {
+test("[ours.extensions.consume.once] a retry with the same key gets the same result until the approval expires", () => {
   const repeated = consume(APPROVED, consumption(), "one", EXPIRES_AT - 1);
   assert.deepEqual(repeated, { kind: "replayed", consumption: consumption() });
   const late = consume(APPROVED, consumption(), "one", EXPIRES_AT);
@@ -41,7 +41,7 @@ test("[ours.extensions.consume.once] at its end and after it an approval is used
   }
 });
 
-test("[ours.extensions.consume.once] what is not approved is not used", () => {
+test("[ours.extensions.consume.once] a request without a valid approval cannot be consumed", () => {
   for (const request of [requestWith(null), requestWith({ expiresAt: null })]) {
     const refused = consume(request, undefined, "one", 1_500);
     assert.deepEqual(refused, { kind: "refused", code: "not_approved" });
@@ -55,7 +55,7 @@ test("[ours.extensions.consume.once] no use is dated before its approval", () =>
 
 const DONE = { status: "succeeded", note: '"done"' } as const;
 
-test("[ours.extensions.outcome] an outcome is told of what was used, however late, and never dated before", () => {
+test("[ours.extensions.outcome] an outcome requires a consumption, may come late, and is never dated before it", () => {
   assert.deepEqual(report(undefined, DONE, 1_600), { kind: "refused", code: "not_consumed" });
   const late = { kind: "reported", outcome: { ...DONE, reportedAt: 9_000 } };
   assert.deepEqual(report(consumption(), DONE, 9_000), late);
@@ -63,7 +63,7 @@ test("[ours.extensions.outcome] an outcome is told of what was used, however lat
   assert.deepEqual(report(consumption(), DONE, 1_400), early);
 });
 
-test("[ours.extensions.outcome] an outcome is told once: the same again is no other, and another is a conflict", () => {
+test("[ours.extensions.outcome] an agent reports one outcome: a repetition is a replay, a different outcome is a conflict", () => {
   const reported = consumption({ outcome: { ...DONE, reportedAt: 1_600 } });
   assert.deepEqual(report(reported, DONE, 1_700), { kind: "replayed" });
   for (const other of [{ ...DONE, status: "failed" } as const, { ...DONE, note: null }]) {

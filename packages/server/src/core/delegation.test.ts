@@ -45,7 +45,7 @@ test("[ours.authorization.no-more-than-own] a reviewer assigns only roles with p
   assert.equal(roleRefusal(narrow, authorization("reviewer")), reviewer);
 });
 
-test("[ours.authorization.no-more-than-own] a reviewer cannot change a higher role, and keeping a role is no assignment", () => {
+test("[ours.authorization.no-more-than-own] a reviewer cannot change a higher role, and keeping a role is not an assignment", () => {
   const before = authorization("operator", "dba");
   assert.equal(
     roleRefusal(ADMIN, authorization("viewer"), before),

@@ -8,7 +8,7 @@ test("[ours.freeze.powers] a freeze is laid on an instance, on its project or on
   assert.equal(scopeOf({ projectId: "", instanceId: "" }), "server");
 });
 
-test("[ours.freeze.pending] what a freeze covers is denied by it, with its note or the word for it", () => {
+test("[ours.freeze.pending] a freeze denies the requests it covers, with its note or a default note", () => {
   const ending = { status: "denied", by: "freeze:f" };
   assert.deepEqual(freezeDecision({ id: "f", note: 'a "b"' }), { ...ending, note: '"a \\"b\\""' });
   assert.deepEqual(freezeDecision({ id: "f", note: "" }), { ...ending, note: '""' });

@@ -24,7 +24,6 @@ export interface StoredFreeze {
 /** The part of a freeze that a denied agent may receive. */
 export type FreezeRef = Pick<StoredFreeze, "id" | "note">;
 
-/** What a freeze covers. */
 export type FreezeScope = "instance" | "project" | "server";
 
 export function scopeOf({

@@ -11,7 +11,7 @@ test("a group has a short name of few characters", () => {
   }
 });
 
-test("nobody is in more groups than a person can overlook", () => {
+test("a list of groups has at most 32 entries", () => {
   const names = Array.from({ length: GROUPS_MAX }, (_, i) => `g${i}`);
   assertGroups(names);
   assertGroups([...names, "g0"]);

@@ -9,7 +9,7 @@ test("[ours.sign-in.login] a login has one form: lower case, compatible characte
   assert.equal(normalizeLogin("Ångström"), normalizeLogin("A\u030angstro\u0308m"));
 });
 
-test("[ours.sign-in.login] what holds blanks or nothing that is seen is no login", () => {
+test("[ours.sign-in.login] a text with spaces or invisible characters is not a valid login", () => {
   const wrong = [
     "",
     " ",
@@ -68,7 +68,7 @@ test("[ours.sign-in.password-rules] a password has 12 to 256 characters of any k
 test("[ours.sign-in.login] a login has 254 characters and a name 100 at most, and a refusal says so", () => {
   assert.equal(normalizeLogin("a".repeat(254)), "a".repeat(254));
   assert.equal(normalizeLogin("a".repeat(255)), undefined);
-  // Blanks around it are not counted, up to where looking at it is no longer worth the work.
+  // Surrounding spaces do not count, up to the length limit of the input.
   assert.equal(normalizeLogin(`a${" ".repeat(4 * 254 - 1)}`), "a");
   assert.equal(normalizeLogin(`a${" ".repeat(4 * 254)}`), undefined);
   const login = /must be 1 to 254 visible characters without spaces/;

@@ -5,7 +5,7 @@ import { invalidField } from "@countersign/protocol";
 const LOGIN_CHARS_MAX = 254;
 const NAME_CHARS_MAX = 100;
 
-/** Excludes spaces and invisible characters, so that two logins cannot look identical. */
+/** Excludes spaces and invisible characters, so that two logins cannot differ by these alone. */
 const LOGIN = /^[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]+$/u;
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;

@@ -64,7 +64,7 @@ test("[event.acknowledged] an acknowledgement ends delivery, also when the windo
   }
 });
 
-test("[event.retry.window] whatever fails before the end of the window is tried again, then delivery ends", () => {
+test("[event.retry.window] a failed attempt before the end of the window is retried, then delivery ends", () => {
   for (const outcome of [rejected(500), rejected(400), rejected(302), UNREACHABLE, REFUSED]) {
     const first = settleAttempt(notification(), outcome, CREATED, 0);
     assert.deepEqual(first, { kind: "retry", nextAt: CREATED + 2_500 });
@@ -94,12 +94,12 @@ test("[event.retry.backoff] the step grows with the attempts that were completed
   assert.deepEqual(waits, [2_500, 5_000, 10_000, 20_000]);
 });
 
-test("[event.retry.retry-after] the receiver's wish is waited for", () => {
+test("[event.retry.retry-after] the next attempt waits for the receiver's Retry-After", () => {
   const settled = settleAttempt(notification(), rejected(429, 2 * HOUR), CREATED, 0);
   assert.deepEqual(settled, { kind: "retry", nextAt: CREATED + 2 * HOUR });
 });
 
-test("what was postponed comes again after the delay, and no later than the window ends", () => {
+test("a postponed attempt is retried after the delay, and no later than the window ends", () => {
   const settled = settleAttempt(notification({ attempts: 9 }), postponed(1_000), CREATED, 0.9);
   assert.deepEqual(settled, { kind: "retry", nextAt: CREATED + 1_000 });
   const late = settleAttempt(notification(), postponed(1_000), END - 1, 0);

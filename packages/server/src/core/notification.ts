@@ -71,7 +71,7 @@ export type AttemptOutcome =
   /** Nothing was sent because of this server. Not counted as an attempt. */
   | { readonly kind: "postponed"; readonly delayMs: number };
 
-/** What to record after an attempt. */
+/** The state to record after an attempt. */
 export type Settlement =
   | { readonly kind: "ended"; readonly by: "acknowledged" | "window" }
   | { readonly kind: "retry"; readonly nextAt: number };

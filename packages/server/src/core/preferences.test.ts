@@ -16,11 +16,11 @@ test("[ours.preferences.checked] preferences are read as they were written", () 
   assert.deepEqual(THEMES, ["system", "light", "dark"]);
 });
 
-test("[ours.preferences.checked] who has said nothing follows the system, has keys and no quiet hours", () => {
+test("[ours.preferences.checked] the defaults are the system theme, shortcut keys and no quiet hours", () => {
   assert.deepEqual(readPreferences(undefined), { theme: "system", keys: true, quietHours: null });
 });
 
-test("[ours.preferences.checked] what another program has stored in another form is not guessed at", () => {
+test("[ours.preferences.checked] reading preferences of an unknown version throws an error", () => {
   const text = writePreferences(DEFAULT_PREFERENCES);
   assert.match(text, /^\{"version":1,/);
   for (const version of [0, 2, null]) {

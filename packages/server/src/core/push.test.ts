@@ -9,6 +9,6 @@ test("[ours.push.kept] a browser is gone when its push service says so, and afte
   }
 });
 
-test("[ours.push.kept] what stands in stored announcements in place of a channel does not change", () => {
+test("[ours.push.kept] the channel name in stored push announcements does not change", () => {
   assert.equal(PUSH_CHANNEL, "push");
 });

@@ -73,7 +73,7 @@ test("[request.create.conflict] windows of equal length are different input when
   assert.equal(same({ timeout: '"61s"' }), false);
 });
 
-test("what was stored under wider limits is still recognised", () => {
+test("a request that was stored under wider limits can still be compared", () => {
   const digits = "7".repeat(5_000);
   const deep = `${"[".repeat(300)}${"]".repeat(300)}`;
   const request = { ...stored, arguments: `{"n":${digits},"d":${deep}}` };

@@ -36,7 +36,7 @@ function narrows(filter: Partial<RequestFilter>, outline: Partial<ResolvedOutlin
   return !matchesFilter({ ...ALL, ...filter }, { ...ENDED, ...outline });
 }
 
-test("[ours.history.filters] what is not asked for narrows nothing, and the times are no matter of the rest", () => {
+test("[ours.history.filters] an empty filter excludes nothing, and this check ignores the times", () => {
   assert.equal(narrows({}), false);
   assert.equal(narrows({ since: 5_000, until: 6_000 }), false);
 });
@@ -91,7 +91,7 @@ test("[ours.history.filters] a server lets through calls that name it, and none 
   assert.equal(narrows({ server: "null" }, { server: null }), true);
 });
 
-test("[ours.history.filters] who can end a request can be asked for by their kind", () => {
+test("[ours.history.filters] a filter accepts every kind of decider", () => {
   assert.deepEqual(DECIDER_KINDS, ["reviewer", "policy", "grant", "freeze", "instance", "system"]);
   for (const kind of DECIDER_KINDS) {
     const decidedBy = `${kind}:x` as ResolvedOutline["decidedBy"];
@@ -99,7 +99,7 @@ test("[ours.history.filters] who can end a request can be asked for by their kin
   }
 });
 
-test("[ours.history.filters] a filter is open when it names nothing but times", () => {
+test("[ours.history.filters] a filter is open when it names only times", () => {
   assert.equal(isOpen({ ...ALL, since: 1, until: 2 }), true);
   for (const filter of [
     { tool: "" },

@@ -42,7 +42,7 @@ const deny: IntendedDecision = { status: "denied", by: "reviewer:r", note: null 
 const cancel: IntendedDecision = { status: "cancelled", by: "instance:i" };
 const expire: IntendedDecision = { status: "expired" };
 
-/** The request after an ending, as an operation would record it. */
+/** The request after a decision, as an operation would record it. */
 function after(
   request: ResolvableRequest,
   ending: IntendedDecision,
@@ -90,7 +90,7 @@ test("[request.deny] [decision.expiry.absent-otherwise] denials and cancellation
   }
 });
 
-test("[request.expire.no-late-approval] at and after the deadline every wish becomes expired", () => {
+test("[request.expire.no-late-approval] at and after the deadline every verdict becomes expired", () => {
   for (const ending of [approve, deny, cancel, expire]) {
     for (const now of [DEADLINE, DEADLINE + 1, DEADLINE * 2]) {
       assert.deepEqual(resolve(pending, ending, now), {
@@ -132,7 +132,7 @@ const ending: fc.Arbitrary<IntendedDecision> = fc.oneof(
   fc.constantFrom(deny, cancel, expire),
 );
 
-test("[request.terminal.unchanged] whatever comes in whatever order, the first decision stands", () => {
+test("[request.terminal.unchanged] the first decision stands, in every order of later ones", () => {
   const now = fc.integer({ min: CREATED - 10_000, max: DEADLINE + 10_000 });
   const property = fc.property(fc.array(fc.tuple(ending, now), { minLength: 1 }), (requests) => {
     let request = pending;
@@ -171,7 +171,7 @@ test("of what kind an actor is stands before the first colon", () => {
   assert.equal(kindOfActor("operator:cli"), "operator");
 });
 
-test("[instance.delete.no-decision] under a deleted instance every ending becomes cancelled, before and after the deadline", () => {
+test("[instance.delete.no-decision] under a deleted instance every verdict becomes cancelled, before and after the deadline", () => {
   const orphan = { ...pending, isInstanceDeleted: true };
   const endings: readonly IntendedDecision[] = [approve, deny, cancel, expire];
   for (const now of [CREATED + 1, DEADLINE, DEADLINE + 1]) {

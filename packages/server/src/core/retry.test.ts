@@ -55,14 +55,14 @@ test("[event.retry.retry-after] Retry-After is read as a date in the two obsolet
   );
 });
 
-test("[event.retry.retry-after] a wish that is absent, nothing or past is none", () => {
+test("[event.retry.retry-after] an absent, zero or past Retry-After is ignored", () => {
   assert.equal(parseRetryAfter(undefined, NOW), undefined);
   assert.equal(parseRetryAfter("0", NOW), undefined);
   assert.equal(parseRetryAfter("Fri, 02 Jan 2026 03:04:05 GMT", NOW), undefined);
   assert.equal(parseRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT", NOW), undefined);
 });
 
-test("[event.retry.retry-after] what is malformed is ignored and never guessed at", () => {
+test("[event.retry.retry-after] a malformed Retry-After is ignored", () => {
   const malformed = [
     "",
     " ",
@@ -126,7 +126,7 @@ test("[event.retry.retry-after] every date that is written in the preferred form
   fc.assert(property);
 });
 
-test("[event.retry.retry-after] whatever a receiver writes, the wish is a time to come or none", () => {
+test("[event.retry.retry-after] any header value results in a positive wait or none", () => {
   const piece = fc.constantFrom("Fri", ", ", "02", " ", "Jan", "2026", ":", "GMT", "-", "9", "٣");
   const text = fc.oneof(
     fc.string(),
@@ -154,14 +154,14 @@ test("[event.retry.backoff] ten thousand attempts do not overflow", () => {
   assert.equal(waitAfter({ attempts: 10_000, chance: CHANCE_MAX }), HOUR);
 });
 
-test("[event.retry.retry-after] the receiver's wish is kept, and up to a tenth more", () => {
+test("[event.retry.retry-after] the wait is at least the receiver's Retry-After, plus up to a tenth", () => {
   assert.equal(waitAfter({ retryAfterMs: 2 * HOUR, chance: 0 }), 2 * HOUR);
   assert.equal(waitAfter({ retryAfterMs: 2 * HOUR, chance: CHANCE_MAX }), 7_920_000);
   assert.equal(waitAfter({ attempts: 12, retryAfterMs: 1_000, chance: 0 }), HOUR / 2);
   assert.equal(waitAfter({ attempts: 12, retryAfterMs: 1_000, chance: 0.5 }), HOUR * 0.7875);
 });
 
-test("[event.retry.retry-after] a wish beyond the window ends the delivery at its end", () => {
+test("[event.retry.retry-after] a Retry-After beyond the window ends the delivery at the end of the window", () => {
   for (const chance of [0, 0.5, CHANCE_MAX]) {
     assert.equal(nextAttemptAt(failed({ retryAfterMs: 400 * HOUR, chance })), END);
     assert.equal(nextAttemptAt(failed({ retryAfterMs: 999_999_999_000, chance })), END);
@@ -169,7 +169,7 @@ test("[event.retry.retry-after] a wish beyond the window ends the delivery at it
   }
 });
 
-test("[event.retry.retry-after] a wish inside the window is kept, though a tenth more would pass it", () => {
+test("[event.retry.retry-after] a Retry-After inside the window is kept, even if a tenth more would exceed the window", () => {
   const change = { retryAfterMs: 160 * HOUR, chance: CHANCE_MAX };
   assert.equal(nextAttemptAt(failed(change)), END - 2 * MINUTE);
   const late = { now: END - 6 * MINUTE, retryAfterMs: 6 * MINUTE - 1, chance: CHANCE_MAX };
@@ -236,7 +236,7 @@ test("[event.retry.window] [event.retry.retry-after] the next attempt is never p
   fc.assert(property, { numRuns: 2_000 });
 });
 
-test("[event.retry.backoff] more attempts, a longer wish or more chance never make the wait shorter", () => {
+test("[event.retry.backoff] more attempts, a longer Retry-After or more chance never make the wait shorter", () => {
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   const property = fc.property(failure, fc.nat(100), fc.nat(HOUR), chance, (each, n, ms, other) => {
     const early = { ...each, now: each.decidedAt, retryAfterMs: (each.retryAfterMs ?? 1) % HOUR };
@@ -272,7 +272,7 @@ test("[event.retry.window] a receiver that is down to the end is asked in the la
     minLength: 1,
     maxLength: 50,
   });
-  // Who asks for longer than the last minutes are may well not be asked in them.
+  // A Retry-After longer than the last minutes can exclude every attempt in them.
   const wanted = fc.option(fc.integer({ min: 1, max: 4 * MINUTE }), { nil: undefined });
   const answer = fc.integer({ min: 0, max: 10_000 });
   const property = fc.property(chances, answer, wanted, (seed, answerMs, wantedMs) => {

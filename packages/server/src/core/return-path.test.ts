@@ -10,7 +10,7 @@ test("[ours.oidc.return] a path of this server is accepted as the return path", 
   assert.equal(parseReturnPath("/inbox?a=b#c"), "/inbox?a=b#c");
 });
 
-test("[ours.oidc.return] whatever could lead elsewhere is refused", () => {
+test("[ours.oidc.return] the server rejects a path that could lead to another site", () => {
   const hostile = [
     "",
     "inbox",
@@ -38,7 +38,7 @@ test("[ours.oidc.return] whatever could lead elsewhere is refused", () => {
   for (const path of hostile) assert.equal(parseReturnPath(path), undefined, JSON.stringify(path));
 });
 
-test("[ours.oidc.return] what is let through stays here, however a browser reads it", () => {
+test("[ours.oidc.return] an accepted path stays on this server, however a browser parses it", () => {
   const piece = fc.constantFrom(..."/\\.:@?#%a2e ".split(""), "//", "..", "evil.example", "http:");
   const text = fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join("")}`);
   fc.assert(

@@ -30,7 +30,7 @@ test("[ours.authorization.roles] each role allows what its line of the table say
   }
 });
 
-test("[ours.authorization.roles] a role that is none, or that every object has, allows looking alone", () => {
+test("[ours.authorization.roles] an unknown role, or an inherited object property, permits only reading", () => {
   for (const name of ["", "owner", "constructor", "toString", "__proto__"]) {
     const role = name as ReviewerRole;
     assert.deepEqual(powersOf(role), []);

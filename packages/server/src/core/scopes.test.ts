@@ -39,7 +39,7 @@ test("[ours.authorization.roles] a role allows what its row says and nothing els
   }
 });
 
-test("[ours.authorization.roles] a role that is not known allows nothing but looking", () => {
+test("[ours.authorization.roles] an unknown role permits only reading", () => {
   for (const role of ["owner", "constructor", "__proto__", ""]) {
     const allowed = POWERS.filter((power) => allows(role as ReviewerRole, power));
     assert.deepEqual(allowed, ["read"], role);
@@ -71,7 +71,7 @@ test("[ours.authorization.scopes] no scope opens the whole server", () => {
   assert.equal(isPermitted({ role: "operator", scopes: null }, "server"), true);
 });
 
-test("[ours.authorization.scopes] what is no scope here allows nothing", () => {
+test("[ours.authorization.scopes] an unknown scope permits nothing", () => {
   for (const scope of ["constructor", "__proto__", "Read", "decide-all", "*", ""]) {
     const allowed = POWERS.filter((power) => includesPower([scope], power));
     assert.deepEqual(allowed, [], scope);
@@ -90,7 +90,7 @@ test("[ours.authorization.scopes] to decide for a group is to vote for it, and n
   assert.deepEqual(votingGroups(["read"]), []);
 });
 
-test("[ours.authorization.scopes] what is no scope is refused by its name", () => {
+test("[ours.authorization.scopes] the error about an unknown scope names it", () => {
   assert.equal(scopesFault(["read", "decide", "decide:dba", "policy"]), undefined);
   assert.match(scopesFault([]) ?? "", /must not be empty/);
   const wrong = ["write", "decide:", "decide:Group", "decide:a:b", "read ", "constructor"];

@@ -57,7 +57,7 @@ test("[ours.audit.checkpoint] a checkpoint is an origin, a size and a root, sign
   assert.deepEqual(readVerifier(writeVerifier(verifier))?.name, NAME);
 });
 
-test("[ours.audit.checkpoint] what was changed in a checkpoint or its key does not go unnoticed", () => {
+test("[ours.audit.checkpoint] the reader detects every change in a checkpoint or its key", () => {
   const { note, verifier } = setUp();
   for (const altered of [
     note.replace("\n0\n", "\n1\n"),
@@ -87,7 +87,7 @@ test("[ours.audit.checkpoint] what was changed in a checkpoint or its key does n
   assert.equal(readVerifier(key.slice(0, -3)), undefined);
 });
 
-test("[ours.audit.checkpoint] a key of another length or kind is no verifier, even under the hash that would be its", () => {
+test("[ours.audit.checkpoint] a key of another length or kind is not a verifier, even with the matching hash", () => {
   const lineOf = (bytes: Uint8Array) => {
     const id = hash("sha256", Buffer.concat([Buffer.from("x\n"), bytes]), "buffer").subarray(0, 4);
     return `x+${id.toString("hex")}+${Buffer.from(bytes).toString("base64")}`;
@@ -103,7 +103,7 @@ test("[ours.audit.checkpoint] a key of another length or kind is no verifier, ev
   assert.equal(readVerifier(""), undefined);
 });
 
-test("[ours.audit.checkpoint] a root that is spelled in another base64 is no checkpoint", () => {
+test("[ours.audit.checkpoint] a root in another base64 spelling is not a checkpoint", () => {
   const { note } = setUp();
   const [origin = "", size = "", root = "", ...rest] = note.split("\n");
   // The last character before the sign of equality holds two bits that decode to nothing.

@@ -54,7 +54,7 @@ test("the pause doubles with every probe that fails, up to a minute", () => {
   assert.equal(breaker.room("a", now - 1), 0);
 });
 
-test("what was under way when the pause began neither doubles nor renews it", () => {
+test("attempts in flight at the start of a pause neither double nor renew it", () => {
   const breaker = opened();
   for (const late of [0, 1_000, 4_999]) breaker.failed("a", NOW + late);
   assert.equal(breaker.opensAt("a", NOW), NOW + 5_000);
@@ -106,7 +106,7 @@ test("an operator ends the pause, and the count stays", () => {
   assert.equal(breaker.room("unknown", NOW), ALL);
 });
 
-test("a probe whose result never comes holds nothing up", () => {
+test("a probe without a result does not block later probes", () => {
   const breaker = opened();
   for (const later of [5_000, 60_000, 3_600_000]) assert.equal(breaker.room("a", NOW + later), 1);
 });

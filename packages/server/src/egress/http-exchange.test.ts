@@ -34,7 +34,7 @@ for (const [stoppedMs, isSent] of [
     const clock = new ManualClock();
     const deadline = new Deadline(clock, MESSAGE.timeoutMs);
     const { reply, over } = exchange(webhookUrl("https://receiver.example/"), MESSAGE, {
-      // What it carries is not looked at here.
+      // A plain TCP socket is enough: this test checks no TLS properties.
       socket: socket as TLSSocket,
       isReused: false,
       userAgent: "test",

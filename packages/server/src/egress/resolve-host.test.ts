@@ -134,7 +134,7 @@ test("concurrent lookups of one name share a query", async (t) => {
   assert.equal(server.questions.length, 6);
 });
 
-test("who gives up leaves the others their answer", async (t) => {
+test("a caller that aborts does not affect the answer to the others", async (t) => {
   let isHeld = true;
   const { server, resolver } = await setUp(
     t,

@@ -42,7 +42,7 @@ function start(t: TestContext, clock = new ManualClock()): ExaminerThread {
   return examiner;
 }
 
-test("[ours.policy.examined] what comes out of the thread is what would have been read here", async (t) => {
+test("[ours.policy.examined] the thread returns the same result as an examination in this process", async (t) => {
   const examiner = start(t);
   const here = examinePolicy({ kind: "project" }, SOURCE);
   const there = await examiner.examine(order(SOURCE));

@@ -1,5 +1,5 @@
 /**
- * The gate where it looks more than once: when a body comes late, and in exchanges that last.
+ * Repeated authentication: after a late body, and in long exchanges.
  */
 
 import assert from "node:assert/strict";
@@ -60,7 +60,7 @@ test("[auth.revoked] [ours.sign-in.at-once] a token or session that is revoked w
   }
 });
 
-test("[auth.revoked] whoever was there with their body is looked up once, and an instance in any case: its operations look at it", async (t) => {
+test("[auth.revoked] a request with its body needs one credential lookup, a late body needs a second, except for instances: their operations check it", async (t) => {
   let lookups = 0;
   const get: Store["get"] = async (sql, values) => {
     if (/from (?:credential|session) /.test(sql)) lookups++;
@@ -92,7 +92,7 @@ test("[auth.revoked] whoever was there with their body is looked up once, and an
   }
 });
 
-test("[auth.revoked] [ours.sign-in.at-once] looking again in an exchange that lasts, the gate lets through whom it would let in now", async () => {
+test("[auth.revoked] [ours.sign-in.at-once] a repeated check in a long exchange applies the current permissions", async () => {
   const { id, token } = await issue({ role: "auditor", name: "again" });
   const ana = await signIn({ role: "auditor" });
   const ways: readonly GateCall[] = [{ token }, { headers: asPage(ana) }];

@@ -98,7 +98,7 @@ test("[ours.sign-in.cookie] a session opens the reviewers' door and that of peop
   assertRefused(await gateServer.call("GET", "/audit", { headers }), 403, "forbidden");
 });
 
-test("[ours.sign-in.cookie] beside a token a cookie is nothing, and the door of people takes no token", async () => {
+test("[ours.sign-in.cookie] the server ignores a cookie beside a token, and session operations reject tokens", async () => {
   const headers = asPage(await signIn());
   const broken = { headers, token: drawToken("reviewer", random) };
   assertRefused(await gateServer.call("GET", "/reviewer", broken), 401, "invalid_credential");
@@ -130,7 +130,7 @@ test("[ours.sign-in.cross-origin] a change with a cookie requires a page of this
   }
 });
 
-test("[ours.sign-in.cross-origin] what comes before signing in is for pages of ours", async () => {
+test("[ours.sign-in.cross-origin] a change before the sign-in requires a page of this server", async () => {
   for (const headers of [{}, { "sec-fetch-site": "cross-site" }, { origin: "null" }]) {
     assertRefused(await gateServer.call("POST", "/stranger", { headers }), 403, "cross_origin");
   }
@@ -138,7 +138,7 @@ test("[ours.sign-in.cross-origin] what comes before signing in is for pages of o
   assert.equal((await gateServer.call("POST", "/stranger", { headers })).status, 200);
 });
 
-test("[ours.sign-in.session] what a page asks for by itself keeps no session alive, and no change is that", async () => {
+test("[ours.sign-in.session] a background read does not extend a session, every change does", async () => {
   const cases = [
     ["GET", "/reviewer", {}, true],
     ["GET", "/reviewer", { "countersign-background": "1" }, false],
@@ -158,7 +158,7 @@ test("[ours.sign-in.session] what a page asks for by itself keeps no session ali
 });
 
 for (const kind of ["instance", "provisioner", "reviewer"] as const) {
-  test(`[ours.limit.rate] one ${kind} has its rate, also at doors that it does not come in by`, async () => {
+  test(`[ours.limit.rate] one ${kind} has its rate, including operations that reject its kind of credential`, async () => {
     const slow = await openSlowGate({ [kind]: RATE });
     const [one, other] = [await issueOf(kind), await issueOf(kind)];
     const path = kind === "instance" ? "/provisioner" : "/instance";
@@ -178,7 +178,7 @@ function issueOf(kind: "instance" | "provisioner" | "reviewer"): Promise<Issued>
   return kind === "instance" ? issueInstance() : issue({ kind });
 }
 
-test("[ours.limit.rate] a session has the rate of reviewers, at both of its doors together", async () => {
+test("[ours.limit.rate] a session has the rate of reviewers, shared by session and reviewer operations", async () => {
   const slow = await openSlowGate({ reviewer: RATE });
   const [ana, ben] = [await signIn(), await signIn()];
   const call = (who: SignedInPerson, path: string) =>

@@ -29,7 +29,7 @@ function assertFault(
 
 const HOST = ["Host", "localhost"] as const;
 
-test("[ours.exchange.one-reading] what everybody reads alike has no fault", () => {
+test("[ours.exchange.one-reading] an unambiguous message has no fault", () => {
   const each = ["Authorization", "Idempotency-Key", "Content-Type", "Content-Encoding"];
   const once = each.map((name) => [name, "a"] as const);
   for (const pairs of [[HOST], [HOST, ...once], [...once, HOST]]) {
@@ -70,7 +70,7 @@ test("[ours.exchange.one-reading] a repeated Host is a fault of its name, a repe
     const fault = faultOf([HOST, ["Accept", "b"], [again, "a"]]);
     assertFault(fault, false, { param: "Host", message });
   }
-  // As long as Host, and allowed twice: what stands behind is looked at all the same.
+  // Link is as long as Host and may be repeated; the check continues with the headers after it.
   const link = ["Link", "<a>"] as const;
   const behind = faultOf([link, link, HOST, link, HOST]);
   assertFault(behind, false, { param: "Host", message: "The header Host must be given once." });

@@ -62,7 +62,7 @@ test("[ours.sign-in.cookie] the cookie is for this host alone, out of reach of s
 
 const OURS = "https://approvals.test";
 
-test("[ours.sign-in.cross-origin] what changes something comes from our origin, as the browser says", () => {
+test("[ours.sign-in.cross-origin] a change requires the server's origin, as the browser reports it", () => {
   const passes = (method: string, headers: Readonly<Record<string, string>>) =>
     assertSameOrigin({ method, headers }, OURS);
   for (const method of ["POST", "PUT", "PATCH", "DELETE", "post"]) {
@@ -84,7 +84,7 @@ test("[ours.sign-in.cross-origin] what changes something comes from our origin, 
   }
 });
 
-test("[ours.sign-in.cross-origin] what changes nothing may come from anywhere", () => {
+test("[ours.sign-in.cross-origin] a read may come from any origin", () => {
   for (const method of ["GET", "HEAD", "OPTIONS"]) {
     assertSameOrigin({ method, headers: { "sec-fetch-site": "cross-site" } }, OURS);
   }

@@ -92,7 +92,7 @@ test("[ours.passkey.verified] a passkey of another site, or without a verified u
   await assert.rejects(verifyAssertion(PARTY, answer, CHALLENGE, key.publicKey), /challenge/);
 });
 
-test("[ours.passkey.verified] what is no answer of a browser is refused, whatever it is", async () => {
+test("[ours.passkey.verified] the server rejects every malformed browser response", async () => {
   const key = authenticator();
   const good = key.get(CHALLENGE);
   const answers: Record<string, unknown>[] = [

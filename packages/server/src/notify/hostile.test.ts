@@ -26,7 +26,7 @@ const CALL: CallMessage = {
   argumentsText: undefined,
 };
 
-/** What an agent may call its tool or itself. */
+/** Names that an agent may choose for its tool or itself. */
 const HOSTILE = [
   "<!channel>",
   "<!here|here>",
@@ -132,7 +132,7 @@ test("[ours.notify.hostile] in plain words nothing ends its quotes, its line or 
   assert.match(first ?? "", /^"\\u\{202E\}exe" of /);
 });
 
-test("[ours.notify.hostile] programs get names as they are, and a line to show as it is", () => {
+test("[ours.notify.hostile] programs get unchanged names, and a text line that is safe to display", () => {
   for (const hostile of HOSTILE) {
     const { body } = webhookMessage(callOf(hostile), BASE, () => "v1,x");
     const event = JSON.parse(body);

@@ -144,7 +144,7 @@ const FORGERIES: Readonly<Record<string, readonly [RegExp, (token: string) => st
     /signature verification failed$/,
     (token) => resigned(token, () => {}, OTHER_KEY),
   ],
-  "by a key that nobody knows": [
+  "by an unknown key": [
     /no applicable keys found/,
     (token) => resigned(token, ({ header }) => Object.assign(header, { kid: "two" }), OTHER_KEY),
   ],

@@ -39,7 +39,6 @@ function waiting(
   return { projectId: "project", instanceId, provisionerId, url };
 }
 
-/** Whose turns it is now. */
 function turnsOf(queue: DeliveryQueue, now = NOW): QueueTurn[] {
   return [...queue.turns(now)];
 }
@@ -61,7 +60,7 @@ function fail(queue: DeliveryQueue, instance: WaitingInstance, outcome: AttemptO
   for (let i = 0; i < 5; i++) queue.attempted(instance, outcome, NOW);
 }
 
-test("who is added has a turn at once, and while it lasts no other", () => {
+test("an added instance has a turn at once, and no second one during it", () => {
   const { queue } = setUp();
   queue.add(waiting("a", "https://h.example/"));
   const turns = turnsOf(queue);
@@ -152,7 +151,7 @@ test("[ours.delivery.breaker] a requested retry does not wait for a pause", () =
   queue.retryNow("nobody");
 });
 
-test("who rests comes again after fifteen seconds, also when the clock is set back", () => {
+test("a resting instance returns after fifteen seconds, also when the clock is set back", () => {
   for (const [restsAt, back] of [
     [NOW, NOW + 15_000],
     [NOW + 24 * 3_600_000, NOW],
@@ -214,7 +213,7 @@ for (const [name, bounds, urlOf] of [
   });
 }
 
-test("what is left of a queue that has been served is nothing", () => {
+test("a queue that has served everything is empty", () => {
   const { queue, limits } = setUp({ hostInFlightMax: 3 });
   for (let i = 0; i < 50; i++) queue.add(waiting(`${i}`, `https://h${i % 7}.example/`));
   for (let round = 0; round < 100 && queue.size > 0; round++)

@@ -8,7 +8,7 @@ import { Meter } from "./meter.ts";
 import { objectOf } from "./policy-fixture.ts";
 import { fromJson } from "./values.ts";
 
-/** What both engines define alike; the corpus tells where they differ. */
+/** Arguments that both engines define alike; the corpus lists the differences. */
 const ARGS = '{"i":3,"z":0,"d":2.5,"s":"ab","t":true,"f":false,"l":[1,2,"ab"],"m":{"a":1,"b":2.5}}';
 const BOUND: Record<string, CelInput> = {
   args: new Map<string, CelInput>([

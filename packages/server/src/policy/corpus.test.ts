@@ -12,7 +12,7 @@ import { Fault } from "./fault.ts";
 import { Meter } from "./meter.ts";
 import { type CelValue, fromJson, isMap, Timestamp } from "./values.ts";
 
-/** What a condition gives; `not-bool` is a value that is neither true nor false. */
+/** The result of a condition; `not-bool` is a value that is neither true nor false. */
 type Result = "true" | "false" | "error" | "inexact" | "not-bool" | "refused";
 
 interface Case {
@@ -20,7 +20,7 @@ interface Case {
   readonly when: string;
   readonly args: string;
   readonly gives: Result;
-  /** What the second engine gives; undefined: it does not define it, or cannot be asked. */
+  /** Result of the second engine; undefined: it defines none, or cannot evaluate it. */
   readonly other: Result | undefined;
 }
 
@@ -42,7 +42,7 @@ interface CorpusFile {
 
 const FOLDER = join(import.meta.dirname, "corpus");
 const RESULTS: readonly Result[] = ["true", "false", "error", "inexact", "not-bool", "refused"];
-/** What only we refuse or taint has no second opinion. */
+/** The second engine has no `inexact` and `refused`: they are specific to Countersign. */
 const SHARED: readonly Result[] = ["true", "false", "error", "not-bool"];
 
 const corpus = readdirSync(FOLDER).flatMap(readCases);

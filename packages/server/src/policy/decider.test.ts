@@ -109,7 +109,7 @@ test("a confirmation is the exact text, or the end of the id, or not needed", ()
   }
 });
 
-test("[ours.passkey.people] only a person who signed in and has a passkey can sign, and everybody can deny", () => {
+test("[ours.passkey.people] only a signed-in user with a passkey can sign, and every reviewer can deny", () => {
   const requirement = asks({ confirm: { kind: "passkey" } });
   assert.equal(needsPasskey(requirement), true);
   assert.equal(needsPasskey(asks({ confirm: { kind: "match" } })), false);
@@ -128,7 +128,7 @@ test("an unknown kind of confirmation blocks approvals", () => {
   assert.match(approvalRefusal(requirement, reviewer("a"), INSTANCE) ?? "", /does not support/);
 });
 
-test("a note of nothing but what cannot be seen is blank", () => {
+test("a note of invisible characters is blank", () => {
   for (const note of [
     undefined,
     "",
@@ -171,7 +171,7 @@ test("[ours.policy.bots] a bot approves only what a rule lets bots approve, and 
   assert.match(approvalRefusal(others, bot, INSTANCE) ?? "", /^Only group:dba/);
 });
 
-test("[ours.authorization.scopes] who decides for one group decides nothing else", () => {
+test("[ours.authorization.scopes] a reviewer limited to a group decides only for that group", () => {
   const narrowed = { ...reviewer("a", "dba", "ops"), forGroups: ["dba", "finance"] };
   const reaches = (from: Requirement["from"]) =>
     approvalRefusal(asks({ from }), narrowed, INSTANCE) === undefined;
@@ -189,7 +189,7 @@ test("[ours.authorization.scopes] who decides for one group decides nothing else
   assert.notEqual(denialRefusal(asks({ from: [["group:x"]] }), owner, INSTANCE), undefined);
 });
 
-test("[ours.authorization.scopes] who decides for one group stands for that one alone in a quorum", () => {
+test("[ours.authorization.scopes] a reviewer limited to a group counts only for that group in a quorum", () => {
   const both = reviewer("a", "dba", "ops");
   const two = asks({ from: [["group:dba"], ["group:ops"]], quorum: 1 });
   assert.equal(isEnough(two, [both]), true);

@@ -125,7 +125,7 @@ function assertStricter({ requirement: before }: Evaluation, after: Evaluation):
   }
 }
 
-test("[ours.policy.floor] a rule of a floor is as strong as one of the project", () => {
+test("[ours.policy.floor] a rule of a baseline policy is as strong as one of the project", () => {
   const harder = fc.array(
     rules.filter(({ verb }) => verb !== "approve"),
     { maxLength: 4 },

@@ -181,13 +181,13 @@ test("a text that cannot be typed is confirmed by matching, and recorded", () =>
   assert.equal(long.requirement.confirm.kind, "type");
 });
 
-test("[ours.policy.floor] a rule of the floor is floor/ID, wherever else its policy was asked", () => {
+test("[ours.policy.floor] a rule of the baseline policy is named `floor/ID`, also when its policy serves a project too", () => {
   const policy = policyOf([DENY], "floor");
   assert.equal(evaluatePolicies({ project: policy }, callOf({})).because, "no");
   assert.equal(evaluatePolicies({ floor: policy }, callOf({})).because, "floor/no");
 });
 
-test("[ours.policy.floor] a project cannot weaken what its floor denies or asks", () => {
+test("[ours.policy.floor] a project cannot weaken the denials and questions of its baseline policy", () => {
   const floor = policyOf(
     [
       "id: never, match: { tool: drop }, then: deny, note: Never.",
@@ -300,7 +300,7 @@ test("[ours.policy.error] [ours.policy.error-people] an unexpected error asks, w
   assert.deepEqual([requirement.from, requirement.quorum], [[["group:dba"]], 2]);
 });
 
-test("[ours.policy.error-people] a tool whose name takes too long to match asks everybody whom a rule asks", () => {
+test("[ours.policy.error-people] a tool name that takes too long to match asks the reviewers of every rule", () => {
   const rules = Array.from({ length: 1_000 }, (_, i) => {
     return `id: r${i}, match: { tool: "*a${i}*b?c${i}*" }, then: deny`;
   });
@@ -324,7 +324,7 @@ test("a condition by itself holds only when it is exactly true", () => {
   assert.equal(holds(when, args)?.holds, false);
 });
 
-test("[ours.policy.stricter] of two texts to type, that of the floor is asked for", () => {
+test("[ours.policy.stricter] of two texts to type, the one of the baseline policy is required", () => {
   const floor = policyOf(["id: z, then: ask, ask: { confirm: type(args.repo) }"], "floor");
   const project = policyOf(['id: a, then: ask, ask: { confirm: "type(\\"y\\")" }']);
   const { requirement } = evaluatePolicies({ floor, project }, callOf({ args: '{"repo":"r1"}' }));

@@ -11,7 +11,7 @@ tests:
   - { given: { tool: c }, expect: { then: approve } }
 `;
 
-/** Goes on by so much whenever somebody looks at it. */
+/** A clock that advances by one step on each read. */
 function clockOf(stepMs: number): { monotonic(): number } {
   let now = 0;
   return {

@@ -33,7 +33,7 @@ test("a pattern fits the whole text, and case matters", () => {
   assert.ok(!fits("\\*", "x"));
 });
 
-test("a pattern that ends in a lone backslash or is too long is no pattern", () => {
+test("a pattern that ends in a lone backslash or is too long is not valid", () => {
   assert.equal(readGlob("a\\"), undefined);
   assert.equal(readGlob("a".repeat(513)), undefined);
 });

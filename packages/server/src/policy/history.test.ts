@@ -103,7 +103,7 @@ test("[ours.policy.budget.fails] without a counted history nothing is approved",
   assert.match(errors[0]?.message ?? "", /the history of calls is not available here/);
 });
 
-test("[ours.policy.budget.checked] what is asked of history is written out and bounded", () => {
+test("[ours.policy.budget.checked] a history function requires a literal and bounded time span", () => {
   for (const name of HISTORY_NAMES) assert.equal(refusal(`history.${name}("7d") > 0`), "");
   for (const span of ["1s", "90s", "15m", "24h", "31d", "744h"]) {
     assert.equal(refusal(`history.calls("${span}") > 0`), "", span);

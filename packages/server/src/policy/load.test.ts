@@ -127,7 +127,7 @@ test("[ours.policy.yaml] aliases, anchors, tags, merges and second documents are
   for (const source of cases) assert.ok(findingsOf(source).length > 0, source);
 });
 
-test("[ours.policy.yaml] what is no policy at all gets findings, never another error", () => {
+test("[ours.policy.yaml] a document that is not a policy gets findings, never another error", () => {
   const odd = [
     "",
     "   ",
@@ -270,7 +270,7 @@ test("[ours.policy.proved] an approval that rests on a name or on context alone 
   }
 });
 
-test("[ours.policy.floor] a floor cannot approve", () => {
+test("[ours.policy.floor] a baseline policy cannot approve", () => {
   const rule = "id: a, match: { tool: pay }, then: approve";
   assert.match(ofRule(rule, { kind: "floor" })[0] ?? "", /a baseline policy cannot approve/);
   assert.deepEqual(ofRule("id: a, then: deny", { kind: "floor" }), []);
@@ -290,7 +290,7 @@ test("[ours.policy.groups] a group or a reviewer that does not exist is a fault,
   assert.deepEqual(ofRule(`id: a, then: ask, ${bad}`), []);
 });
 
-test("what is probably not meant is warned of", () => {
+test("a probable mistake is a warning", () => {
   const source = "version: 1\nrules:\n  - { id: a, then: deny, when: 'true' }\n";
   const { warnings } = loadPolicy(source, { kind: "project" });
   assert.deepEqual(locations(warnings), ["3:5 rules[0]", "1:1 "]);
@@ -302,7 +302,7 @@ test("[ours.policy.findings] a finding is short, whatever it is about", () => {
   }
 });
 
-test("[ours.policy.findings] what is allowed and probably not meant is a warning", () => {
+test("[ours.policy.findings] an allowed but probably unintended rule is a warning", () => {
   const warned = (rule: string) =>
     loadPolicy(`version: 1\nrules:\n  - { ${rule} }\n`, { kind: "project" }).warnings.map(
       ({ path, message }) => `${path}: ${message}`,

@@ -109,7 +109,7 @@ function isMet(one: Requirement, people: readonly Decider[]): boolean {
   );
 }
 
-test("[ours.policy.stricter] what meets the merged requirement meets each of them", () => {
+test("[ours.policy.stricter] approvers that meet the merged requirement meet each of its parts", () => {
   const some = fc.array(requirements, { minLength: 1, maxLength: 4 });
   const property = fc.property(some, approvers, (all, people) => {
     if (!isMet(mergeRequirements(all), people)) return;

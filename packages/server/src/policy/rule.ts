@@ -58,7 +58,7 @@ export interface Rule {
   readonly ask: Ask | undefined;
 }
 
-/** What a rule applies to. Every list that is present must have a matching member. */
+/** The calls that a rule applies to. Every list that is present must have a matching member. */
 export interface Match {
   readonly tools: readonly Glob[] | undefined;
   /** Server of the call; an empty list matches calls without a server. */
@@ -129,7 +129,7 @@ export interface RuleError {
   readonly message: string;
 }
 
-/** Who must decide, and how. Stored with the request as this JSON. */
+/** Required reviewers and confirmation. Stored with the request as this JSON. */
 export interface Requirement {
   /**
    * Sets of "group:x" and "reviewer:y". The approvers must include a member of every set, and each

@@ -1,4 +1,4 @@
-/** What policies and grants make of the server that a call names. */
+/** How policies and grants match the server that a call names. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ function answers(...rules: readonly string[]): readonly string[] {
   return NAMES.map((server) => verbFor(rules, server));
 }
 
-test("[ours.extensions.server.policy] what approves a tool approves it of the servers that it names, and of none when it names none", () => {
+test("[ours.extensions.server.policy] a rule that approves a tool covers the servers that it names, and calls without a server when it names none", () => {
   assert.deepEqual(answers("id: a, match: { tool: read }, then: approve"), [
     "ask",
     "ask",
@@ -40,7 +40,7 @@ test("[ours.extensions.server.policy] what approves a tool approves it of the se
   ]);
 });
 
-test("[ours.extensions.server.policy] what denies or asks does so of every server, unless it names some", () => {
+test("[ours.extensions.server.policy] a rule that denies or asks covers every server, unless it names some", () => {
   const approve = ["id: a, match: { tool: read, server: '*' }, then: approve"];
   approve.push("id: b, match: { tool: read }, then: approve");
   assert.deepEqual(answers(...approve, "id: c, match: { tool: read }, then: deny"), [

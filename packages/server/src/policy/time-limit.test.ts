@@ -31,7 +31,7 @@ test("[ours.policy.bounded] an expression that backtracks is stopped", () => {
   assert.equal(finished, false);
 });
 
-test("what the work throws comes out as it is", () => {
+test("an error of the work is thrown unchanged", () => {
   const error = new RangeError("mine");
   assert.throws(
     () =>

@@ -33,7 +33,7 @@ export function withinTime(limitMs: number, work: () => void): boolean {
   }
 }
 
-/** The error is of the other context, so it is no `instanceof Error` here. */
+/** The error comes from the other context, so `instanceof Error` is false here. */
 function isTimeout(error: unknown): boolean {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   return error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";

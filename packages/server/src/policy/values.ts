@@ -1,5 +1,5 @@
 /**
- * What a condition computes with: the values of CEL, made from exact JSON.
+ * Values in a condition: the values of CEL, made from exact JSON.
  *
  * A map holds own keys only, so `__proto__` and `constructor` are keys like any other and
  * nothing is inherited. An integer of 64 bits is a bigint, and a decimal is a double when the
@@ -48,7 +48,7 @@ export class Duration {
   }
 }
 
-/** What `type(x)` says. */
+/** The result of `type(x)`. */
 export class TypeName {
   readonly name: string;
 
@@ -73,8 +73,7 @@ export const INT_MIN = -(2n ** 63n);
 export const INT_MAX = 2n ** 63n - 1n;
 
 /**
- * An object of the call. Its values are made when they are asked for: most conditions look at few
- * of many.
+ * An object of the call. Its values are created on access: most conditions read few of many.
  */
 export class JsonMap implements CelMap {
   readonly #members: ReadonlyMap<string, JsonValue>;

@@ -112,7 +112,7 @@ test("the id of the key is the prefix of an encrypted text, and no other text ha
     assert.equal(keyIdOf(text), undefined);
 });
 
-test("what a message says of a text that does not open is the id of its key at most", () => {
+test("an error about a text that cannot be decrypted contains at most the id of its key", () => {
   for (const text of [SECRET, `${SECRET}.AAAA`, `00000000.${SECRET}`, "00000000.cs_inst"]) {
     assert.throws(
       () => keyring.decrypt(text, "row 1"),
@@ -156,7 +156,7 @@ test("an idempotency key is stored in 43 characters, however long it is", () => 
   assert.notEqual(hashIdempotencyKey("a"), hashIdempotencyKey("A"));
 });
 
-test("the key of a request is stored together with whose it is", () => {
+test("the stored hash of a request key covers its instance", () => {
   const stored = hashRequestKey("instance 1", "k".repeat(1_024));
   assert.match(stored, /^[A-Za-z0-9_-]{32}$/);
   assert.equal(hashRequestKey("instance 1", "k".repeat(1_024)), stored);

@@ -214,7 +214,7 @@ test("[ours.secret-key.interrupted] a replacement that is interrupted between th
   assert.equal(idOf(line.trim()), before);
 
   free();
-  // What a process left that was killed while it wrote.
+  // The draft of a process that was killed during the write.
   writeFileSync(join(directory, "secret.key.draft"), "half a k");
   replaceKeyFile(directory);
   assert.deepEqual(idsOf(fromFiles(directory)).slice(1), [before]);

@@ -50,7 +50,7 @@ test("bytes that would bias the draw are drawn again", () => {
   assert.equal(draws.length, 0);
 });
 
-test("[ours.auth.stored-hashed] what is stored is a hash of the whole token and not the token", () => {
+test("[ours.auth.stored-hashed] the stored value is a hash of the whole token and not the token", () => {
   const token = createToken("instance", random);
   assert.match(hashToken(token), /^[A-Za-z0-9_-]{43}$/);
   assert.equal(hashToken(token), hashToken(token));

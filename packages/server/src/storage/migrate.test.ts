@@ -41,7 +41,7 @@ async function using<T>(open: Open, work: (store: Store) => Promise<T>): Promise
 }
 
 for (const [engine, prepare] of Object.entries(ENGINES)) {
-  test(`[ours.migrate.older-database] what an earlier program made is taken over, on ${engine}`, async (t) => {
+  test(`[ours.migrate.older-database] migrate takes over the database of an earlier program, on ${engine}`, async (t) => {
     const open = await prepare(t);
     const own = readMigrations();
     await using(open, (store) => migrate(store, own, systemClock));
@@ -61,7 +61,7 @@ for (const [engine, prepare] of Object.entries(ENGINES)) {
     assert.deepEqual(migrated, { version: KNOWN + 1, oldestProgram: KNOWN });
   });
 
-  test(`[ours.migrate.rolling] what follows a breaking migration lets nobody in again, on ${engine}`, async (t) => {
+  test(`[ours.migrate.rolling] an additive migration after a breaking one admits no older program, on ${engine}`, async (t) => {
     const open = await prepare(t);
     const additive = `-- compatible with: ${KNOWN}\ncreate table a (n bigint)`;
     const later = laterMigrations(t, BREAKING, additive);

@@ -1,6 +1,6 @@
 /**
  * The one row of the table `schema_version`: which schema a database has, and which programs can
- * use it. It is made and changed by migrate.ts; servers look at it while they run.
+ * use it. migrate.ts creates and changes it; servers poll it while they run.
  */
 
 import { Failure } from "../failure.ts";
@@ -70,7 +70,7 @@ const ADVICE = "use a newer version of countersign";
 /**
  * For programs that leave the schema as it is.
  *
- * @throws Failure when a program that knows this schema cannot use the database as it is
+ * @throws Failure when a program that knows this schema cannot use the database unchanged
  */
 export function assertMigrated(schema: SchemaVersion, known: number): void {
   assertKnown(schema, known);

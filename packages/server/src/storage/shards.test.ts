@@ -1,6 +1,6 @@
 /**
- * What a distributed PostgreSQL asks of the schema and of the statements, and what SQLite makes of
- * these: docs/decisions/0011-primary-keys-carry-the-project.md argues.
+ * Requirements of a distributed PostgreSQL for the schema and the statements, and the query plans
+ * of SQLite for these. Reasons: docs/decisions/0011-primary-keys-carry-the-project.md.
  */
 
 import assert from "node:assert/strict";
@@ -88,7 +88,7 @@ interface Statement {
 
 const FOLDERS = [join(import.meta.dirname, "sql"), join(import.meta.dirname, "../audit")];
 
-/** The statement is put together from names of columns; ENCRYPTED_COLUMNS is looked at instead. */
+/** The statement is composed from column names; the test checks ENCRYPTED_COLUMNS instead. */
 const COMPOSED = new Set(["readEncryptedWithOtherKeys", "replaceEncrypted"]);
 
 const NAME_OR_TEXT =
@@ -151,7 +151,7 @@ const LOCAL = [
   "policy_proposal",
   "call_freeze",
   "active_state_stamp",
-  // Who signs in, before a project is known.
+  // Users and their sign-in, before a project is known.
   "person",
   "passkey",
   "session",
@@ -230,14 +230,14 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readActiveStateStamp: /^SEARCH active_state_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   readTwoPerson: /^SEARCH policy_version USING INDEX \w+ \(project_id=\?\)$/,
-  // What is open in a project: what its editors wrote and nobody has published yet.
+  // The open proposal of a project: written by its editors and not yet published.
   readOpenProposal: /^SEARCH policy_proposal USING INDEX policy_proposal_open \(project_id=\?\)$/,
   // The first of what waits in a project.
   countPendingOfInstances: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
   // The people of a project, when what is active has changed, or a call is announced.
   hasPushAudience: /^SEARCH reviewer USING INDEX reviewer_person \(project_id=\?\)$/,
   readPushAudience: /^SEARCH reviewer USING INDEX reviewer_person \(project_id=\?\)$/,
-  // What browsers show, every ten seconds.
+  // Pushes that browsers show, every ten seconds.
   wakeShownPushes:
     /^SEARCH push_message USING (COVERING )?INDEX push_message_shown \(project_id=\?\)$/,
   // At most 50 of a project.
@@ -259,7 +259,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readFirstPosition: /^SEARCH audit_seal USING COVERING INDEX/,
   // None for longer than a minute.
   readNextDelayedVerdict: /^SCAN delayed_verdict USING (COVERING )?INDEX delayed_verdict_due$/,
-  // What is pending, by its index, and up to a bound.
+  // Pending requests, by their index, and up to a bound.
   countPendingOf: /^SEARCH request USING COVERING INDEX request_pending \(project_id=\?\)$/,
   readPendingIds: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,

@@ -1,6 +1,6 @@
 /**
- * What every engine keeps of the interface Store. What one engine does in its own way is tested
- * beside it.
+ * Guarantees of the interface Store on every engine. The tests beside an engine cover its specific
+ * behaviour.
  */
 
 import assert from "node:assert/strict";
@@ -82,7 +82,7 @@ function onEveryEngine(name: string, run: (opened: Opened, t: TestContext) => Pr
   }
 }
 
-onEveryEngine("what was committed is read, by name, with its types", async ({ store }) => {
+onEveryEngine("committed rows are read by name, with their types", async ({ store }) => {
   const written = await store.transact((tx) => insert(tx, "a\u0001é😀", 2 ** 53 - 1));
   assert.equal(written, 1);
   const row = await store.get("select id, n, parent from item");
@@ -175,7 +175,7 @@ onEveryEngine("a work that fails undoes only its own writes", async ({ store }) 
   assert.deepEqual(await store.all("select id from item where n = 99"), []);
 });
 
-onEveryEngine("what was committed is there for another process", async ({ store, reopen }) => {
+onEveryEngine("another process reads the committed rows", async ({ store, reopen }) => {
   await store.transact((tx) => insert(tx, "a"));
   assert.deepEqual(await ids(await reopen()), ["a"]);
   await store.close();
@@ -203,7 +203,7 @@ onEveryEngine(
   },
 );
 
-onEveryEngine("what is read under a lock does not change until the commit", async ({ store }) => {
+onEveryEngine("a row read under a lock does not change until the commit", async ({ store }) => {
   await store.transact((tx) => insert(tx, "counter"));
   const increment = () =>
     store.transact(async (tx) => {
@@ -312,7 +312,7 @@ onEveryEngine("a transaction returns the time of its clock", async (opened) => {
   assert.equal(await store.transact((tx) => tx.now()), clock.now());
 });
 
-onEveryEngine("those who want to be alone are, one after another", async ({ store, reopen }) => {
+onEveryEngine("exclusive transactions run one after another", async ({ store, reopen }) => {
   const other = await reopen();
   let inside = 0;
   const alone = (each: Store, id: string) =>

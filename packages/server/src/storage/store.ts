@@ -82,7 +82,7 @@ export interface Transaction extends Reader {
   onCommit(hook: () => void): void;
 }
 
-/** What a commit survives once it is answered. */
+/** Events that an answered commit survives. */
 export type Durability =
   /** Also a loss of power. */
   | "power"

@@ -44,7 +44,7 @@ export function inForeignKeyOrder(tables: readonly Table[]): Table[] {
   return [...ordered];
 }
 
-/** What a table holds, in short: equal where rows, their order and every value are. */
+/** Digest of a table: equal when the rows, their order and every value are equal. */
 export interface Content {
   readonly table: string;
   readonly rows: number;
@@ -79,7 +79,7 @@ export function digestOf(contents: readonly Content[]): string {
   return createHash("sha256").update(lines.sort().join("")).digest("hex");
 }
 
-/** What people know a row by: its id, or else its key without the project. */
+/** Values that identify a row in messages: its id, or else its key without the project. */
 export function nameOf({ columns, key }: Table, row: Row): string[] {
   const ids = columns.filter(({ name }) => name === "id");
   const shown = ids.length > 0 ? ids : key.filter(({ name }) => name !== "project_id");

@@ -8,7 +8,7 @@ const ID = "5f6c1c0e-7a0e-4b9e-9d43-0f9a8f1f1c11";
 const PROJECT = "0f9a8f1f1c114b9e";
 const KEY_HASH = "kE0-_".padEnd(43, "a");
 
-test("[ours.verdict.wakes] what concerns other replicas is read as it was signalled", () => {
+test("[ours.verdict.wakes] a signal for other replicas is parsed without a change", () => {
   const provision: Signal = { kind: "verified", scope: `provision:${ID}`, keyHash: KEY_HASH };
   const update: Signal = { ...provision, scope: `update:${ID}:${SENDER}` };
   const retry: Signal = { kind: "retryRequested", projectId: PROJECT, instanceId: ID };
@@ -46,7 +46,7 @@ test("more hints than a message holds become the star", () => {
   assert.deepEqual(readMessage(toMessage(SENDER, ["*"])), { sender: SENDER, hints: "everything" });
 });
 
-test("[ours.replicas.untrusted] whatever else is on the channel is no message", () => {
+test("[ours.replicas.untrusted] any other text on the channel is not a message", () => {
   const hint = `r:${ID}`;
   const message = toMessage(SENDER, [hint]);
   for (const text of [

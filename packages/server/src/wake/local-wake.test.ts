@@ -23,7 +23,7 @@ test("[ours.poll.woken] all waiters of a resolved request are called, and no oth
   assert.equal(wake.waiting, 3);
   wake.signal(resolved("a"));
   assert.deepEqual(calls, ["first", "second"]);
-  wake.signal(resolved("nobody waits for this"));
+  wake.signal(resolved("no waiter"));
   assert.deepEqual(calls, ["first", "second"]);
 });
 
@@ -47,7 +47,7 @@ test("[ours.poll.gone-client] a subscription that has ended is not called and no
   assert.deepEqual(calls, ["there"]);
 });
 
-test("[ours.poll.woken] who unsubscribes while being called does not keep others from it", () => {
+test("[ours.poll.woken] a waiter that unsubscribes during its call does not prevent the calls of others", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
   const ends: (() => void)[] = [];
@@ -66,7 +66,7 @@ test("[ours.poll.woken] who unsubscribes while being called does not keep others
   assert.deepEqual(calls, ["first", "second", "third", "again"]);
 });
 
-test("[ours.poll.woken] what another replica resolved calls those who wait for it, and is no signal", () => {
+test("[ours.poll.woken] a resolution by another replica calls its waiters and emits no signal", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
   wake.onSignal(() => calls.push("signal"));
@@ -96,7 +96,7 @@ test("listeners receive every signal until they unsubscribe", () => {
   assert.deepEqual(received, [opened, resolved("a")]);
 });
 
-test("[ours.poll.shutdown] a release calls everybody, and at once those who come later", async () => {
+test("[ours.poll.shutdown] a release calls all waiters, and later ones at once", async () => {
   const wake = new LocalWake();
   const calls: string[] = [];
   for (const id of ["a", "b"]) {

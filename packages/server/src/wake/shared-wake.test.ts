@@ -47,7 +47,7 @@ class ManualBus implements ReplicaBus {
 interface Replica {
   readonly wake: SharedWake;
   readonly bus: ManualBus;
-  /** What it was told to look at. */
+  /** Request ids that it had to read again. */
   readonly rereads: (readonly string[] | "all")[];
 }
 
@@ -98,7 +98,7 @@ test("[ours.replicas.woken] a signal wakes local waiters at once, and is sent to
   const message = await sent(here, 1);
   for (const replica of [here, there]) receive(replica, message);
   assert.deepEqual([here.rereads, there.rereads], [[], [[signal.requestId]]]);
-  // What a message says is for the database to confirm.
+  // A message wakes no waiter: the database must confirm it first.
   assert.deepEqual(calls, ["here"]);
   there.wake.resolvedElsewhere(signal.requestId);
   assert.deepEqual(calls, ["here", "there"]);
@@ -135,7 +135,7 @@ test("[ours.replicas.woken] no replica rereads a request without waiters", async
   assert.deepEqual(there.rereads, [[awaited.requestId]]);
 });
 
-test("[ours.replicas.coalesced] what is signalled while a message is on its way goes into the next one", async () => {
+test("[ours.replicas.coalesced] signals during the send of a message go into the next one", async () => {
   const replica = start();
   const signals = Array.from({ length: 101 }, () => resolved());
   replica.wake.signal(signals[0] as Signal);
@@ -213,9 +213,9 @@ test("[ours.replicas.not-notified] a new listener rereads everything, and an uns
   assert.deepEqual([replica.wake.isListening, replica.wake.sent], [false, 0]);
 });
 
-test("[ours.replicas.untrusted] what is no message of a replica does nothing", async () => {
+test("[ours.replicas.untrusted] a text that is not a message of a replica has no effect", async () => {
   const replica = start();
-  replica.wake.onSignal(() => assert.fail("somebody heard of it"));
+  replica.wake.onSignal(() => assert.fail("a listener received a signal"));
   for (const text of ["", "*", "1 me *", "1 00000000-0000-4000-8000-000000000000 r:x"]) {
     receive(replica, text);
   }

@@ -11,7 +11,7 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
   const clock = new ManualClock();
   const wake = new LocalWake();
   t.after(wake.onResolved(KEPT, "p", () => {}));
-  /** Ends the look that is under way. */
+  /** Completes the query that is under way. */
   let end = () => {};
   const reads: (readonly unknown[])[] = [];
   const all = (_: string, values: readonly unknown[] = []) => {

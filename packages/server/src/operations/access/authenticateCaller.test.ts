@@ -102,7 +102,7 @@ test("[auth.bearer] a reviewer's token has the role and groups of its holder and
   });
 });
 
-test("[auth.bearer] what a token may do is said by its record, whatever its prefix says", async () => {
+test("[auth.bearer] the stored record of a token determines its kind, not its prefix", async () => {
   const token = drawToken("reviewer", random);
   await plant(token, "instance", "an instance");
   assert.equal((await callerOf(token)).kind, "instance");

@@ -69,7 +69,7 @@ test("[ours.sign-in.session] a signed-in reviewer is a person with all powers of
   });
 });
 
-test("[ours.sign-in.at-once] who was removed from the project is signed in, and no reviewer there", async () => {
+test("[ours.sign-in.at-once] a user removed from the project stays signed in, but is not a reviewer there", async () => {
   const ana = await signIn();
   await store.transact((tx) =>
     tx.run("update reviewer set removed_at = 1 where person_id = $1", [ana.id]),

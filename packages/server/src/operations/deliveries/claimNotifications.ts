@@ -44,7 +44,7 @@ export interface Claim {
 
 /**
  * Claims due notifications of an instance for one attempt each, with the current receiver. Also
- * records the end of those with an ended window or epoch.
+ * records the end of notifications with an ended window or epoch.
  *
  * @param limit maximum attempts
  * @param outstanding ids of the instance that this process is still attempting, regardless of their

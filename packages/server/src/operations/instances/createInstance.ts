@@ -75,7 +75,6 @@ export async function createInstanceAsOperator(
   });
 }
 
-/** Who creates an instance. */
 interface Creator {
   readonly projectId: string;
   readonly actor: Actor;

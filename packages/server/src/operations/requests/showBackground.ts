@@ -53,7 +53,7 @@ export interface TimelineEntry {
   readonly name?: string | undefined;
   readonly status?: string;
   readonly reason?: string;
-  /** What the agent reported; unverified. */
+  /** Reported by the agent; unverified. */
   readonly note?: string;
 }
 

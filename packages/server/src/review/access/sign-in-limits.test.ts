@@ -43,7 +43,7 @@ test("[ours.sign-in.rate] an address has sixty attempts at once, then one a seco
   limits.begin("another", "10.0.0.1");
 });
 
-test("[ours.sign-in.rate] texts that are no login count as one", () => {
+test("[ours.sign-in.rate] texts that are not valid logins count as one", () => {
   const limits = new SignInLimits(new ManualClock());
   const texts = ["a b", "", "\0", "c d"];
   const attempt = (n: number) => limits.begin(texts[n % texts.length] ?? "", `10.0.0.${n}`);

@@ -89,7 +89,7 @@ test("[ours.policy.check.readers] a full queue of viewers rejects viewers and ad
   await Promise.all(checks);
 });
 
-test("[ours.policy.check.readers] a viewer may neither publish nor check the floor", () => {
+test("[ours.policy.check.readers] a viewer may neither publish nor check the baseline policy", () => {
   const queues = new ExaminationQueues();
   const isForbidden = (error: unknown) => error instanceof Problem && error.code === "forbidden";
   assert.throws(() => queues.runPublication(viewer, "project", async () => {}), isForbidden);

@@ -20,7 +20,7 @@ function run(sql: string, ...values: (string | number | null)[]): Promise<number
   return store.transact((tx) => tx.run(sql, values));
 }
 
-/** Names with the ways in of those who stand, of all reviewers that there are. */
+/** The active reviewers among all: for each name, the scopes of every way to sign in. */
 async function active(): Promise<Record<string, unknown>> {
   const rows = await store.all("select project_id, id from reviewer");
   const [first] = rows;
@@ -29,7 +29,7 @@ async function active(): Promise<Record<string, unknown>> {
   return Object.fromEntries(found.map(({ name, ways }) => [name, ways]));
 }
 
-test("[ours.verdict.quorum] who stands has a live token or signs in, and is neither removed nor disabled", async () => {
+test("[ours.verdict.quorum] an active reviewer has a live token or signs in, and is neither removed nor disabled", async () => {
   const { id: anas } = await issue("ana");
   await issue("ana", { scopes: ["decide:dba", "read"] });
   const { id: bens } = await issue("ben");
@@ -55,7 +55,7 @@ test("[ours.verdict.quorum] who stands has a live token or signs in, and is neit
 
   await run("update person set disabled_at = 1 where id = $1", eve.id);
   const { eve: ___, ...enabled } = left;
-  assert.deepEqual(await active(), enabled, "whatever tokens who is disabled has");
+  assert.deepEqual(await active(), enabled, "a disabled user is not active, despite tokens");
 
   await run("update reviewer set removed_at = 1 where person_id = $1", dora.id);
   assert.deepEqual(await active(), { ana: [narrow] });

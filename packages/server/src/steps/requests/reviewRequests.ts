@@ -53,7 +53,7 @@ export interface ReviewedVote {
   readonly at: number;
 }
 
-/** What the caller can currently do with the request. */
+/** Current permissions of the caller for the request. */
 export interface MayDecide {
   readonly approve: boolean;
   readonly deny: boolean;

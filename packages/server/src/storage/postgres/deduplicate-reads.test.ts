@@ -7,7 +7,7 @@ const READ: Kind = "read";
 const LOCK: Kind = "lock";
 const WRITE: Kind = "write";
 
-/** Statements as they are asked, with what each is told. */
+/** The statements that remain, and the answer that each given statement receives. */
 function ask(...kinds: readonly (Kind | readonly [Kind, string])[]) {
   const answers: (Answer | unknown)[] = kinds.map(() => "nothing");
   const statements = kinds.map((asked, i): Statement => {

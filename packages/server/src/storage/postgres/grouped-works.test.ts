@@ -73,7 +73,7 @@ test("two works of one subject see each other: they never have one transaction",
   const { store } = await openItems(t, ["a"]);
   const takeFirst = async (tx: Transaction) => {
     const row = await lock(tx, "a");
-    // Both would find it free, were it not for the lock; and a lock keeps nobody from oneself.
+    // Only the lock prevents that both find it free, and it does not block its own transaction.
     if (row?.n === 0) await add(tx, "a");
     return row?.n;
   };
@@ -163,7 +163,7 @@ test("a connection that breaks during a commit leaves it open for all of them", 
         return error instanceof Failure && /outcome is unknown/.test(error.message);
       });
     }
-    // Nobody repeats what may have happened.
+    // The store does not retry works with an unknown outcome.
     assert.equal(runs, 2);
     assert.deepEqual(await numbers(store), [after, after]);
   }

@@ -1,6 +1,6 @@
 /**
- * What goes to PostgreSQL in one message means what it would mean in several: statements that are
- * not waited for, lookups that travel together, and what stays prepared.
+ * One message to PostgreSQL has the same effect as several: statements that are not awaited,
+ * lookups that are sent together, and statements that stay prepared.
  */
 
 import assert from "node:assert/strict";
@@ -84,7 +84,7 @@ test("a work that inserts very many rows fails with the refused one", async (t) 
       }
     });
   await assert.rejects(insertMany(100), /rejected a statement \(23505\)/);
-  assert.ok(inserted < 200, "what comes after the refusal is not even sent");
+  assert.ok(inserted < 200, "statements after the rejected one are not sent");
   assert.equal(await items(store), "a0 b0");
   await insertMany();
   assert.equal((await store.all("select id from item")).length, 1_002);
@@ -102,7 +102,7 @@ test("an insert of two rows inserts both or none", async (t) => {
   assert.equal(await items(store), "a1 b0 c0 d0");
 });
 
-test("what a work throws undoes an insert that it did not wait for", async (t) => {
+test("an error of a work rolls back an insert that it did not await", async (t) => {
   const { store } = await openItems(t);
   // One that would have been refused is among them.
   for (const id of ["c", "a"]) {
@@ -183,7 +183,7 @@ test("a connection that breaks under an insert and its commit leaves it open", a
     });
     assert.equal(await items(store), after);
   }
-  // Nobody repeats what may have happened.
+  // The store does not retry a work with an unknown outcome.
   assert.equal(runs, 2);
 });
 

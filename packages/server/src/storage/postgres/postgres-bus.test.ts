@@ -57,7 +57,7 @@ async function listening(listener: Listener): Promise<void> {
 
 async function lost(listener: Listener): Promise<string> {
   const last = () => listener.reports.at(-1) ?? "listening";
-  await until(() => last() !== "listening", "the loss is told");
+  await until(() => last() !== "listening", "the listener reports the loss");
   return last();
 }
 
@@ -94,7 +94,7 @@ test("notifications on other channels are ignored", async (t) => {
   await other.query("notify countersign_wake");
   await other.query("notify countersign_wake, 'for all'");
   await other.end();
-  await until(() => listener.messages.length === 2, "what is sent to all");
+  await until(() => listener.messages.length === 2, "the message to all arrives");
   assert.deepEqual(listener.messages, ["", "for all"]);
 });
 

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL does in its own way: locks between connections, what is tried again, its clock,
- * and connections that break.
+ * Behaviour specific to PostgreSQL: locks between connections, retries, its clock, and connections
+ * that break.
  */
 
 import assert from "node:assert/strict";
@@ -146,7 +146,7 @@ test("the time is the database's, at the moment of asking", async (t) => {
   hold.resolve(0);
   const [first, second] = await Promise.all([holding, waiting]);
   assert.ok(Number.isInteger(first) && first >= before + 50);
-  assert.ok(second >= first, "who waited for the lock was told a time from before it");
+  assert.ok(second >= first, "the transaction that waited for the lock got an earlier time");
   // The same machine, and so the same clock.
   assert.ok(Math.abs(store.clock.now() - systemClock.now()) <= 5);
 });
@@ -246,7 +246,7 @@ test("a connection that breaks during a commit is a failure, committed or not", 
     await assert.rejects(work, isFailure(/outcome is unknown/));
     assert.deepEqual(await numbers(store), [after, 0]);
   }
-  // Nobody repeats what may have happened.
+  // The store does not retry a work with an unknown outcome.
   assert.equal(runs, 2);
 });
 

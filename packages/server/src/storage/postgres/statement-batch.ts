@@ -174,7 +174,7 @@ export class StatementBatch extends Query {
     const error = failure ?? this.#unreadable ?? undefined;
     const answered = this.#answers.length;
     const failed = this.#statements[answered]?.name;
-    // Whatever is wrong with it: the next time it is prepared anew.
+    // After any error, the next use prepares the statement again.
     if (error !== undefined && failed !== undefined) this.#prepared.delete(failed);
     for (const [i, { resolve, reject }] of this.#statements.entries()) {
       const answer = this.#answers[i];

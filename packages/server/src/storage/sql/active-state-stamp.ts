@@ -3,9 +3,9 @@
  * grows with every change of what is active there. A cached active state is valid for as long as
  * the stamp is the same.
  *
- * It is the time of the change, epoch ms, so that it does not come again either when the database
- * has lost commits, as after a failover to a standby that had not received the last ones: a count
- * would, and servers that remember what was lost would go by it.
+ * It is the time of the change, epoch ms, so that no value repeats after the database has lost
+ * commits, as after a failover to a standby that had not received the last ones. A count would
+ * repeat, and servers would continue to use a cached state that was lost.
  */
 
 import type { Transaction } from "../store.ts";

@@ -11,7 +11,7 @@ import { Failure } from "../../failure.ts";
 import { readServerFile, type ServerFile, serverFile } from "./server-file.ts";
 
 export interface DataLock {
-  /** Tells commands on the same data folder where the server listens. */
+  /** Publishes the server's addresses to commands on the same data folder. */
   publish(addresses: Omit<ServerFile, "process">): void;
   release(): void;
 }

@@ -14,7 +14,7 @@ import {
   type Table,
 } from "../table.ts";
 
-/** What U+FFFD in a read text may stand for: bytes that are no UTF-8. */
+/** U+FFFD in a text that was read: possibly bytes that are not valid UTF-8. */
 const REPLACEMENT = "\ufffd";
 
 const TYPES: ReadonlySet<string> = new Set<ColumnType>(["text", "bigint"]);
@@ -28,7 +28,7 @@ export class ImportSource {
   /**
    * No process may write to it meanwhile: the caller holds the lock of its folder, if it has one.
    *
-   * @throws Failure when the file is no database or is damaged; it is checked from end to end
+   * @throws Failure when the file is damaged or not a database; it is checked from end to end
    */
   constructor(file: string) {
     this.#file = file;

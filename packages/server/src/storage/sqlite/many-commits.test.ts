@@ -8,7 +8,7 @@ import { SqliteStore } from "./sqlite-store.ts";
 
 const COMMITS = 50;
 
-test("who commits again and again leaves the event loop a turn after each commit", async (t) => {
+test("consecutive commits leave one event loop iteration after each commit", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "countersign-store-"));
   const store = new SqliteStore(join(directory, "store.db"), new ManualClock());
   t.after(async () => {

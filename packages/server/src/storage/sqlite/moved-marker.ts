@@ -18,7 +18,7 @@ import {
 import { join } from "node:path";
 import { Failure } from "../../failure.ts";
 
-/** What a folder is marked as; undefined when it is not. */
+/** The mark of a folder; undefined when it has none. */
 export type Mark = "moving" | "moved" | undefined;
 
 const FILES = { moving: "MOVING", moved: "MOVED" } as const;

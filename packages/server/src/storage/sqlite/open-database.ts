@@ -17,8 +17,8 @@ const SETTINGS = `
 `;
 
 /**
- * What makes a commit survive a loss of power: who syncs the write-ahead log, and who copies it
- * into the database.
+ * Settings with which a commit survives a loss of power, by the component that syncs the
+ * write-ahead log and copies it into the database.
  */
 const SYNC_SETTINGS = {
   /** SQLite syncs the log within each commit, and copies it after 16,000 pages (64 MB). */

@@ -1,5 +1,5 @@
 /**
- * Reads of what is committed. All reads of one turn of the event loop share one snapshot,
+ * Reads of committed rows. All reads of one event loop iteration share one snapshot,
  * because taking one (locks between processes) costs as much as reading a row.
  */
 

@@ -40,7 +40,7 @@ async function ids(store: Pick<SqliteStore, "all">): Promise<unknown[]> {
   return (await store.all("select id from item order by id")).map(({ id }) => id);
 }
 
-test("what was committed is read, by name, with its types", async (t) => {
+test("committed rows are read by name, with their types", async (t) => {
   const { store } = await openStore(t);
   const written = await store.transact((tx) => insert(tx, "a\u0000é😀", 2 ** 53 - 1));
   assert.equal(written, 1);
@@ -71,14 +71,14 @@ test("readers never see what is not committed, the transaction itself does", asy
   assert.deepEqual(await ids(store), ["a"]);
 });
 
-test("those who wait together are answered after one commit that holds them all", async (t) => {
+test("concurrent transactions are answered after one commit that contains them all", async (t) => {
   const { store } = await openStore(t);
   const names = Array.from({ length: 20 }, (_, i) => `item ${String(i).padStart(2, "0")}`);
   let answered = 0;
   const seen = await Promise.all(
     names.map(async (name) => {
       await store.transact(async (tx) => {
-        assert.equal(answered, 0, "somebody was answered before the commit");
+        assert.equal(answered, 0, "a transaction was answered before the commit");
         await insert(tx, name);
         assert.deepEqual(await ids(store), []);
       });
@@ -243,7 +243,7 @@ test("closing lets the waiting finish, refuses the late, and may be repeated", a
   assert.deepEqual(await ids(again), ["last"]);
 });
 
-test("what a migration would need to undo a statement is in a file, not in memory", async (t) => {
+test("a migration keeps the data to undo a statement in a file, not in memory", async (t) => {
   const { store } = await openStore(t);
   const where = async (tx: Transaction) => Object.values((await tx.get("pragma temp_store")) ?? {});
   const [file, memory] = [[1], [2]];

@@ -91,7 +91,7 @@ test("before the log is synced, no commit is answered and no read sees it", asyn
   assert.deepEqual(seen, ["a", "b"]);
 });
 
-test("what comes during a sync is committed after it, together, with one sync", async (t) => {
+test("works that arrive during a sync are committed after it, with one sync", async (t) => {
   const { store, disk } = await openStore(t);
   disk.isHeld = true;
   const first = put(store, "a");
@@ -152,7 +152,7 @@ test("after a sync that failed nothing is written or read until a restart", asyn
   const reopened = new SqliteStore(file, new ManualClock());
   t.after(() => reopened.close());
   await put(reopened, "e");
-  // Whether b was kept, nobody was told.
+  // The outcome of b is unknown.
   assert.deepEqual(
     (await ids(reopened)).filter((id) => id !== "b"),
     ["a", "e"],
@@ -220,7 +220,7 @@ test("a server carries over at its start what a killed one has left in the log",
   assert.deepEqual(await ids(server), ["left behind"]);
 });
 
-test("what another process has committed is read next, also during a sync", async (t) => {
+test("the next read includes the commits of another process, also during a sync", async (t) => {
   const { store, file, disk } = await openStore(t);
   disk.isHeld = true;
   const own = put(store, "own");

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `credential`, and of the tables of those who hold one.
+ * Rows of the table `credential`, and of the tables of its holders.
  */
 
 import type { CredentialKind } from "@countersign/protocol";
@@ -130,7 +130,7 @@ export async function readLiveCredentials(
 }
 
 /**
- * @param mode `share` for who goes by what it permits: the verdicts of one token do not wait for
+ * @param mode `share` to rely on its permissions: the verdicts of one token do not wait for
  *   each other, and its revocation waits for all of them
  */
 export async function lockCredential(

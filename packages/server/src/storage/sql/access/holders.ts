@@ -15,7 +15,7 @@ export interface StoredReviewer {
   /** Rules of policy name them. */
   readonly groups: readonly string[];
   readonly isBot: boolean;
-  /** Who it is when they sign in; null for those who only have tokens. */
+  /** The user who signs in as this reviewer; null for a reviewer that only has tokens. */
   readonly personId: string | null;
   /** Epoch ms; who was removed may do nothing any more, and keeps the name. */
   readonly removedAt: number | null;
@@ -150,7 +150,7 @@ export async function lockReviewerByName(
   return toReviewer(await tx.lock("update", BY_NAME, [projectId, name]));
 }
 
-/** As {@link readReviewer}, and holds the row: `share` for who goes by what they may. */
+/** As {@link readReviewer}, and locks the row: `share` to rely on its permissions. */
 export async function lockReviewer(
   tx: Transaction,
   mode: LockMode,
@@ -201,7 +201,7 @@ export async function readReviewers(
   return rows.flatMap((row) => toReviewer(row) ?? []);
 }
 
-/** @returns those of these persons who may sign in */
+/** @returns the ids of the given users that are not disabled */
 export async function readEnabledPersons(
   reader: Reader,
   personIds: readonly string[],

@@ -14,7 +14,7 @@ const COLUMNS = "project_id, id, cast(at as text) as at, kind, actor, subject, d
 /** How long after rows have had MACs entries from before may still be sealed. */
 const OLD_SEALED_MS = 24 * 3_600_000;
 
-/** What the column `mac` of an entry must hold. */
+/** The value that the column `mac` of an entry must have. */
 export function macOfEntry(integrity: Integrity, entry: StoredEntry): string {
   return integrity.macOf("audit_entry", valuesOf(entry));
 }
@@ -159,7 +159,7 @@ export async function readEntriesBefore(
 }
 
 /**
- * What the log has of a request between its opening and its end, and after it; the earliest first.
+ * Entries of a request except those of its opening and its resolution, the earliest first.
  * The kinds are those of the index `audit_entry_of_request`.
  */
 export async function readEntriesOfRequest(

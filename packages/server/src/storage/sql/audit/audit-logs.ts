@@ -90,7 +90,7 @@ export async function readProjectsWithoutLog(reader: Reader): Promise<string[]> 
 export interface DueBounds {
   /** Entries after this one are read again, whether they are sealed or not. */
   readonly recentId: string;
-  /** Who was at work later than that will be again. */
+  /** Epoch ms; a log that a replica sealed after this time is left to that replica. */
   readonly sealedBefore: number;
   readonly now: number;
 }
@@ -210,7 +210,7 @@ export function writeHashes(hashes: readonly Hash[]): string {
   return hashes.map((hash) => Buffer.from(hash).toString("base64url")).join("");
 }
 
-/** What is not as it was written comes back as a hash that nothing has. */
+/** A malformed hash becomes zeros, which match no content. */
 export function readHashes(text: string): Hash[] {
   const hashes: Hash[] = [];
   for (let at = 0; at < text.length; at += HASH_CHARS) {

@@ -8,7 +8,7 @@ import type { Hash } from "../../../core/merkle.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 import { readHashes, writeHashes } from "./audit-logs.ts";
 
-/** Ids of one seal are no further apart, by the time in them: so a seal is found by an id in it. */
+/** Maximum time between the ids of one seal, so that an id is enough to find its seal. */
 export const SEAL_SPAN_MS = 10_000;
 
 /** Hashes in a tile. */
@@ -131,10 +131,10 @@ export async function readFirstPosition(
   return row === undefined || row.n === null ? undefined : Number(row.n);
 }
 
-/** What the last id of a seal with this one in it can be. */
+/** Upper bound of the last id of the seal that contains this id. */
 function lastOfSpan(id: string): string {
   const time = timeOfId(id);
-  // One that is no id of ours is alone in its seal.
+  // An id without a time is alone in its seal.
   return time === undefined ? id : firstIdAt(time + SEAL_SPAN_MS + 1);
 }
 

@@ -46,7 +46,7 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
 }
 
 /**
- * Writes what people say about a channel, which the caller has locked. What rests is tried again.
+ * Writes the settings of a channel that the caller has locked. Also ends its backoff.
  */
 export async function updateChannel(tx: Transaction, channel: ChannelSettings): Promise<void> {
   await tx.run(
@@ -147,7 +147,7 @@ export async function isChannelClaimed(
   return row !== undefined;
 }
 
-/** What a sending changes. */
+/** Fields that a delivery to the channel changes. */
 export type AfterSending = Pick<StoredChannel, "failures" | "retryAt" | "last" | "pace">;
 
 /**

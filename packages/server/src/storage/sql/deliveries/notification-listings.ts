@@ -82,7 +82,7 @@ export async function readNotificationOfProject(
   return row === undefined ? undefined : toNotification(row);
 }
 
-/** What an instance's notifications are seen under. */
+/** The instance data that a list of its notifications needs. */
 export interface NotifiedInstance {
   /** JSON text. */
   readonly name: string;

@@ -149,14 +149,14 @@ export async function lockNotification(
   return row === undefined ? undefined : toNotification(row);
 }
 
-/** What an attempt changes. */
+/** Fields that an attempt changes. */
 export type AfterAttempt = Pick<
   StoredNotification,
   "nextAt" | "notBefore" | "attempts" | "retriesFrom" | "last" | "ended"
 >;
 
 /**
- * What a completed attempt leaves.
+ * Records a completed attempt.
  *
  * @param fence of the attempt's claim
  * @returns false when delivery has ended meanwhile, the receiver was replaced, or the claim has
@@ -210,7 +210,7 @@ export async function redirectNotifications(
   );
 }
 
-/** What a completed attempt leaves whose delivery had ended; the caller has locked the row. */
+/** Records an attempt that completed after the end of its delivery; the caller locked the row. */
 export async function updateLateAttempt(
   tx: Transaction,
   { projectId, id }: RowKey,

@@ -23,7 +23,7 @@ export async function putReceiver(
   );
 }
 
-/** What its notifications are written and attempted under. */
+/** The data that writing and attempting an instance's notifications depends on. */
 export interface DeliveryState {
   readonly instanceId: string;
   readonly epoch: number;

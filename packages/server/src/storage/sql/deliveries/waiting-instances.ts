@@ -26,8 +26,8 @@ const LATEST = Number.MAX_SAFE_INTEGER;
 
 /**
  * The first instance behind that of the step before. With a time, so that SQLite seeks behind all
- * rows of that instance; and it compares columns together on an index only with what is no text
- * column: hence the empty text.
+ * rows of that instance. The empty text turns the text column into an expression, because SQLite
+ * uses the index to compare several columns only then.
  */
 const NEXT = `from notification where notification.next_at is not null
     and (notification.project_id, notification.instance_id, notification.next_at)

@@ -24,7 +24,7 @@ export interface CountQuery {
   readonly asOf?: number | undefined;
 }
 
-/** What the index has of a name, in code points. */
+/** Length of the indexed prefix of a tool name, in code points. */
 const INDEXED_CHARS = 200;
 
 const OF_INSTANCE = `select created_at as made, status as ended from request
@@ -83,7 +83,6 @@ export function isFullyIndexed(tool: string): boolean {
   return indexedPrefix(tool).length === tool.length && [...tool].length < INDEXED_CHARS;
 }
 
-/** What the index has of a name. */
 export function indexedPrefix(tool: string): string {
   return [...tool.slice(0, 2 * INDEXED_CHARS)].slice(0, INDEXED_CHARS).join("");
 }

@@ -1,6 +1,6 @@
 /**
- * What instances are doing, as people look at them: what waits, when they last asked, and how their
- * receivers fare. Nothing is written for it when an instance calls.
+ * Activity of instances for display: pending requests, the time of the last request, and the state
+ * of receivers. A call of an instance writes nothing for it.
  */
 
 import type { Reader } from "../../store.ts";

@@ -26,7 +26,7 @@ export interface StoredVerification extends ScopedKey {
   readonly failure: VerificationFailure | null;
 }
 
-/** @returns whether the key was free; a used one is left as it is */
+/** @returns whether the key was free; an existing row stays unchanged */
 export async function insertVerification(
   tx: Transaction,
   verification: StoredVerification,

@@ -24,7 +24,7 @@ export const FINGERPRINT_KEY: EncryptedColumn = {
   context: "fingerprint key",
 };
 
-/** What the MACs of rows are made with. */
+/** Key for the MACs of rows. */
 export const ROW_KEY: EncryptedColumn = {
   table: "secret_key",
   column: "encrypted_row_key",
@@ -32,7 +32,7 @@ export const ROW_KEY: EncryptedColumn = {
   context: "row key",
 };
 
-/** What signs the checkpoints of an audit log. */
+/** Key that signs the checkpoints of an audit log. */
 export const AUDIT_KEY: EncryptedColumn = {
   table: "audit_log",
   column: "encrypted_private_key",
@@ -41,7 +41,7 @@ export const AUDIT_KEY: EncryptedColumn = {
   owner: "project_id",
 };
 
-/** What proves to push services that it is us. */
+/** VAPID key that identifies the server to push services. */
 export const PUSH_KEY: EncryptedColumn = {
   table: "push_key",
   column: "encrypted_private_key",

@@ -9,13 +9,13 @@ import { parseNames } from "../names.ts";
 
 export interface StoredPerson {
   readonly id: string;
-  /** What they sign in with, as core/login.ts normalizes it. */
+  /** Normalized by core/login.ts. */
   readonly login: string;
   /** How others see them. */
   readonly name: string;
   /** As secrets/password-hasher.ts writes it; null without a password. */
   readonly passwordHash: string | null;
-  /** JSON array of issuer and subject; null for those who sign in here. */
+  /** JSON array of issuer and subject; null for a user with a local login. */
   readonly oidcSubject: string | null;
   readonly createdAt: number;
   readonly disabledAt: number | null;
@@ -34,7 +34,7 @@ export interface Membership {
 
 const COLUMNS = "id, login, name, password_hash, oidc_subject, created_at, disabled_at";
 
-/** @returns whether the login was free; a used one is left as it is */
+/** @returns whether the login was free; an existing row stays unchanged */
 export async function insertPerson(tx: Transaction, person: StoredPerson): Promise<boolean> {
   const { id, login, name, passwordHash, oidcSubject, createdAt, disabledAt } = person;
   const inserted = await tx.run(
@@ -102,7 +102,7 @@ export async function listPersons(
   });
 }
 
-/** Undefined where the person is no reviewer of the project, or is one no more. */
+/** Undefined when the user is not, or no longer, a reviewer of the project. */
 export async function readMembership(
   reader: Reader,
   projectId: string,

@@ -1,6 +1,6 @@
 /**
- * What is active for an instance: its project's policy and the floor, a freeze, grants, and the
- * channels that tell people of what they are asked.
+ * The active state of an instance: its project's policy and the baseline policy, a freeze, grants,
+ * and the channels that notify reviewers of requests.
  */
 
 import type { ChannelRef } from "../../../core/channel.ts";

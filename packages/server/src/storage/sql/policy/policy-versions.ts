@@ -1,6 +1,6 @@
 /**
  * Rows of the table `policy_version`: every policy that was ever active, never changed. The
- * highest number of a project is active; that of the project `SERVER` is the floor.
+ * highest number of a project is active; that of the project `SERVER` is the baseline.
  */
 
 import { hash } from "node:crypto";
@@ -69,8 +69,8 @@ export async function readPolicyNumber(reader: Reader, projectId: string): Promi
 }
 
 /**
- * Whether what is published next takes another person than its author: because the version in
- * force says so, or the floor, which says so for itself and for every project.
+ * Whether a user other than the author must publish the next version. The active version of the
+ * project requires it, or the baseline policy, which does so for itself and for every project.
  */
 export async function readTwoPerson(reader: Reader, projectId: string): Promise<boolean> {
   const sql = `select is_two_person from policy_version where project_id = $1

@@ -53,7 +53,7 @@ export async function readPushAudience(
   }));
 }
 
-/** What a person is in a project now; undefined when they are nothing there any more. */
+/** The current role and groups of a user in a project; undefined when removed or disabled. */
 export async function readPushReviewer(
   reader: Reader,
   projectId: string,

@@ -31,7 +31,7 @@ export async function insertSubscription(
   );
 }
 
-/** Other keys, or another name, of a browser that is known. What rests is tried again. */
+/** Replaces the keys or the name of a known browser. Also ends its backoff. */
 export async function updateSubscription(
   tx: Transaction,
   { id, name, encryptedTarget }: Pick<StoredSubscription, "id" | "name" | "encryptedTarget">,

@@ -95,7 +95,7 @@ export async function readDelayedVerdicts(
   return rows.map(fromRow);
 }
 
-/** What is to be given by now, of all projects, the earliest first. */
+/** Due verdicts of all projects, the earliest first. */
 export async function readDueDelayedVerdicts(
   reader: Reader,
   now: number,

@@ -14,7 +14,7 @@ export interface StoredResult extends ScopedKey {
   readonly createdAt: number;
 }
 
-/** @returns whether the key was free; a used one is left as it is */
+/** @returns whether the key was free; an existing row stays unchanged */
 export async function insertResult(tx: Transaction, stored: StoredResult): Promise<boolean> {
   const inserted = await tx.run(
     `insert into idempotency

@@ -1,6 +1,6 @@
 /**
- * What a row of the table `request` holds: read into a request once its MAC shows that a server
- * wrote it, and the MAC of a request that is written.
+ * Rows of the table `request`: reads a request after its MAC shows that a server wrote it, and
+ * computes the MAC of a request that is written.
  */
 
 import { crc32 } from "node:zlib";
@@ -46,7 +46,7 @@ export function isIntactRow(integrity: Integrity, row: Row): boolean {
   return Number(row.checksum) === checksum(readColumns(row));
 }
 
-/** What the columns `checksum` and `mac` must hold, for tools that write rows themselves. */
+/** Values of the columns `checksum` and `mac`, for tools that write rows themselves. */
 export function authenticateRow(integrity: Integrity, row: Row): { checksum: number; mac: string } {
   return { checksum: 0, mac: integrity.macOf("request", valuesOfRow(row)) };
 }

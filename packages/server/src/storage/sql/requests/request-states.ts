@@ -27,7 +27,7 @@ export async function readRequestsAfter(
   return rows.map((row) => ({ id: String(row.id), request: readIntactRequest(reader, row) }));
 }
 
-/** What the decision on a request is, without its contents. */
+/** The decision on a request, without its contents. */
 export interface RequestState {
   readonly status: string;
   readonly decidedAt: number | null;

@@ -175,11 +175,10 @@ export async function listDecided(
   return rows.map(toOutline);
 }
 
-/** What became of reading several. */
 export interface ReadRequests {
   /** Those that are as they were written, in the order that was asked for. */
   readonly requests: readonly StoredRequest[];
-  /** Ids of those that are not: nothing that is in them is to be believed. */
+  /** Ids of requests that fail the check: none of their contents can be trusted. */
   readonly damaged: readonly string[];
 }
 
@@ -203,7 +202,7 @@ export async function readRequests(
 /** How many requests {@link readResolvedIds} takes. */
 export const RESOLVED_IDS_MAX = 200;
 
-/** @returns ids of those of these requests, of any projects, that have ended */
+/** @returns the ids of the given requests, of any projects, that are resolved */
 export async function readResolvedIds(reader: Reader, keys: readonly RowKey[]): Promise<string[]> {
   // Always as many parameters, so that it is one statement to prepare.
   const params = Array.from(

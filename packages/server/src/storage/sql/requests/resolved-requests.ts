@@ -1,6 +1,6 @@
 /**
- * Rows of the table `request` that have ended, in the order of their decisions, as people look back
- * at them. Read from the index `request_decided` on, a stretch at a time.
+ * Resolved rows of the table `request`, in the order of their decisions, for the history. Read
+ * through the index `request_decided`, a range at a time.
  */
 
 import type { TerminalStatus } from "@countersign/protocol";

@@ -8,7 +8,7 @@ import type { Transaction } from "../../store.ts";
 export interface StoredCeremony {
   /** SHA-256 of what the browser brings back, base64url. */
   readonly id: string;
-  /** What was begun; a ceremony of one kind ends no other. */
+  /** A ceremony of one kind cannot complete one of another kind. */
   readonly kind: string;
   readonly personId: string | null;
   /** JSON text. */
@@ -26,8 +26,8 @@ export async function insertCeremony(tx: Transaction, ceremony: StoredCeremony):
 }
 
 /**
- * Ends a ceremony: it is gone with the commit, so of those who bring it back at the same time one
- * gets it. Compare its time with `tx.now()` after this.
+ * Deletes a ceremony and returns it. Of concurrent calls for the same ceremony, one gets it.
+ * Compare its time with `tx.now()` after this.
  */
 export async function takeCeremony(
   tx: Transaction,

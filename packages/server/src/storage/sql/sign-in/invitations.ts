@@ -1,6 +1,6 @@
 /**
  * Rows of the table `invitation`: single-use links to become a reviewer, including the setup link,
- * and links for a person who cannot sign in any more.
+ * and links for a user who can no longer sign in.
  */
 
 import type { Actor } from "../../../core/actor.ts";
@@ -12,7 +12,7 @@ export interface StoredInvitation {
   readonly id: string;
   /** Empty for one with which a person comes back: that is of the whole server. */
   readonly projectId: string;
-  /** The person who returns; null for a new one. */
+  /** The user who returns; null for a new one. */
   readonly personId: string | null;
   /** Of the reviewer to be; empty where who uses the link chooses it. */
   readonly name: string;
@@ -59,7 +59,7 @@ export async function readInvitationByHash(
   return toInvitation(await reader.get(sql, [tokenHash]));
 }
 
-/** Of those who come with one link at the same time, one holds it. */
+/** Concurrent uses of one link wait for this lock. */
 export async function lockInvitationByHash(
   tx: Transaction,
   tokenHash: string,
@@ -143,9 +143,9 @@ export async function deleteOpenInvitationsFor(
 }
 
 /**
- * Erases what has expired, used or not.
+ * Purges expired invitations, used or not.
  *
- * @returns how many there were to erase, at most `limit`
+ * @returns the number of deleted rows, at most `limit`
  */
 export async function deleteInvitationsBefore(
   tx: Transaction,

@@ -59,7 +59,7 @@ export async function listPersonsReviewers(
   return rows.map(toReviewer);
 }
 
-/** @returns whether the name was free in the project; a used one is left as it is */
+/** @returns whether the name was free in the project; an existing row stays unchanged */
 export async function insertManagedReviewer(
   tx: Transaction,
   { id, projectId, role, groups }: Pick<PersonsReviewer, "id" | "projectId" | "role" | "groups">,

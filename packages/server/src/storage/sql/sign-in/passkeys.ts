@@ -12,7 +12,7 @@ export interface StoredPasskey {
   readonly name: string;
   /** COSE key, base64url; never changed. */
   readonly publicKey: string;
-  /** The highest signature counter that was seen; 0 of those that do not count. */
+  /** The highest signature counter received; 0 for an authenticator without a counter. */
   readonly counter: number;
   readonly transports: readonly string[];
   readonly createdAt: number;
@@ -21,7 +21,7 @@ export interface StoredPasskey {
 
 const COLUMNS = "id, person_id, name, public_key, counter, transports, created_at, used_at";
 
-/** @returns false when there is one of this id; it is left as it is */
+/** @returns false when the id exists; the existing row stays unchanged */
 export async function insertPasskey(tx: Transaction, passkey: StoredPasskey): Promise<boolean> {
   const inserted = await tx.run(
     `insert into passkey (id, person_id, name, public_key, counter, transports, created_at)

@@ -86,9 +86,9 @@ export async function deleteSession(
 }
 
 /**
- * Erases what is over.
+ * Purges expired sessions.
  *
- * @returns how many there were to erase, at most `limit`
+ * @returns the number of deleted rows, at most `limit`
  */
 export async function deleteSessionsBefore(
   tx: Transaction,
