@@ -4,7 +4,7 @@
  *   test("[request.cancel.terminal] cancelling a denied request changes nothing", ...)
  *
  * The rules of the contract are in packages/conformance/src/contract, the table of the kit.
- * What this product promises beyond the contract is product-requirements.yaml. Run by itself,
+ * The promises of this product beyond the contract are in product-requirements.yaml. Run by itself,
  * `node tools/requirements/coverage.ts` prints what is missing and exits 1.
  */
 

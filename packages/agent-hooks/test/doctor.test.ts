@@ -43,7 +43,7 @@ test("[ours.adapters.doctor.proves] the canary goes through what is installed an
 const FAULTS: Readonly<Record<string, readonly [(home: Home) => void, string]>> = {
   "no hook": [(home) => writeFileSync(home.settings, OWN_SETTINGS), "settings"],
   "no settings": [(home) => rmSync(home.settings), "settings"],
-  "settings that nobody can read": [(home) => writeFileSync(home.settings, "{"), "settings"],
+  "settings that are not valid JSON": [(home) => writeFileSync(home.settings, "{"), "settings"],
   "a limit below the wait": [(home) => edit(home, /"timeout": \d+/, '"timeout": 60'), "timeout"],
   "a comment": [(home) => edit(home, "{", "// mine\n{"), "settings.ignored"],
   "a comma too many": [(home) => edit(home, /\}\s*$/, ",}"), "settings.ignored"],

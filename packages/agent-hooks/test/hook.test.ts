@@ -69,7 +69,7 @@ for (const [name, agent] of Object.entries(INPUTS)) {
   });
 }
 
-test("[ours.adapters.hook.once] what was approved and answered once is not answered so again", async (t) => {
+test("[ours.adapters.hook.once] the hook does not answer with the same approval twice", async (t) => {
   const input = callInput();
   const hook = start(t, { input });
   await scene.decideNext("approve");
@@ -96,7 +96,7 @@ test("[ours.adapters.hook.denied] the note of a denial reaches the model, in the
   }
 });
 
-test("[ours.adapters.hook.denied] what expires is not run, and not called denied", async (t) => {
+test("[ours.adapters.hook.denied] an expired call does not run and is not reported as denied", async (t) => {
   const env = { ...scene.environment, COUNTERSIGN_HOOK_WAIT: "1s" };
   const [claude, codex] = await Promise.all([
     start(t, { input: callInput(), env }).ends(),
@@ -153,7 +153,7 @@ test("[ours.adapters.hook.closed] a provider that cannot be asked, or refuses, r
   assertBlocked(redirected, /No decision/);
 });
 
-test("[ours.adapters.hook.closed] what the agent says and cannot be asked about is not run", async (t) => {
+test("[ours.adapters.hook.closed] agent input that the hook cannot submit does not run", async (t) => {
   const deep = `${'{"a":'.repeat(200)}1${"}".repeat(200)}`;
   const raw = (text: string) => callInput({ tool_input: "HERE" }).replace('"HERE"', text);
   const inputs: Readonly<Record<string, readonly [string | Uint8Array, RegExp]>> = {

@@ -59,7 +59,7 @@ test("[ours.adapters.install.reversible] a file that install made is gone after 
   assert.deepEqual([existsSync(home.settings), existsSync(home.codex)], [false, false]);
 });
 
-test("[ours.adapters.install.reversible] what others wrote meanwhile stays", async (t) => {
+test("[ours.adapters.install.reversible] uninstall keeps changes that others made meanwhile", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
   await scene.install(t, home);
   const text = readFileSync(home.settings, "utf8");
@@ -68,7 +68,7 @@ test("[ours.adapters.install.reversible] what others wrote meanwhile stays", asy
   assert.equal(readFileSync(home.settings, "utf8"), OWN_SETTINGS.replace('"opus"', '"haiku"'));
 });
 
-test("[ours.adapters.install.again] installing again changes nothing but what is said anew", async (t) => {
+test("[ours.adapters.install.again] installing again changes only the options given again", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
   await scene.install(t, home, "claude-code", "--leave", "Read,Glob");
   const first = readFileSync(home.settings, "utf8");
@@ -107,7 +107,7 @@ test("[ours.adapters.install.again] where hooks are disabled, install says so", 
   );
 });
 
-test("[ours.adapters.install.refused] what cannot be read is left as it is, and nothing is made", async (t) => {
+test("[ours.adapters.install.refused] unreadable settings stay unchanged, and install creates nothing", async (t) => {
   const texts: Readonly<Record<string, RegExp>> = {
     '{"hooks": [}': /was not changed/,
     '{"hooks": {}, "hooks": {}}': /was not changed/,

@@ -66,7 +66,7 @@ const CORPUS: Readonly<Record<string, string>> = {
   "a name that looks like ours": '{"note": "countersign-hook claude-code"}\n',
 };
 
-test("[ours.adapters.settings.whole] what is put in is there once, and taken out the text is what it was", () => {
+test("[ours.adapters.settings.whole] an insertion appears once, and its removal restores the original text", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
     const { text: made, inserted } = insertHandler(text, handler());
     assert.equal(made.replace(inserted, ""), text, name);
@@ -89,7 +89,7 @@ test("[ours.adapters.settings.whole] hooks of two agents in one file leave each 
   }
 });
 
-/** What a program that reads and writes JSON makes of it. */
+/** The text that a program produces when it parses and writes the JSON. */
 function asWritten(text: string) {
   return JSON.parse(JSON.stringify(parse(text.replace(/^\uFEFF/, ""))));
 }
@@ -101,7 +101,7 @@ test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the 
     const anew = `${JSON.stringify(rewritten, null, 4)}\n`;
     const left = removeHandlers(anew, "claude-code", inserted);
     assert.deepEqual(ownHandlers(left, "claude-code"), [], name);
-    // What was made for the hook may stay, empty.
+    // Containers that were created for the hook may stay, empty.
     const { hooks: { PreToolUse = [], ...events } = {}, ...rest } = parse(left);
     const { hooks: { PreToolUse: before = [], ...eventsBefore } = {}, ...restBefore } =
       asWritten(text);
@@ -174,7 +174,7 @@ test("[ours.adapters.settings.refused] a file that the agent ignores as a whole 
   }
 });
 
-test("[ours.adapters.settings.refused] what cannot be read, or says two things, is not touched", () => {
+test("[ours.adapters.settings.refused] unreadable or ambiguous settings are not changed", () => {
   const files: Readonly<Record<string, RegExp>> = {
     "{": /line 1 is not JSON/,
     '{\n"a": 1\n"b": 2}': /line 3 is not JSON/,

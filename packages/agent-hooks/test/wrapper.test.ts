@@ -1,7 +1,7 @@
 // Needs: ps
 /**
- * The command that stands in an agent's settings: whatever becomes of the hook inside, and whenever
- * it is killed, the agent is told yes by an approval alone.
+ * The command in an agent's settings: however the hook inside fails, and whenever it is killed, the
+ * agent receives a yes only for an approval.
  */
 
 import assert from "node:assert/strict";
@@ -35,7 +35,7 @@ before(async () => {
   writeProfile(profile, {
     url: scene.url,
     token: scene.token,
-    // What is left over when a test fails must not outlive it for long.
+    // Processes that remain after a failed test must exit soon.
     waitMs: 60_000,
     leave: [],
     keepPrompts: false,
@@ -85,7 +85,7 @@ function hooksBelow(pid: number): number[] {
   return below(pid);
 }
 
-test("[ours.adapters.hook.wrapped] the answer of the hook passes through as it is", async (t) => {
+test("[ours.adapters.hook.wrapped] the command passes the hook's answer through unchanged", async (t) => {
   const hook = runAsAgent(t, commandOf(), callInput());
   await scene.decideNext("approve");
   const outcome = await hook.ends();
@@ -117,7 +117,7 @@ test("[ours.adapters.hook.wrapped] a hook that is gone, broken, empty or crashes
     "it ends badly with words": script("words.js", "console.log('{}'); process.exit(1)"),
     "it kills itself": script("kills.js", "process.kill(process.pid, 'SIGKILL')"),
     "it runs out of memory": script("abort.js", "process.abort()"),
-    "nobody awaits it": script("waits.mjs", "await new Promise(() => {})"),
+    "no caller awaits it": script("waits.mjs", "await new Promise(() => {})"),
     "the profile is gone": { profile: join(folder, "gone.json") },
   };
   for (const [name, fields] of Object.entries(broken)) {
@@ -199,7 +199,7 @@ test("[ours.adapters.hook.environment] the hook receives the variables of instal
 test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
   const kept = readProfile(profile);
   assert.ok(kept !== undefined);
-  // Who sets variables for an agent could name a provider that approves everything.
+  // An attacker who sets the agent's variables could name a provider that approves everything.
   const env = { COUNTERSIGN_HOOK_WAIT: "1s" };
   const words = [process.execPath, BIN, "hook", "claude-code", "--profile", profile];
   // A proxy could answer for the provider, and would receive the credential.
@@ -284,7 +284,7 @@ test("[ours.adapters.hook.killed] a hook that is killed while it waits lets noth
   const outcome = await agent.ends();
   assertBlocked(outcome, /The approval hook failed/);
   assert.match(outcome.stderr, /failed \(code 137\)/);
-  // Nobody is left to take it back; approved later, it runs nothing.
+  // No process is left to cancel it; an approval runs nothing later.
   await scene.server.decide(scene.reviewer, id, "approve");
 });
 

@@ -1,6 +1,6 @@
 /**
- * What the commands `countersign audit` have in common: which log is meant, the public key, and
- * checkpoints that were kept in files.
+ * Options that all `countersign audit` commands share: the log, the public key, and checkpoints
+ * kept in files.
  */
 
 import { existsSync, readFileSync } from "node:fs";

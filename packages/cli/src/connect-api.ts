@@ -29,7 +29,7 @@ export function assertSafeUrl(url: string): void {
   }
 }
 
-/** Whether no one on the network can read the token. */
+/** Whether the network cannot read the token. */
 function isPrivate({ protocol, hostname }: URL): boolean {
   if (protocol === "https:" || hostname === "localhost" || hostname === "[::1]") return true;
   return /^127(\.\d+){3}$/.test(hostname);

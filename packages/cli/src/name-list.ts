@@ -11,7 +11,7 @@ export function namesOf(line: SettingsLine, option: string): string[] | undefine
   return text.split(",").map((name) => name.trim());
 }
 
-/** @throws CommandError when one is no name of a group */
+/** @throws CommandError when one is not a valid group name */
 export function groupsOf(line: SettingsLine): string[] | undefined {
   const names = namesOf(line, "groups");
   if (names === undefined || names.every(isGroupName)) return names;

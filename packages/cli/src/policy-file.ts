@@ -1,6 +1,6 @@
 /**
- * Policy files on this machine: read, looked at without a server, and their faults in the form
- * that editors and build servers know.
+ * Policy files on this machine: reads them, checks them without a server, and formats their faults
+ * for editors and build servers.
  */
 
 import { readFileSync } from "node:fs";

@@ -24,7 +24,7 @@ function described(outcome: string, status?: number): string {
   return outcomeInWords({ at: "", outcome, http_status: status });
 }
 
-test("[ours.deliveries.cli] what came of an attempt is said in words", () => {
+test("[ours.deliveries.cli] the outcome of an attempt is rendered in words", () => {
   assert.equal(described("rejected", 500), "the receiver answered 500");
   assert.equal(described("acknowledged", 204), "the receiver answered 204");
   assert.equal(described("rejected", 302), "the receiver answered 302; redirects are not followed");

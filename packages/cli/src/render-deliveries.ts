@@ -57,7 +57,7 @@ const OUTCOMES: ReadonlyMap<string, string> = new Map([
   ["unreachable:internal", "failed before it was sent; see the server's log"],
 ]);
 
-/** What came of an attempt; an outcome that is not known here is shown as it is. */
+/** The outcome of an attempt in words; an unknown outcome is returned unchanged. */
 export function outcomeInWords({ outcome, http_status: status }: DeliveryAttempt): string {
   if (status !== undefined) {
     const redirect = status >= 300 && status <= 399 ? "; redirects are not followed" : "";

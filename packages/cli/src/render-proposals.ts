@@ -6,7 +6,7 @@ import { renderColumns } from "@countersign/command-line";
 import type { ProposalOutline } from "@countersign/review-api";
 import { excerpt, visibleText } from "./visible-text.ts";
 
-/** Whose it is, what became of it, and whether the reader may publish it. */
+/** The author and state of the proposal, and whether the reader may publish it. */
 export function renderProposal(proposal: ProposalOutline): string {
   const { id, state, note, sha256, base_number: baseNumber, tests, refusal, reason } = proposal;
   const closedBy = proposal.closer ?? proposal.closed_by;

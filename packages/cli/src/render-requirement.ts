@@ -34,7 +34,7 @@ export function renderRequirement(request: ReviewedRequest): string[] {
   return lines;
 }
 
-/** What an approval requires; empty where one click of any reviewer is enough. */
+/** The requirement for an approval; empty where one click of any reviewer is enough. */
 export function needsOf({ requirement }: ReviewedRequest): string {
   const { from, quorum, quorums = [], exclude, confirm, note, bots } = requirement;
   const sets = from.map((set) => set.map(visibleText).join(" or "));

@@ -130,7 +130,7 @@ test("[ours.cli.requests.decide] a table has its columns under each other and fi
   }
 });
 
-test("[ours.cli.requests.decide] a table says whose tool it is, where one of them says so", () => {
+test("[ours.cli.requests.decide] a table shows a server column when a request names a server", () => {
   const named = { ...PENDING, server: HOSTILE };
   const [head = "", ...rows] = renderTable([PENDING, named], NOW, 200).split("\n");
   const at = head.indexOf("SERVER");

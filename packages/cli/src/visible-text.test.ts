@@ -32,12 +32,12 @@ for (const [what, [text, shown]] of Object.entries(HOSTILE)) {
   });
 }
 
-test("[ours.cli.untrusted-text] readable text of any script is shown as it is", () => {
+test("[ours.cli.untrusted-text] readable text of any script is shown unchanged", () => {
   const text = "rm -rf ~/*; naïve, 東京, Ελλάδα, עברית, العربية, 🚀";
   assert.equal(visibleText(text), text);
 });
 
-test("[ours.cli.untrusted-text] whatever is written, no control character reaches the terminal", () => {
+test("[ours.cli.untrusted-text] no control character of any text reaches the terminal", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       assert.doesNotMatch(visibleText(text), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
@@ -78,7 +78,7 @@ test("[ours.cli.untrusted-text] laid out JSON keeps the spelling of every token"
   );
 });
 
-test("[ours.cli.untrusted-text] whatever is laid out, only white space between tokens is added", () => {
+test("[ours.cli.untrusted-text] the layout adds only white space between tokens", () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: "grapheme-ascii" }), (source) => {
       const compact = JSON.stringify(JSON.parse(source));
@@ -88,7 +88,7 @@ test("[ours.cli.untrusted-text] whatever is laid out, only white space between t
   );
 });
 
-test("[ours.cli.untrusted-text] what JSON may hold unescaped is shown as its code point in the layout", () => {
+test("[ours.cli.untrusted-text] the layout shows control characters that JSON allows unescaped as code points", () => {
   const source = '{"k\u202e":"v\u009b2J\u007f"}';
   assert.equal(layOutJson(source), '{\n  "k\\u{202E}": "v\\u{009B}2J\\u{007F}"\n}');
 });

@@ -66,7 +66,7 @@ async function exported(
   return { file, key, checkpoint };
 }
 
-/** As somebody runs it who has no database. */
+/** Runs the command as a user without a database. */
 function offline(t: TestContext, ...words: readonly string[]): Promise<Run> {
   return countersign(t, ["audit", "verify", ...words], { cwd: temporaryFolder(t) });
 }
@@ -88,7 +88,7 @@ test("[ours.audit.verify] a database in which nothing was sealed yet is said to 
   assert.match(stdout, /^There is no log yet/);
 });
 
-test("[ours.audit.export] an export whose reader stops, like head, ends without an error", async (t) => {
+test("[ours.audit.export] an export exits without an error when its reader stops, like head", async (t) => {
   const child = spawnCountersign(t, ["audit", "export", "--data", data]);
   child.stopReading();
   const { code, stderr } = await child.ends();
@@ -180,7 +180,7 @@ test("[ours.audit.export] an export from some time on is verified as well, again
   await promisify(execFile)(process.execPath, [VERIFIER, file, publicKey]);
 });
 
-test("[ours.audit.proof] what the log says of one request is proven with the public key alone", async (t) => {
+test("[ours.audit.proof] the public key alone proves the log entries of one request", async (t) => {
   const { key } = await exported(t);
   const file = join(temporaryFolder(t), "proof");
   const id = opened[7] ?? "";

@@ -52,7 +52,7 @@ test("[ours.notify.cli] a channel is made, listed, tested, disabled, enabled and
   assert.equal(await done(t, "list"), "There are no channels.\n");
 });
 
-test("[ours.notify.cli] the secret of a webhook is shown once, and what is missing is said", async (t) => {
+test("[ours.notify.cli] the secret of a webhook is displayed once, and missing options are named", async (t) => {
   const options = ["--name", "hook", "--target", "https://hooks.example.com/a"];
   const made = JSON.parse(await done(t, "create", "webhook", ...options, "--json"));
   assert.match(made.signing_secret, /^whsec_/);

@@ -217,7 +217,7 @@ test("[ours.deliveries.cli] wrong usage prints one line, exit code 2", async (t)
   }
 });
 
-test("[ours.deliveries.scope] what is not there, or another project's, is refused with exit code 1", async (t) => {
+test("[ours.deliveries.scope] an unknown delivery, or one of another project, is refused with exit code 1", async (t) => {
   const who = await newProject();
   const unrelated = await newProject();
   const { id } = await notify(server, who, failed(1));
@@ -235,7 +235,7 @@ test("[ours.deliveries.scope] what is not there, or another project's, is refuse
   assert.equal(await deliveries(t, unrelated, "list"), "No delivery is pending.\n");
 });
 
-test("[ours.deliveries.role] a viewer's retry is refused with exit code 1, and its look is not", async (t) => {
+test("[ours.deliveries.role] a viewer may show a delivery, but its retry is refused with exit code 1", async (t) => {
   const who = await newProject();
   const { id } = await notify(server, who, failed(1));
   const order = { kind: "reviewer", name: "guest", role: "viewer" } as const;
@@ -249,7 +249,7 @@ test("[ours.deliveries.role] a viewer's retry is refused with exit code 1, and i
   assert.equal(await deliveries(t, who, "show", id, "--json"), before);
 });
 
-test("[ours.cli.untrusted-text] what strangers wrote beside a delivery cannot control the terminal", async (t) => {
+test("[ours.cli.untrusted-text] text from strangers in a delivery cannot control the terminal", async (t) => {
   const who = await newProject();
   const hostile = "\u001b]0;owned\u0007\u001b[2J\u009b1m\u202eexe\u200b\r\u2028";
   const rename = "update instance set name = $1 where id = $2";

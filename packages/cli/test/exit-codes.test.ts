@@ -51,15 +51,15 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "an argument too many": ["requests show a b", /unexpected argument "b"/],
   "an unknown state": ["requests list --state all", /pending or decided/],
   "a limit out of bounds": ["requests list --limit 1001", /from 1 to 1000/],
-  "an approval of what nobody saw": [`requests approve ${UNKNOWN}`, /--digest SHA256/],
+  "an approval without a displayed digest": [`requests approve ${UNKNOWN}`, /--digest SHA256/],
   "a validity that is not a duration": ["requests approve x --yes --valid-for 5", /such as 5m/],
-  "an address that is no URL": ["requests list --url localhost:8787", /http:\/\/ or https:\/\//],
+  "an address that is not a URL": ["requests list --url localhost:8787", /http:\/\/ or https:\/\//],
   "a token in the clear": ["requests list --url http://192.0.2.1:8787", /use https:\/\/ /],
-  "a setting that is no number": ["serve --port http", /--port: "http" is not a whole number/],
+  "a setting that is not a number": ["serve --port http", /--port: "http" is not a whole number/],
   "settings that contradict each other": ["serve --tls-cert a.pem", /both or neither/],
-  "a group that is no name": ["tokens create reviewer --name me --groups A+B", /--groups must be/],
+  "an invalid group": ["tokens create reviewer --name me --groups A+B", /--groups must be/],
   "a config file that is not there": ["serve --config ./nowhere.yaml", /nowhere.yaml/],
-  "a token for nobody": ["tokens create", /provisioner or reviewer is missing/],
+  "a token without a kind": ["tokens create", /provisioner or reviewer is missing/],
   "a token of an unknown kind": ["tokens create agent --name me", /provisioner or reviewer/],
   "a token without a name": ["tokens create reviewer", /--name is missing/],
   "an unknown role": ["tokens create reviewer --name me --role king", /admin or operator/],
@@ -160,7 +160,7 @@ test("[ours.cli.exit-codes] arguments other than those seen are refused with exi
   assert.equal((await agent.read(id)).status, "pending");
 });
 
-test("[ours.cli.exit-codes] a viewer's verdict is refused with exit code 1, and its look is not", async (t) => {
+test("[ours.cli.exit-codes] a viewer may show a request, but its verdict is refused with exit code 1", async (t) => {
   const viewer = await makeToken(server.data, { kind: "reviewer", name: "guest", role: "viewer" });
   const { id } = await agent.submit();
   assert.equal((await review(t, ["requests", "show", id], viewer)).code, 0);

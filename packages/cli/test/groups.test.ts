@@ -68,7 +68,7 @@ test("[ours.cli.reviewers] set changes what is given and leaves the rest", async
   assert.ok(listed.some((one) => JSON.stringify(one) === JSON.stringify(json)));
 });
 
-test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t) => {
+test("[ours.cli.reviewers] a wrong command is reported and changes nothing", async (t) => {
   const before = await onData(t, "reviewers", "list");
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ["reviewers set ana", 2, /give --role ROLE or --groups/],
@@ -78,7 +78,7 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
       /--role must be one of viewer, reviewer, editor, auditor, admin or operator/,
     ],
     ["reviewers set ana --groups A", 2, /--groups must be names/],
-    ["reviewers set nobody --groups a", 1, /The project has no reviewer "nobody"/],
+    ["reviewers set absent --groups a", 1, /The project has no reviewer "absent"/],
     ["reviewers set ana --groups a --project nowhere", 1, /No project has the name "nowhere"/],
     ["reviewers list --project nowhere", 1, /No project has the name "nowhere"/],
     ["tokens create reviewer --name ana --groups a", 1, /is in no group; change it with/],
@@ -93,7 +93,7 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
     ],
     ["tokens create reviewer --name ana --scopes read,write", 2, /--scopes must be .*"write"/],
     ["tokens create reviewer --name ana --scopes read,,", 2, /--scopes must be of .*not ""/],
-    ["reviewers remove nobody", 1, /The project has no reviewer "nobody"/],
+    ["reviewers remove absent", 1, /The project has no reviewer "absent"/],
   ];
   for (const [command, code, message] of cases) {
     const outcome = await countersign(t, [...command.split(" "), "--data", server.data]);
@@ -167,7 +167,7 @@ test("[ours.cli.instances] a limit is reported, and so is a refusal", async (t) 
   assert.equal(stderr, "Only the first 1 are shown. Raise --limit to see more.\n");
   const refusals: readonly (readonly [string, number, RegExp])[] = [
     [`instances set ${id}`, 2, /give --groups A,B or --owner NAME/],
-    [`instances set ${id} --owner nobody`, 1, /owner must be the name of a reviewer/],
+    [`instances set ${id} --owner absent`, 1, /owner must be the name of a reviewer/],
     [`instances set ${id} --groups A`, 2, /--groups must be names/],
     ["instances set x --groups a", 1, /not found, or you do not have access/],
     ["instances list --limit 0", 2, /--limit must be a whole number/],

@@ -214,7 +214,7 @@ test("[ours.cli.help] help is given for a family of commands", async (t) => {
   assert.doesNotMatch(stdout, /^ {2}tokens/m);
 });
 
-test("[ours.cli.help] what --help says is also the case: no option is accepted that it does not name", async (t) => {
+test("[ours.cli.help] the command accepts only the options that --help names", async (t) => {
   const { stdout } = await countersign(t, ["requests", "list", "--help"]);
   for (const { name, group } of ALL_OPTIONS) {
     if (group === "client" || name === "config") continue;

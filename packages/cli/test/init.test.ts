@@ -131,7 +131,7 @@ test("[ours.cli.init] after Ctrl-C, init continues with the step that it stopped
   assert.equal(await init(server, first), 1, first.seen);
   assert.match(
     first.seen,
-    /Stopped\. What is done stays done\. To continue: (npx )?countersign init/,
+    /Stopped\. Completed steps are kept\. To continue: (npx )?countersign init/,
   );
   assert.match(first.stdout, /^export COUNTERSIGN_URL=/);
 

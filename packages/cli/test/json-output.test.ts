@@ -11,7 +11,7 @@ import {
   startServer,
 } from "@countersign/testing/countersign";
 
-/** What `JSON.parse` would change, so that a copy through it would show. */
+/** JSON that `JSON.parse` would change, so that the test detects a copy through it. */
 const EXACT = '{"count":9007199254740993,"ratio":1.0,"text":"\\u0041"}';
 
 const file = fileOwner();
@@ -108,7 +108,7 @@ test("[ours.cli.json] requests list, show, approve and deny print the request le
 test("[ours.cli.json] requests watch prints one JSON object for each change", async (t) => {
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
   const watch = spawnCountersign(t, ["requests", "watch", "--json"], { env });
-  // A line of its own would be a change that nobody made.
+  // A separate line would report a change that did not happen.
   const id = await submitExact("json-watched", '{"a":\r\n{"event":"voted"}\n}');
   await watch.prints("stdout", /"opened"/);
   assert.equal((await countersign(t, ["requests", "deny", id], { env })).code, 0);

@@ -48,7 +48,7 @@ test("[ours.oidc.link] an operator links a person, in either case of the login, 
   assert.deepEqual(JSON.parse(ended.stdout), { login: "ana", subject: null });
 });
 
-test("[ours.oidc.link] what is wrong is said and changes nothing", async (t) => {
+test("[ours.oidc.link] a wrong command is reported and changes nothing", async (t) => {
   const faults: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["ana"], 2, /either --subject SUB or --remove/],
     [["ana", "--subject", "a", "--remove"], 2, /either --subject SUB or --remove/],

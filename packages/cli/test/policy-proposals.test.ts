@@ -46,8 +46,8 @@ async function command(...args: readonly string[]): Promise<Ran> {
     out: (text) => void out.push(`${text}\n`),
     note: (text) => void notes.push(`${text}\n`),
     status: () => {},
-    ask: () => assert.fail("nobody is there to be asked"),
-    askSecret: () => assert.fail("nobody is there to be asked"),
+    ask: () => assert.fail("the command must not ask"),
+    askSecret: () => assert.fail("the command must not ask"),
   });
   return { code, stdout: out.join(""), stderr: notes.join("") };
 }

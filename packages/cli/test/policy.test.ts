@@ -311,7 +311,7 @@ test("[ours.cli.policy.read] show prints a version letter for letter, and histor
   );
   assert.equal((JSON.parse(done(await desk.run("history", "--json"))) as object[]).length, 2);
 
-  // What a terminal would obey is made visible to a person.
+  // Control characters are made visible on a person's terminal.
   const person = new Person("");
   assert.equal(await runFor(t, person, desk.token, "show"), 0);
   assert.ok(person.seen.join("\n").includes("# \\u{202E} b"));
@@ -360,7 +360,7 @@ test("[ours.cli.policy.simulate] simulate lists what would change and sums it up
   assert.match(unknownGroup.stderr, /^s\.yaml:6:/);
 });
 
-test("[ours.cli.policy.publish] the floor is published by operators alone", async (t) => {
+test("[ours.cli.policy.publish] only operators publish the baseline policy", async (t) => {
   const editor = await startDesk(t);
   const source = policyWithRule("deny", "never");
   const refused = await editor.run("publish", editor.write(source), "--floor", "--yes");

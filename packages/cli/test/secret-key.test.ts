@@ -39,7 +39,7 @@ function keysIn(data: string): string[] {
   return files.filter(existsSync).flatMap((file) => readFileSync(file, "utf8").trim().split("\n"));
 }
 
-/** Runs a command on a data folder; whatever it prints, it is no key. */
+/** Runs a command on a data folder, and asserts that it prints no key. */
 async function secretKey(
   t: TestContext,
   data: string,
@@ -258,7 +258,7 @@ test("[ours.secret-key.show] of keys in settings it names the setting, with or w
   assert.equal(existsSync(data), false);
 });
 
-test("[ours.cli.exit-codes] what these commands cannot do is one line and exit code 1, wrong usage is 2", async (t) => {
+test("[ours.cli.exit-codes] a failed command prints one line and exits with 1, wrong usage with 2", async (t) => {
   const data = temporaryFolder(t);
   for (const words of ["show", "rotate"]) {
     const { code, stderr } = await secretKey(t, data, words);
@@ -290,7 +290,7 @@ const ROWS = 4_000;
 const MUCH_LATER = 9_000_000_000_000;
 
 function withDatabase<T>(data: string, work: (database: DatabaseSync) => T): T {
-  // Whoever opens or closes it may hold it for a moment.
+  // A process that opens or closes the database may lock it briefly.
   const database = new DatabaseSync(join(data, "countersign.db"), { timeout: 5_000 });
   try {
     return work(database);

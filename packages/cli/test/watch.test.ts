@@ -17,7 +17,7 @@ interface Scene {
   readonly watch: Child;
 }
 
-/** A server, and somebody who watches it. */
+/** A server, and a user who watches it. */
 async function watching(owner: Owner): Promise<Scene> {
   const server = await startServer(owner);
   const agent = await newAgent(server);

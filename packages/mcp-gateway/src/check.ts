@@ -1,6 +1,6 @@
 /**
- * Looks at what a config leads to, without a client: starts every server, lists its tools, and
- * ends it. Writes pins of what it has seen, with --pin.
+ * Checks a config without a client: starts every server, lists its tools, and stops it. With
+ * --pin, writes pins of the listed definitions.
  */
 
 import { rename, writeFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ export interface CheckedServer {
   /** In the server's own words. */
   readonly version: string | undefined;
   readonly tools: readonly ListedTool[];
-  /** Why it could not be looked at. */
+  /** The reason why the check of this server failed. */
   readonly fault: string | undefined;
 }
 

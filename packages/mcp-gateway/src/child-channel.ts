@@ -1,6 +1,6 @@
 /**
- * A server that the gateway starts as its child, on the child's stdin and stdout. What the child
- * writes on stderr goes to the gateway's.
+ * A server that the gateway starts as its child, on the child's stdin and stdout. The stderr of
+ * the child is that of the gateway.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -51,7 +51,7 @@ export class ChildChannel implements Channel {
     this.#child = child;
     this.#writer = new LineWriter(child.stdin);
     const reading = this.#read(child, events);
-    // What it has started may hold its stdout open.
+    // Processes that the child has started may hold its stdout open.
     const gone = once(child, "exit").then(() => Promise.race([reading, sleep(GRACE_MS)]));
     Promise.race([reading, gone])
       .then(
@@ -92,7 +92,7 @@ export class ChildChannel implements Channel {
       if (hasEnded(child)) break;
       signalGroup(child, signal);
     }
-    // What a wrapper like npx leaves behind.
+    // Stops processes that a wrapper like npx leaves running.
     signalGroup(child, "SIGKILL");
     child.stdout?.destroy();
   }
@@ -100,7 +100,7 @@ export class ChildChannel implements Channel {
   async #read(child: ChildProcess, events: ChannelEvents): Promise<void> {
     if (child.stdout === null) return;
     for await (const line of readLines(child.stdout, this.#bytesMax)) {
-      // Some servers print a greeting; it is no message, and not for stdout.
+      // Some servers print a greeting. It is not a message, and does not belong on stdout.
       if (!line.startsWith("{") && !line.startsWith("[")) {
         this.#report("server_printed", { chars: line.length });
         continue;

@@ -20,7 +20,7 @@ export interface ServerConfig {
   readonly http: HttpOrder | undefined;
   /** Path of the file with the definitions that may be called; undefined for any. */
   readonly pinsFile: string | undefined;
-  /** What that file says. */
+  /** The definitions in that file. */
   readonly pins: Definitions | undefined;
   readonly startMs: number;
   readonly listMs: number;
@@ -45,7 +45,7 @@ export interface GatewayConfig {
   readonly timeout: string;
   /** Where the uses of approvals are kept. */
   readonly stateFolder: string | undefined;
-  /** Between two signs of life to a client that waits. */
+  /** The interval of progress notifications to a waiting client. */
   readonly progressMs: number;
   readonly messageBytesMax: number;
   readonly servers: readonly ServerConfig[];
@@ -57,7 +57,7 @@ const MIB = 1024 * 1024;
 /** Of servers: no underscore, so that `files__read` is unambiguous for any tool name. */
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 
-/** What clients take in the name of a tool. */
+/** The characters and length that clients accept in a tool name. */
 const PREFIX = /^[A-Za-z0-9_.-]{0,64}$/;
 
 /** Any text that a reviewer can read in one glance. */
@@ -187,7 +187,7 @@ function readHttp(server: Section): HttpOrder | undefined {
   return { url: text, headers };
 }
 
-/** @throws a text that is no file of pins */
+/** @throws when the JSON is not a valid file of pins */
 export function readPins(json: JsonValue): Definitions {
   if (!(json instanceof JsonObject)) throw new Error("it is not an object");
   const pins = new Map<string, string>();

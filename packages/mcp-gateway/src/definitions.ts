@@ -1,6 +1,6 @@
 /**
- * What a server says its tools are. A definition is known by its digest, so that a reviewer, the
- * audit log and a pin can show whether a tool is still what it was ("rug pull").
+ * Tool definitions of a server. The digest identifies a definition, so that a reviewer, the audit
+ * log and a pin can show whether a tool has changed ("rug pull").
  */
 
 import { createHash } from "node:crypto";

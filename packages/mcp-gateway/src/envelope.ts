@@ -1,8 +1,8 @@
 /**
  * Exact texts through the SDK's Streamable HTTP transports. They read and write with `JSON.parse`
  * and `JSON.stringify`, which round numbers; but to carry a message they need little of it. So
- * they are given envelopes: what they look at, and the exact text of all the rest as one string,
- * which no parser changes. At the edge of the process, before anything is sent and when it
+ * they are given envelopes: the members that they read, and the exact text of all the rest as one
+ * string, which no parser changes. At the edge of the process, before anything is sent and when it
  * arrives, envelopes become messages and messages envelopes.
  *
  * @see ADR 0021
@@ -37,9 +37,9 @@ export function seal(message: Message | Received): JSONRPCMessage {
     : { jsonrpc, id, error: { code: 0, message: "", data: letter } };
 }
 
-/** A transport looks into the message that opens a session, and into no other. */
+/** A transport reads the content of the message that opens a session, and of no other. */
 function openingOf({ method, params }: RequestMessage): object {
-  // What goes out is not looked into at all.
+  // Transports do not read the content of outgoing messages.
   if (method !== "initialize" || !(params instanceof JsonObject)) return {};
   const version = textIn(params, "protocolVersion");
   if (version === undefined || objectIn(params, "clientInfo") === undefined) return {};
@@ -59,7 +59,7 @@ export function unseal(envelope: unknown): string | undefined {
 }
 
 export interface EventRewriting {
-  /** What takes the place of an event's data: as many events as there are texts. */
+  /** The replacement of an event's data: one event for each returned text. */
   rewrite(data: string): readonly string[];
   /** An event had an id: the stream can be taken up again. */
   resumable(): void;

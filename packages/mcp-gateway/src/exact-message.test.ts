@@ -22,7 +22,7 @@ test("[ours.mcp.exact] a message that is read and written is the same text, also
   }
 });
 
-test("[ours.mcp.exact] what two parsers could read differently is no message", () => {
+test("[ours.mcp.exact] JSON that two parsers could read differently is rejected", () => {
   for (const text of [
     '{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}',
     '{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\\ud800"}}',
@@ -60,7 +60,7 @@ test("[ours.mcp.exact] one member is changed and the others keep their text", ()
   assert.equal(source, '{"name":"b","n":1.10,"_meta":{ "x": 1 }}');
 });
 
-test("[ours.mcp.changed] the digest of a definition goes by what it says, not by its order", () => {
+test("[ours.mcp.changed] the digest of a definition depends on its content, not on its key order", () => {
   const digest = (text: string) => digestOf(parseJson(text) as JsonObject);
   assert.equal(
     digest('{"name":"a","x":{"b":1,"a":[1,2]}}'),

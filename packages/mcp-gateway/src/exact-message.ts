@@ -1,10 +1,10 @@
 /**
- * JSON-RPC messages whose every piece keeps its exact text. What passes through the gateway is cut
- * and put together, and never written anew: 9007199254740993 stays what it is, and the arguments
- * that were asked about are, letter for letter, those that go to the server.
+ * JSON-RPC messages in which every piece keeps its exact text. The gateway splits and joins
+ * messages, and never serializes them again: 9007199254740993 is not rounded, and the server
+ * receives exactly the approved arguments.
  *
- * Promises: what two parsers could read differently (keys that stand twice, halves of characters)
- * is rejected before it is processed.
+ * Promises: JSON that two parsers could read differently (duplicate keys, lone surrogates) is
+ * rejected before it is processed.
  *
  * @see ADR 0021
  */
@@ -37,7 +37,7 @@ export interface NotificationMessage<P extends Exact = Exact> {
   readonly params: P | undefined;
 }
 
-/** What became of a request: its result, or its error, as JSON. */
+/** The reply to a request: its result, or its error, as JSON. */
 export interface Reply<P extends Exact = Exact> {
   readonly outcome: "result" | "error";
   readonly value: P;
@@ -67,10 +67,10 @@ export const CODE = {
   resourceNotFound: -32002,
 } as const;
 
-/** What MCP SDKs take as one batch. */
+/** The most messages that MCP SDKs accept in one batch. */
 const BATCH_MAX = 100;
 
-/** Servers may nest more than a provider would take; a result is looked at, not submitted. */
+/** Servers may nest more than a provider accepts; the gateway does not submit results. */
 const SERVER_LIMITS = { depthMax: 500, numberCharsMax: 10_000 };
 
 /**

@@ -29,7 +29,7 @@ export interface CallOrder {
   /** As the server calls it. */
   readonly tool: string;
   readonly session: string;
-  /** What the client said it is. */
+  /** The client's own description, from `initialize`. */
   readonly client: JsonObject | undefined;
 }
 
@@ -45,8 +45,8 @@ export interface CallContext {
 const FIRST_PROGRESS_MS = 1_000;
 
 const CHANGED =
-  "The definition of this tool changed while the call waited, so it was not run. What was " +
-  "approved may not be what would run. Read its definition again.";
+  "The definition of this tool changed while the call waited, so it was not run. The " +
+  "approved tool may differ from the tool that would run. Read its definition again.";
 
 const ENDED = "The server of this tool ended while the call waited, so it was not run.";
 
@@ -106,7 +106,7 @@ async function askAndCall(
       started();
       const sent = withMembers(params, {
         name: JSON.stringify(tool),
-        // The text that was approved; what the client sent is not looked at again.
+        // The approved text; the gateway does not read the client's text again.
         arguments: approved.source,
       });
       return server.requestNow("tools/call", sent, { signal: cancelled });
@@ -125,7 +125,7 @@ async function askAndCall(
   return toolError(outcome.reason);
 }
 
-/** What the reviewer and policy may know besides the arguments. */
+/** The context that the reviewer and policy receive besides the arguments. */
 function contextOf(order: CallOrder, listed: ListedTool): JsonObject {
   const { request, server, tool, session, client } = order;
   const members: Record<string, string | undefined> = {

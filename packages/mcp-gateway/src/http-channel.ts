@@ -78,7 +78,7 @@ export class HttpChannel implements Channel {
     if (reason.startsWith("Maximum reconnection attempts")) this.#events?.ended(reason);
   }
 
-  /** What the transport sends and gets, with exact texts on the way. */
+  /** The `fetch` of the transport, which sends and receives exact texts. */
   async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const envelope = typeof init.body === "string" ? (JSON.parse(init.body) as unknown) : undefined;
     const text = unseal(envelope);

@@ -26,7 +26,7 @@ interface OpenSession {
 }
 
 export interface FrontConfig extends ListenConfig {
-  /** What clients must show. */
+  /** The bearer token that clients must send. */
   readonly token: string;
   readonly bytesMax: number;
 }
@@ -240,6 +240,6 @@ const UNREAD_BYTES_MAX = 64 * 1024 * 1024;
 function refuse(response: ServerResponse, status: number, code: number, message: string): void {
   const reply = errorOf(code, message);
   const text = writeMessage({ kind: "response", id: "null", ...reply });
-  // What it still sends is not read.
+  // The gateway does not read the rest of the request.
   response.writeHead(status, { "content-type": "application/json", connection: "close" }).end(text);
 }

@@ -19,7 +19,7 @@ import {
 } from "./exact-message.ts";
 import { VERSION } from "./version.ts";
 
-/** What a gateway in front of several servers can relay. */
+/** The capabilities that a gateway in front of several servers can relay. */
 const CAPABILITIES = ["tools", "resources", "prompts", "completions", "logging"];
 
 /**

@@ -9,7 +9,7 @@ import type { Readable, Writable } from "node:stream";
 const NEWLINE = 0x0a;
 
 /**
- * @throws Error when a line is longer, or the bytes are no text; the stream's error
+ * @throws Error when a line is longer, or the bytes are not valid text; the stream's error
  */
 export async function* readLines(
   stream: Readable,

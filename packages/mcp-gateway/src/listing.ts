@@ -42,7 +42,7 @@ export async function answerList(
     const reply = await only.request(method, params, { signal: cancelled });
     if (reply.outcome === "error") return reply;
     const shown = objectsIn(reply.value, key).flatMap((item) => show(only, key, item, routes));
-    // What is no list of objects is not ours to judge.
+    // The gateway passes anything except a list of objects on unchanged.
     if (!(reply.value.members.get(key) instanceof JsonArray)) return reply;
     return resultOf(withMembers(reply.value, { [key]: `[${shown.join(",")}]` }));
   }

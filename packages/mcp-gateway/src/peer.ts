@@ -187,7 +187,7 @@ export class Peer {
       })
       .then((reply) => {
         this.#incoming.delete(id);
-        // Who has taken it back expects no answer.
+        // A peer that has cancelled the request expects no answer.
         if (!cancelled.signal.aborted) this.#answer(id, reply);
       });
   }

@@ -14,7 +14,7 @@ const ROUTES_MAX = 100_000;
 export class ResourceRoutes {
   readonly #servers: readonly McpServer[];
   readonly #uris = new Map<string, McpServer>();
-  /** What stands before the first variable of a template. */
+  /** The text before the first variable of a template. */
   readonly #beginnings = new Map<string, McpServer>();
 
   constructor(servers: readonly McpServer[]) {

@@ -34,7 +34,7 @@ export class Section {
     this.#faults.push(`${path || "The file"} ${rule}.`);
   }
 
-  /** Whatever was not asked for is not understood. */
+  /** Rejects fields that were not read. */
   end(): void {
     for (const name of this.#members.keys()) {
       if (!this.#known.has(name)) this.fault(name, "is not a known field");

@@ -35,7 +35,7 @@ const READS_MAX = 3;
 /** A definition that is asked about was read no longer ago. */
 const FRESH_MS = 5_000;
 
-/** Between two looks at tools that a server says have changed: one may say so without end. */
+/** Between two listings of changed tools, because a server may report changes without end. */
 const LIST_INTERVAL_MS = 1_000;
 
 /** From one start to the next. */
@@ -43,7 +43,7 @@ const PAUSE_MS = 2_000;
 
 interface Connection {
   readonly peer: Peer;
-  /** What it answered to `initialize`. */
+  /** The server's result of `initialize`. */
   readonly opening: JsonObject;
 }
 
@@ -84,7 +84,7 @@ export class McpServer {
     return this.config.name;
   }
 
-  /** What it said about itself; undefined while it is not there. */
+  /** The server's result of `initialize`; undefined while it is not connected. */
   get opening(): JsonObject | undefined {
     return this.#current?.opening;
   }
@@ -199,7 +199,7 @@ export class McpServer {
       const before = this.#changes;
       const listed = listedTools(await this.listAll("tools/list", "tools"));
       this.#compare(listed);
-      // What changed while it was read is not known, and no call goes by it.
+      // The tools changed during the listing, so no call may use it.
       if (before !== this.#changes) continue;
       this.#tools = new Map(listed.map((tool) => [tool.name, tool]));
       this.#listedAt = performance.now();
@@ -277,7 +277,7 @@ export class McpServer {
     connection.peer.close(reason).catch(() => {});
   }
 
-  /** For calls that wait: a change of another tool is no reason to refuse them. */
+  /** For waiting calls: a change of another tool must not refuse them. */
   #scheduleListing(): void {
     const inMs = Math.max(0, this.#relistedAt + LIST_INTERVAL_MS - performance.now());
     this.#listTimer ??= setTimeout(() => {

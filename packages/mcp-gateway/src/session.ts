@@ -1,7 +1,7 @@
 /**
  * One client and its servers. Calls of tools are held until they are approved; all else passes in
- * both directions, with ids of each connection's own. What is not known passes where it can only
- * mean one server, but nothing that begins with `tools/` passes unasked.
+ * both directions, with ids of each connection's own. Unknown methods pass where they can only mean
+ * one server, but nothing that begins with `tools/` passes without a request for approval.
  */
 
 import { randomUUID } from "node:crypto";
@@ -112,7 +112,7 @@ export class Session {
       if (Object.hasOwn(LISTS, method)) {
         return await answerList(request, this.#servers, this.#routes, this.#report);
       }
-      // A way to run tools that the gateway does not know is no way around it.
+      // An unknown method that may run tools must not bypass the gateway.
       if (/^tools\//i.test(method)) return notFound(method);
       return await this.#relay(request);
     } catch (error) {

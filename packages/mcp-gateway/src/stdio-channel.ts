@@ -40,7 +40,7 @@ export class StdioChannel implements Channel {
         for (const message of readMessages(line)) events.message(message);
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        // What it requested is unknown: it was not done.
+        // The requested operation is unknown: it was not run.
         const code = error.code === "invalid_request" ? CODE.invalidRequest : CODE.parse;
         const reply = errorOf(code, error.message);
         await this.send({ kind: "response", id: "null", ...reply });

@@ -31,7 +31,7 @@ async function callUnderWay(tool = "pay") {
   return { id, lost, kill: () => process.kill(gateway.pid, "SIGKILL") };
 }
 
-test("[ours.mcp.crash] what is approved after its gateway was killed runs nowhere", async () => {
+test("[ours.mcp.crash] a call approved after its gateway was killed does not run", async () => {
   const { id, lost, kill } = await callUnderWay();
   kill();
   assert.equal(await lost, "lost");

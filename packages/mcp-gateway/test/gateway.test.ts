@@ -65,7 +65,7 @@ test("[ours.mcp.held] a call waits for its approval, and the client is kept wait
   assert.equal(fickle.calls().length, seen + 1);
 });
 
-test("[ours.mcp.exact] what is asked and what is sent are the same letters, as the client wrote them", async () => {
+test("[ours.mcp.exact] the provider and the server receive the arguments exactly as the client wrote them", async () => {
   const args = {
     n: number("9007199254740993"),
     rate: number("1.10"),
@@ -173,7 +173,7 @@ test("[ours.mcp.unasked] nothing that begins with tools/ passes unasked, and no 
   await gateway.reported("call_refused");
 });
 
-test("[ours.mcp.passes] methods and numbers that the gateway does not know pass as they are", async () => {
+test("[ours.mcp.passes] unknown methods and numbers pass unchanged", async () => {
   const { client } = gateway;
   const params = { n: number("1e400") };
   const result = await client.request({ method: "test/exact", params }, ResultSchema.loose());
@@ -295,7 +295,7 @@ test("[ours.mcp.end] a gateway that is stopped takes back what it holds, and end
 });
 
 function soon<T>(look: () => T | undefined): Promise<T> {
-  return eventually("what a server was told", look);
+  return eventually("a message to the server", look);
 }
 
 test("[ours.mcp.credentials] COUNTERSIGN_INSTANCE_TOKEN still works, with one warning on stderr", async (t) => {

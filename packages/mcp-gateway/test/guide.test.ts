@@ -19,7 +19,7 @@ function snippets(kind: string): string[] {
   return [...blocks].filter(([, name]) => name === kind).map(([, , text = ""]) => text);
 }
 
-test("[ours.mcp.documented] the guide's configs are taken as they stand", () => {
+test("[ours.mcp.documented] the gateway accepts the guide's configs unchanged", () => {
   const configs = snippets("gateway");
   assert.equal(configs.length, 2);
   for (const text of configs) {

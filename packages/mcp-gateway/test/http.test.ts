@@ -160,7 +160,7 @@ test("[ours.mcp.http] a 401 of the gateway names the realm of its bearer token",
   assert.equal(response.headers.get("www-authenticate"), 'Bearer realm="countersign-gateway"');
 });
 
-test("[ours.mcp.http] a call whose client hangs up before it is decided is taken back", async () => {
+test("[ours.mcp.http] a call is cancelled when its client hangs up before the decision", async () => {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: AUTHORIZED },
   });

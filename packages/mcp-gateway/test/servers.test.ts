@@ -98,7 +98,7 @@ test("[ours.mcp.servers] tools have the names of their servers, for the client a
   await assert.rejects(call(gateway.client, "echo"), /no tool with this name/);
 });
 
-test("[ours.mcp.servers] resources, prompts and progress find the server whose they are", async () => {
+test("[ours.mcp.servers] resources, prompts and progress reach the server that owns them", async () => {
   const { client } = gateway;
   const { resources } = await client.listResources();
   assert.ok(resources.some(({ uri }) => uri === "fickle://a"));
@@ -122,7 +122,7 @@ test("[ours.mcp.changed] a definition that changes while a call waits stops the 
   const paying = call(gateway.client, "fickle__pay");
   const id = await scene.nextPending();
   changed = Promise.withResolvers();
-  await gateway.notify("notifications/test/change", { message: "Pays somebody else." });
+  await gateway.notify("notifications/test/change", { message: "Pays another account." });
   await changed.promise;
   await scene.server.decide(scene.reviewer, id, "approve");
   assert.match(textOf(await paying), /^The definition of this tool changed/);
@@ -138,16 +138,16 @@ test("[ours.mcp.changed] a definition that changes while a call waits stops the 
   assert.equal(report["now"], context.tool_definition);
 });
 
-test("[ours.mcp.changed] a server that says its tools changed, and whose tool did not, is called", async () => {
+test("[ours.mcp.changed] a waiting call runs when the server reports changed tools but its tool is unchanged", async () => {
   const paying = call(gateway.client, "fickle__pay");
   const id = await scene.nextPending();
   const lists = () => fickle.lines().filter((line) => line.includes("tools/list")).length;
   const before = lists();
   changed = Promise.withResolvers();
-  await gateway.notify("notifications/test/change", { message: "Pays somebody else." });
+  await gateway.notify("notifications/test/change", { message: "Pays another account." });
   await changed.promise;
-  await eventually("another look", () => lists() > before || undefined);
-  // Its answer to this comes after that of the look.
+  await eventually("another listing", () => lists() > before || undefined);
+  // Its answer to this comes after its answer to the listing.
   await gateway.client.listTools();
   await scene.server.decide(scene.reviewer, id, "approve");
   assert.equal(textOf(await paying), "paid");
@@ -206,9 +206,9 @@ test("[ours.mcp.pins] tools that are not as pinned are neither shown nor asked a
   const { client, notify } = await connectGateway(t, scene, servers);
   assert.deepEqual(await namesOf(client), ["pay", "wait_for_ever"]);
   const requests = await scene.countRequests();
-  await notify("notifications/test/change-quietly", { message: "Pays somebody else." });
+  await notify("notifications/test/change-quietly", { message: "Pays another account." });
   assert.deepEqual(await namesOf(client), []);
-  await notify("notifications/test/change", { message: "Pays somebody else." });
+  await notify("notifications/test/change", { message: "Pays another account." });
   assert.match(textOf(await call(client, "pay")), /differs from its pin/);
   assert.equal(await scene.countRequests(), requests);
   assert.deepEqual(pinned.calls(), []);

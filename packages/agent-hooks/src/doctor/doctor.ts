@@ -138,11 +138,11 @@ function checkVersion(agent: Agent, program: string, text: string | undefined): 
   const seen = `${agent.title} ${version.join(".")}`;
   if (agent.name === "codex") {
     const advice = "Keep the time limit of the hook above its wait, as install does.";
-    return warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice);
+    return warn("version", `${seen} runs a tool when its hook was stopped or timed out.`, advice);
   }
   if (isOlder(version, CLAUDE_CODE_MIN)) {
     const advice = `Upgrade to ${CLAUDE_CODE_MIN.join(".")} or newer.`;
-    return warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice);
+    return warn("version", `${seen} runs a tool when its hook was stopped or timed out.`, advice);
   }
   return ok("version", `${seen} blocks when the hook is stopped or times out.`);
 }

@@ -6,7 +6,7 @@ export interface Finding {
   /** `fail`: calls may run without approval, or no call can run. `warn`: a possible problem. */
   readonly level: "ok" | "warn" | "fail";
   readonly text: string;
-  /** What to do about it. */
+  /** The step that fixes it. */
   readonly advice?: string | undefined;
 }
 

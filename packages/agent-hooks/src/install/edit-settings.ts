@@ -180,7 +180,7 @@ function listAt(root: Node, path: readonly [string, string]): Node | undefined {
   return list;
 }
 
-/** What would change anything else is not written, whatever file it was. */
+/** Rejects an edit that would change anything else in the file. */
 function assertOnlyAdded(before: string, after: string, inserted: string, at: number): void {
   const taken = after.slice(0, at) + after.slice(at + inserted.length);
   const values = [before, after].map((text) => getNodeValue(rootOf(text)) as object);

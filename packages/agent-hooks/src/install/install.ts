@@ -34,7 +34,7 @@ export interface InstallPlace {
   readonly home: string;
 }
 
-/** What the entry in the settings depends on. */
+/** The options of the profile that the settings entry depends on. */
 export type EntryOptions = Pick<Profile, "waitMs" | "environment" | "caFile">;
 
 /** The entry of the hook, as agents read it. */

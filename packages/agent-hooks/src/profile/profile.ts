@@ -17,13 +17,13 @@ import {
 } from "@countersign/protocol";
 import { readOwnerOnly, replaceFile } from "./owner-only-file.ts";
 
-/** What install did to one file of settings. */
+/** The change that install made to one settings file. */
 export interface Installed {
   /** As it was named; it may be a link. */
   readonly settings: string;
   /** SHA-256 of the file as install left it. */
   readonly sha256: string;
-  /** What was put in, where it can be found and taken out again letter for letter. */
+  /** The exact inserted text, which uninstall finds and removes. */
   readonly inserted: string;
   /** The file as it was before; undefined when there was none. */
   readonly backup: string | undefined;

@@ -109,7 +109,7 @@ export function assertBlocked(outcome: Outcome, reason: RegExp, agent = "claude-
   assert.match(permissionDecisionReason, reason);
 }
 
-/** What Claude Code reads from stdout. */
+/** The decision that Claude Code reads from stdout. */
 export function decisionIn({ stdout }: Outcome): { readonly [name: string]: string } {
   return JSON.parse(stdout).hookSpecificOutput;
 }

@@ -25,7 +25,7 @@ import { readLines } from "../read-lines.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
-/** What was verified, as lines for people and as members of JSON. */
+/** The verified facts, as lines for people and as members of JSON. */
 interface Outcome {
   readonly finding: (Finding & { readonly project?: string | undefined }) | undefined;
   readonly lines: readonly string[];
@@ -75,7 +75,7 @@ async function outcomeOf(line: SettingsLine, terminal: Terminal): Promise<Outcom
   }
 }
 
-/** What ends a verification carries its finding. */
+/** The finding inside an error that stops a verification. */
 function findingOf(error: unknown): Finding | undefined {
   if (!(error instanceof Error) || !("finding" in error)) return undefined;
   return error.finding as Finding;

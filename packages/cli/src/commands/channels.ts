@@ -184,7 +184,7 @@ async function findChannel(line: SettingsLine): Promise<readonly [ReviewerApi, C
   return [api, found];
 }
 
-/** What other users of the machine should not read on a command line may come from a file. */
+/** A file may supply the secret, because other users of the machine can read command lines. */
 function secretOf(line: SettingsLine, option: string): string | undefined {
   const value = line.text(option);
   if (value === undefined || !value.startsWith("@")) return value;

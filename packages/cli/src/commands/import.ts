@@ -4,7 +4,7 @@ import type { Command } from "../command.ts";
 
 type Imported = Awaited<ReturnType<typeof importDatabase>>;
 
-/** The command, under a name that is no keyword. */
+/** The command. Its name differs because `import` is a keyword. */
 export const importCommand: Command = {
   usage: "import FROM",
   help: "Move a SQLite database to an empty PostgreSQL database.",

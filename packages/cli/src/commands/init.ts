@@ -68,7 +68,7 @@ export const init: Command = {
     } catch (error) {
       await server.close();
       if (!isInterrupt(error)) throw error;
-      terminal.note(`Stopped. What is done stays done. To continue: ${commandOf(line)}`);
+      terminal.note(`Stopped. Completed steps are kept. To continue: ${commandOf(line)}`);
       return EXIT.refused;
     }
   },

@@ -23,7 +23,7 @@ export const policyCheck: Command = {
     const source = readPolicyFile(file);
     const { policy, findings: local } = examineFile(source, line.flag("floor"));
     const mayAsk = hasToken(line) && !line.flag("offline");
-    // What does not load here does not load there.
+    // A policy that does not load here does not load on the server.
     const isChecked = mayAsk && policy !== undefined;
     const found = isChecked ? await askServer(line, source) : local;
     const warnings = policy?.warnings ?? [];

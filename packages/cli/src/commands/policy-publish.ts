@@ -149,7 +149,8 @@ async function agreed(
   return /^y(es)?$/i.test(answer.trim());
 }
 
-const ALONE = "Publishing does not take two people from then on, unless the floor says so.";
+const ALONE =
+  "Publishing does not take two people from then on, unless the baseline policy requires it.";
 
 interface PolicyChanges extends RuleChanges {
   /** Undefined when it stays as it was. */

@@ -16,7 +16,7 @@ import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 import { numberOf } from "./policy-versions.ts";
 
-/** What the server shows of each kind of change at most. */
+/** The most examples that the server returns for each kind of change. */
 const EXAMPLES_MAX = 100_000;
 
 export const policySimulate: Command = {
@@ -45,7 +45,7 @@ export const policySimulate: Command = {
     const [file = ""] = line.take("the file of the policy");
     const source = readPolicyFile(file);
     const { policy, findings } = examineFile(source, line.flag("floor"));
-    // Failed tests are no reason not to look.
+    // A simulation also runs when the policy's tests fail.
     if (policy === undefined) refuseFile(file, findings, terminal, line.json);
     const order = orderOf(line, source);
     await withPlaces(file, terminal, line.json, () => follow(line, terminal, order));

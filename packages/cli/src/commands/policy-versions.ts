@@ -85,7 +85,7 @@ export function printPolicy(source: string, terminal: Terminal): void {
   terminal.out(terminal.isInteractive ? text.split("\n").map(visibleText).join("\n") : text);
 }
 
-/** @throws CommandError when the option is given and is no number from 1 on */
+/** @throws CommandError when the option is given and is not a number from 1 on */
 export function numberOf(line: SettingsLine, name: string, min = 1): number | undefined {
   const value = line.text(name);
   if (value === undefined) return undefined;
@@ -94,7 +94,7 @@ export function numberOf(line: SettingsLine, name: string, min = 1): number | un
   return number;
 }
 
-/** Who published it, when and why, on one line. */
+/** Publisher, time and reason, on one line. */
 export function renderVersion(version: PolicyOutline): string {
   const { number, sha256, published_at: at, note } = version;
   const why = note === undefined ? "" : `: ${note}`;

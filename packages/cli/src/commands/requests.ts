@@ -164,7 +164,7 @@ export const requestsWithdraw: Command = {
   },
 };
 
-/** What an approval says besides that it is one. */
+/** The optional members of an approval. */
 interface Approval {
   readonly arguments_sha256: string;
   readonly note: string | undefined;

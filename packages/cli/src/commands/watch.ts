@@ -68,7 +68,7 @@ const HELP = "Decide: countersign requests approve|deny ID    Leave: Ctrl-C";
 /** Lines around the requests: the head, how many more, a blank one, the help, the cursor's. */
 const FRAME_ROWS = 5;
 
-/** The requests that end first, as many as there are rows, drawn again at every look. */
+/** The requests with the earliest deadlines, one per row, redrawn after every poll. */
 class Screen implements View {
   readonly #api: ReviewerApi;
   readonly #terminal: Terminal;

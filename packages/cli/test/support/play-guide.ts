@@ -26,7 +26,7 @@ function blocks(page: string): Block[] {
   return [...found].map(([, language = "", file = "", text = ""]) => ({ language, file, text }));
 }
 
-/** What the page says is printed, by the number of the commands before it. */
+/** The output lines that the page promises, by the number of commands before them. */
 function promised(all: readonly Block[]): Map<number, string[]> {
   const lines = new Map<number, string[]>();
   let commands = 0;

@@ -1,6 +1,6 @@
 /**
- * The reference server behind the SDK's own Streamable HTTP, on a free port; keeps what it was
- * sent, exactly as it came. What says `hang` is never answered.
+ * The reference server behind the SDK's own Streamable HTTP, on a free port. It keeps received
+ * messages exactly as they came, and never answers a message that contains `hang`.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,7 +1,6 @@
 /**
- * An MCP server over stdio that does what no good server does, when it is told to: changes what
- * its tools are, ends, says nothing, says far too much. Writes down every line that it gets,
- * exactly as it came, before it does anything else.
+ * An MCP server over stdio that misbehaves on command: changes its tools, exits, stays silent, or
+ * floods its output. It first writes every received line to a file, exactly as it came.
  *
  * Started by: gateways in tests. Arguments: the file for the lines.
  */
