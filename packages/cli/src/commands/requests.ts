@@ -164,7 +164,7 @@ export const requestsWithdraw: Command = {
   },
 };
 
-/** The optional members of an approval. */
+/** The members of an approval besides the verdict. */
 interface Approval {
   readonly arguments_sha256: string;
   readonly note: string | undefined;
