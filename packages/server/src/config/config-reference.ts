@@ -38,7 +38,7 @@ This page lists every setting of the server and of the client commands.
 | Variables | Handling |
 | --- | --- |
 | \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_HOOK_...\` | Read by agents, with \`COUNTERSIGN_URL\`. |
-| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Deprecated names of these. |
+| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Read by agents (deprecated). |
 | \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Read by tests. |
 | \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT=tcp://...\` | Ignored; set by Kubernetes. |
 | \`COUNTERSIGN_PORT_8787_TCP\` and similar | Ignored; set by Kubernetes. |

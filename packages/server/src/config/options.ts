@@ -44,7 +44,7 @@ export const OPTIONS = [
     value: "URL",
     secret: "password",
     group: "server",
-    help: "PostgreSQL database, like postgres://user@host/name. Replaces the one in DIR.",
+    help: "PostgreSQL database, like postgres://user@host/name. Replaces the file in DIR.",
   },
   {
     name: "database_direct_url",
@@ -53,7 +53,7 @@ export const OPTIONS = [
     value: "URL",
     secret: "password",
     group: "server",
-    help: "The same database without the transaction pooler, for messages of replicas.",
+    help: "The same database without the transaction pooler, for LISTEN and NOTIFY.",
   },
   {
     name: "database_connections_max",
