@@ -104,11 +104,11 @@ test("the allowlist: an unused entry is a fault", () => {
   assert.deepEqual(faults, [`allowlist.yaml: remove the unused entry "${TOLD}" in SECURITY.md`]);
 });
 
-test("the allowlist: more than 20 entries are a fault", () => {
+test("the allowlist: 20 entries are a fault", () => {
   const entry = { file: "README.md", words: "told", reason: "a quotation" };
   const { faults } = applyExceptions(
     PLACES,
-    Array.from({ length: 21 }, () => entry),
+    Array.from({ length: 20 }, () => entry),
   );
-  assert.deepEqual(faults, ["allowlist.yaml: 21 entries, at most 20"]);
+  assert.deepEqual(faults, ["allowlist.yaml: 20 entries, at most 19"]);
 });

@@ -32,7 +32,7 @@ export interface Exception {
   readonly reason: string;
 }
 
-const EXCEPTIONS_MAX = 20;
+const EXCEPTIONS_MAX = 19;
 export const ALLOWLIST_PATH = `${import.meta.dirname}/allowlist.yaml`;
 
 /** @param texts by path from the root of the repository */

@@ -50,9 +50,11 @@ test("[ours.audit.every-transition] a replay leaves no entry", async (t) => {
   const server = await startTestProvider(t);
   const stage = await setStage(server);
   for (const operation of ["updateInstance", "createApprovalRequest"] as const) {
-    await callOperation(server, operation, stage, { key: "the key" });
+    const first = await callOperation(server, operation, stage, { key: "the key" });
+    assert.ok(first.status < 300, first.text);
     const before = (await entries(server)).length;
-    await callOperation(server, operation, stage, { key: "the key" });
+    const replayed = await callOperation(server, operation, stage, { key: "the key" });
+    assert.equal(replayed.text, first.text);
     assert.equal((await entries(server)).length, before, operation);
   }
 });
