@@ -47,9 +47,9 @@ test("[ours.inbox.list] own requests come first, ordered by deadline, and the sc
   await rowOf(page, "of-others").getByText("production").waitFor();
   assert.deepEqual(await toolsOf(page), ["soon", "later", "of-others"]);
   await page.getByText("0/2 votes").waitFor();
-  await rowOf(page, "later").getByText("Strict checks").waitFor();
-  await rowOf(page, "of-others").getByText("Extra checks").waitFor();
-  await rowOf(page, "soon").getByText("Usual checks").waitFor();
+  await rowOf(page, "later").getByText("Strict").waitFor();
+  await rowOf(page, "of-others").getByText("Extra").waitFor();
+  await rowOf(page, "soon").getByText("Usual").waitFor();
   await untilLive(page);
 
   const row = rowOf(page, "later");

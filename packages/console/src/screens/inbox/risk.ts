@@ -16,9 +16,9 @@ type Judged = Pick<ReviewedRequest, "requirement" | "policy">;
 export type Risk = "high" | "raised" | "usual";
 
 export const RISK_WORDS: Readonly<Record<Risk, string>> = {
-  high: "Strict checks",
-  raised: "Extra checks",
-  usual: "Usual checks",
+  high: "Strict",
+  raised: "Extra",
+  usual: "Usual",
 };
 
 export function riskOf({ requirement, policy }: Judged): Risk {

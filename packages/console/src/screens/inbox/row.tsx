@@ -118,7 +118,10 @@ function RiskMark({ risk }: { readonly risk: Risk }) {
       <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
         <path d={SHAPES[risk]} />
       </svg>
-      <span>{RISK_WORDS[risk]}</span>
+      <span>
+        {RISK_WORDS[risk]}
+        <span class="spoken"> checks</span>
+      </span>
     </span>
   );
 }
