@@ -205,7 +205,7 @@ test("[ours.cli.init] init starts the server where none runs, and keeps serving 
   const cwd = temporaryFolder(t);
   const child = spawnCountersign(t, ["init", "--yes", "--port", "0"], { cwd });
   await child.prints("stderr", /The server runs in this terminal\. Press Ctrl-C to stop it\.\n/);
-  const [, url = ""] = /^export COUNTERSIGN_URL=(\S+)$/m.exec(child.stdout) ?? [];
+  const [, url = ""] = await child.prints("stdout", /^export COUNTERSIGN_URL=(\S+)$/m);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
   const { code, stderr } = await child.end("SIGINT");
   assert.equal(code, 0, stderr);
