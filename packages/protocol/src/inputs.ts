@@ -146,7 +146,8 @@ function parseDelivery(delivery: JsonValue, rules: DeliveryRules): WebhookDelive
   if (type === undefined) throw invalidField("delivery.type", "is required");
   if (typeof type !== "string") throw invalidField("delivery.type", "must be a string");
   if (type !== "webhook") {
-    const message = `delivery.type must be webhook, not ${quoted(type)}.`;
+    // Without the value: a sender may have put the signing secret in the wrong field.
+    const message = "delivery.type must be webhook.";
     throw new Problem("unsupported_delivery_type", message, { param: "delivery.type" });
   }
   const names = ["type", "url", "registration_id", "signing_secret"];

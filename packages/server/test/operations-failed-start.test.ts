@@ -6,10 +6,12 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
 import { type Clock, systemClock } from "../src/clock.ts";
+import { testOnly } from "./support/engine.ts";
 import { freePort } from "./support/postgres.ts";
 import { startTestProvider } from "./support/test-provider.ts";
+
+const test = testOnly("sqlite", "the server publishes its address in its data folder");
 
 test("[ours.operations.first-start] a server that cannot publish its address closes its port and releases its data", async (t) => {
   const data = mkdtempSync(join(tmpdir(), "countersign-test-"));

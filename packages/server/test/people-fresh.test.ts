@@ -48,7 +48,7 @@ test("[ours.people.fresh] operations that the table marks as fresh require a rec
     const { method } = REVIEW_OPERATIONS[name as FreshOperation];
     const rejected = await callAs(server, admin, method, path, { body });
     assertRefused(rejected, 403, "forbidden");
-    assert.match(rejected.text, /sign in again, then/, name);
+    assert.match(rejected.text, /Sign in again, then/, name);
   }
   assert.equal((await callAs(server, admin, "GET", "/tokens")).status, 200);
 });
@@ -71,7 +71,7 @@ test("[ours.people.fresh] an open browser can remove powers, but not add any", a
   for (const more of [{ role: "admin" }, { groups: ["app", "dba", "lead"] }]) {
     const refused = await change(more);
     assertRefused(refused, 403, "forbidden");
-    assert.match(refused.text, /sign in again, then/);
+    assert.match(refused.text, /Sign in again, then/);
   }
   assert.equal((await change({ role: "viewer", groups: [] })).status, 200);
 });

@@ -187,7 +187,7 @@ function known(): string[] {
     compileCondition("nosuch(args)");
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
-    const [, names = ""] = /there are (.*)$/.exec(error.message) ?? [];
+    const [, names = ""] = /: use (.*)$/.exec(error.message) ?? [];
     return names.split(", ").sort();
   }
   return [];

@@ -116,7 +116,10 @@ for (const host of [...ELSEWHERE, ...NEARLY_LOOPBACK]) {
       (error) => {
         assert.ok(error instanceof ConfigError);
         assert.doesNotMatch(error.message, /\n/);
-        assert.match(error.message, /^host: .*refused.*tls_cert.*tls_terminated_by_proxy/);
+        assert.match(
+          error.message,
+          /^host: .*requires encryption.*tls_cert.*tls_terminated_by_proxy/,
+        );
         return error.message.includes(host);
       },
     );
