@@ -163,18 +163,22 @@ async function serve(
   context.store.integrity.onFailure = (failure) => report.integrityFailed(failure);
   await app.listen({ host: settings.host, port: settings.port });
   port = (app.server.address() as AddressInfo).port;
+  const url = listeningUrl(settings, port);
+  const contractUrl = (settings.publicUrl ?? url) + settings.pathPrefix;
+  // Before the workers start: they would keep a process alive that could not start.
+  const isSetUp = await closeOnFailure(app, async () => {
+    lock.publish({ url, publicUrl: publicUrl(), contractUrl });
+    return !(await needsSetup(context));
+  });
   const workers = startWorkers(context, report);
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };
     workers.push(startSchemaWatch(context, report, schemas));
   }
-  const url = listeningUrl(settings, port);
-  const contractUrl = (settings.publicUrl ?? url) + settings.pathPrefix;
-  lock.publish({ url, publicUrl: publicUrl(), contractUrl });
   report.started(url, schema.version, schemaKnown);
   report.secretsReencrypted(context.keyring.keyId, reencryption);
-  if (await needsSetup(context)) report.setupNeeded();
+  if (!isSetUp) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {
     if (accepting) end().then(() => closed.resolve(reason), closed.reject);
@@ -211,6 +215,16 @@ async function serve(
     close: async () => void (await close()),
     closed: closed.promise,
   };
+}
+
+/** Closes the listening server again when the rest of the start fails. */
+async function closeOnFailure<T>(app: FastifyInstance, start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 /** Registers all routes of a server. */
