@@ -145,7 +145,7 @@ test("[ours.passkey.people] approve in a terminal names the page where the passk
   for (const how of [["--yes"], digest]) {
     const { code, stderr } = await requests(t, ana, "approve", id, ...how);
     assert.equal(code, 1);
-    assert.match(stderr, how === digest ? /arguments_mismatch|not the arguments/ : page);
+    assert.match(stderr, how === digest ? /not the digest of the stored arguments/ : page);
   }
   const { code } = await approveAsPerson(ana, id, {}).catch((error: unknown) => {
     assert.match(String(error), page);
