@@ -16,6 +16,7 @@ export const ONLY_ON_SQLITE: Readonly<Record<string, number>> = {
   "the server process is on a folder; replicas: postgres-events.test.ts": 1,
   "the server process is on a folder; see postgres-crash.test.ts": 3,
   "the server process is on a folder; see postgres-extensions.test.ts": 1,
+  "the server publishes its address in its data folder": 1,
   "the transaction is made to fail with its own triggers": 1,
   "requests that wait together begin in one commit": 1,
 };
