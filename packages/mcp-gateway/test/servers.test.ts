@@ -233,7 +233,7 @@ test("[ours.mcp.check] the provider and the credential are tried as well", async
   const cases: readonly (readonly [string, string, number, RegExp])[] = [
     [good, scene.token, 0, /^provider: http.*: It accepts the credential\.$/m],
     [good, `${scene.token.slice(0, -1)}!`, 1, /^provider: http.*/m],
-    [good, "", 1, /^provider: no credential: give --token-file/m],
+    [good, "", 1, /^provider: no key of the agent: give --token-file/m],
     [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: .*does not allow this port/m],
   ];
   for (const [config, token, code, says] of cases) {

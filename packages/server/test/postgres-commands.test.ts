@@ -69,7 +69,7 @@ test("[ours.cli.exit-codes] a command for the file database fails with exit code
   const cases = [
     { args: ["backup", join(data, "copy.db")], env, says: /copy database_url with pg_dump/ },
     { args: ["secret-key", "rotate"], env, says: /COUNTERSIGN_SECRET_KEY_PREVIOUS/ },
-    { args: ["serve", "--port", "0"], env: without, says: /make one first: openssl rand/ },
+    { args: ["serve", "--port", "0"], env: without, says: /create one first: openssl rand/ },
     { args: ["serve", "--port", "0"], env: away, says: /cannot be used: connect ECONNREFUSED/ },
   ];
   for (const { args, env: given, says } of cases) {

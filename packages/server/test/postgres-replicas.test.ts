@@ -167,7 +167,7 @@ test("replicas need one secret key, and the error names the missing one", async 
     error instanceof Failure && error.dependency === "secret-key" && pattern.test(error.message);
   await assert.rejects(
     startTestProvider(t, { settings: without, data: "/nowhere" }),
-    isSecretFailure(/secret\.key is missing.*make one first/),
+    isSecretFailure(/secret\.key is missing.*create one first/),
   );
   const other = { ...settings, secret_key: randomBytes(32).toString("base64") };
   await assert.rejects(
