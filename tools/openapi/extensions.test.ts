@@ -1,14 +1,14 @@
-/** Holds contract/extensions.yaml against the table of extensions, and its examples. */
+/** Compares contract/extensions.yaml with the tables of its operations, and checks its examples. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { EXTENSION_OPERATIONS } from "@countersign/protocol";
+import { AGENT_OPERATIONS, EXTENSION_OPERATIONS, type Operation } from "@countersign/protocol";
 import { examplesUnder, keysOf, loadExtensions, operationsOf, type Place } from "./load-openapi.ts";
 
 describe("the extensions", () => {
   const described = loadExtensions();
 
-  test("[ours.extensions.off] are described apart from the contract, each under its own name", () => {
+  test("[ours.extensions.off] the description has every operation, with the extension that enables it", () => {
     const declared: Record<string, unknown> = {};
     for (const [name, { pointer, value }] of operationsOf(described, "paths")) {
       const [path = "", method = ""] = pointer.split("/").slice(2);
@@ -17,7 +17,11 @@ describe("the extensions", () => {
       const statuses = keysOf(described.child({ pointer, value }, "responses")?.value).map(Number);
       declared[name] = { at, extension, statuses };
     }
-    const expected = Object.entries(EXTENSION_OPERATIONS).map(([name, operation]) => {
+    const operations: Record<string, Operation & { readonly extension?: string }> = {
+      ...AGENT_OPERATIONS,
+      ...EXTENSION_OPERATIONS,
+    };
+    const expected = Object.entries(operations).map(([name, operation]) => {
       const { extension, method, path, success, errors } = operation;
       const at = `${method.toLowerCase()} ${path.replace(":id", "{id}")}`;
       return [name, { at, extension, statuses: [...success, ...errors] }];
@@ -26,7 +30,11 @@ describe("the extensions", () => {
   });
 
   test("have examples, and every example is valid", () => {
-    const places = [["paths"], ["components", "responses", "ConsumedRequest"]];
+    const places = [
+      ["paths"],
+      ["components", "responses", "ConsumedApproval"],
+      ["components", "responses", "ConsumedRequest"],
+    ];
     const examples = places.flatMap((keys) => {
       const place = keys.reduce<Place>((at, key) => {
         return described.child(at, key) ?? assert.fail(`nothing at ${keys.join("/")}`);
@@ -37,6 +45,6 @@ describe("the extensions", () => {
       described.violations(schema, value, `${pointer} `),
     );
     assert.deepEqual(faults, []);
-    assert.ok(examples.length >= 3, String(examples.length));
+    assert.ok(examples.length >= 4, String(examples.length));
   });
 });

@@ -1,6 +1,9 @@
 /**
- * Extensions: fields and operations of released clients that are not part of the contract. An
- * operator can enable them. Without extensions, a provider behaves exactly as the contract states.
+ * What agents can use beyond the contract.
+ *
+ * - Extensions are fields and operations of released clients on the contract's paths. An operator
+ *   can enable them. Without extensions, these paths behave exactly as the contract states.
+ * - The agent surface has its own paths. It is always enabled.
  *
  * @see docs/reference/extensions.md
  */
@@ -38,6 +41,27 @@ export const EXTENSION_OPERATIONS = {
 } as const satisfies Record<string, Operation & { readonly extension: Extension }>;
 
 export type ExtensionOperationName = keyof typeof EXTENSION_OPERATIONS;
+
+/** The operations of the agent surface, outside the contract's paths. */
+export const AGENT_OPERATIONS = {
+  consumeAgentApproval: {
+    method: "POST",
+    path: "/agent/v1/requests/:id/consume",
+    credential: "instance",
+    idempotencyKey: true,
+    success: [200],
+    errors: [400, 401, 403, 404, 409, 429, 500, 503],
+  },
+} as const satisfies Record<string, Operation>;
+
+export type AgentOperationName = keyof typeof AGENT_OPERATIONS;
+
+/** The answer of `consumeAgentApproval`. */
+export interface ConsumedApproval {
+  /** The id of the approved request. */
+  readonly id: string;
+  readonly consumed_at: string;
+}
 
 /** The outcome of a call, as the agent reports it. */
 export type OutcomeStatus = "succeeded" | "failed";

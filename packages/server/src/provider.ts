@@ -9,11 +9,11 @@ import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
 import type { Failure } from "./failure.ts";
 import { observe } from "./gauges.ts";
+import { addAgentRoutes } from "./http/agent-routes.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
-import { addExtensionRoutes } from "./http/extension-routes.ts";
-import { addOperationalRoutes } from "./http/operational-routes.ts";
+import { addOperationalRoutes, type OperationalState } from "./http/operational-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
 import {
@@ -25,6 +25,8 @@ import {
 } from "./open-context.ts";
 import { needsSetup } from "./operations/sign-in/makeSetupLink.ts";
 import { Report } from "./report.ts";
+import { findConsole } from "./review/pages/page-files.ts";
+import { addPageRoutes } from "./review/pages/page-routes.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { type DataLock, lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import type { Store } from "./storage/store.ts";
@@ -155,7 +157,8 @@ async function serve(
   // Stored, because a closed server has no port but still answers open exchanges.
   let port = settings.port;
   const publicUrl = () => publicUrlOf(settings, port);
-  addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
+  const consoleFolder = findConsole();
+  addRoutes(app, context, report, { accepting: () => accepting, publicUrl, consoleFolder });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
@@ -227,18 +230,26 @@ async function closeOnFailure<T>(app: FastifyInstance, start: () => Promise<T>):
   }
 }
 
+export interface RoutesState extends OperationalState {
+  readonly publicUrl: () => string;
+  /** The build of the console; undefined where it does not exist. */
+  readonly consoleFolder: string | undefined;
+}
+
 /** Registers all routes of a server. */
 export function addRoutes(
   app: FastifyInstance,
   context: Context,
   report: Report,
-  state: Parameters<typeof addOperationalRoutes>[3] & { readonly publicUrl: () => string },
+  state: RoutesState,
 ): void {
   const gate = createGate(context, state.publicUrl);
+  const hasConsole = state.consoleFolder !== undefined;
   const prefixed = { prefix: context.settings.pathPrefix };
-  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  app.register(async (scope) => addExtensionRoutes(scope, context, gate), prefixed);
+  app.register(async (scope) => addContractRoutes(scope, context, gate, hasConsole), prefixed);
+  app.register(async (scope) => addAgentRoutes(scope, context, gate), prefixed);
   addReviewRoutes(app, context, gate, state.publicUrl, report);
+  addPageRoutes(app, context, state.consoleFolder);
   addOperationalRoutes(app, context, report, state);
 }
 

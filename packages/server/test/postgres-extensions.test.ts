@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { ALL_EXTENSIONS, codeOf, consumeCall, consumed, reportCall } from "./support/extensions.ts";
+import {
+  ALL_EXTENSIONS,
+  codeOf,
+  consumeCall,
+  consumed,
+  consumeOnAgentSurface,
+  reportCall,
+} from "./support/extensions.ts";
 import { startReplicas } from "./support/replicas.ts";
 import { submitBody } from "./support/scene.ts";
 import { SUBMISSION, type TestProvider } from "./support/test-provider.ts";
@@ -45,6 +52,27 @@ test("[ours.extensions.consume.once] of twenty concurrent consumptions at three 
       ),
     );
     assert.equal(reports.filter(({ status }) => status === 200).length, 6);
+  }
+});
+
+test("[ours.agent.consume] concurrent keys at three replicas on both routes: exactly one returns 200", async (t) => {
+  const options = { settings: { extensions: "consume" } };
+  const { servers } = await startReplicas(t, REPLICAS, undefined, options);
+  const at = (i: number) => servers[i % REPLICAS] as TestProvider;
+  const instance = await at(0).instance();
+  const reviewer = await at(0).token({ kind: "reviewer" });
+  for (let round = 0; round < 4; round++) {
+    const { id } = await approved(at(round), instance.token, reviewer);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => {
+        const send = i % 2 === 0 ? consumeOnAgentSurface : consumeCall;
+        return send({ server: at(i), instance }, id, randomUUID());
+      }),
+    );
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    const refused = answers.filter((answer) => codeOf(answer) === "already_consumed");
+    assert.equal(refused.length, 19);
+    assert.equal((await consumed({ server: at(0) }, id)).length, 1);
   }
 });
 

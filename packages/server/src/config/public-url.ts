@@ -22,6 +22,15 @@ export function publicUrlOf(
   return `${tls === undefined ? "http" : "https"}://${authority}:${port}`;
 }
 
+/**
+ * The page of a request in the console.
+ *
+ * @param base URL of the server without a trailing slash, or a relative path to its root
+ */
+export function requestPageOf(base: string, requestId: string): string {
+  return `${base}/inbox/${requestId}`;
+}
+
 /** As in the `Origin` header of browsers. */
 export function originOf(publicUrl: string): string {
   return new URL(publicUrl).origin;

@@ -28,6 +28,7 @@ import { createApprovalRequest } from "../operations/requests/createApprovalRequ
 import { getApprovalRequest } from "../operations/requests/getApprovalRequest.ts";
 import { showConsumption } from "../operations/requests/showConsumption.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
+import { type ConsoleLink, createConsoleLink } from "./console-link.ts";
 import { idempotencyKey, jsonBody, onDisconnect, pathIdentifier, sendJson } from "./exchange.ts";
 import { writeApprovalRequest, writeInstance, writeProvisioning } from "./wire.ts";
 
@@ -35,18 +36,27 @@ type Handler = (
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
+  /** Undefined: the server has no console. */
+  linkTo: ConsoleLink | undefined,
 ) => Promise<FastifyReply>;
 
-export function addContractRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
+/** @param hasConsole true when this server serves the console */
+export function addContractRoutes(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  hasConsole: boolean,
+): void {
   for (const [operation, { method, path, credential }] of Object.entries(OPERATIONS)) {
     const handler = HANDLERS[operation as OperationName];
+    const linkTo = hasConsole ? createConsoleLink(context.settings, path) : undefined;
     app.route({
       method,
       url: path,
       config: { operation },
       onRequest: gate.admit(credential),
       preHandler: gate.charge,
-      handler: (request, reply) => handler(context, request, reply),
+      handler: (request, reply) => handler(context, request, reply, linkTo),
     });
   }
 }
@@ -83,19 +93,20 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     return reply.code(204).send();
   },
 
-  async createApprovalRequest(context, request, reply) {
+  async createApprovalRequest(context, request, reply, linkTo) {
     const caller = callerOf(request, "instance");
     const key = idempotencyKey(request);
     const { extensions } = context.settings;
     const input = parseCreateApprovalRequest(jsonBody(request), extensions);
     const { outcome, request: approval } = await createApprovalRequest(context, caller, input, key);
     request.subjectId = approval.id;
+    addLink(reply, linkTo, approval);
     if (outcome === "replayed") return sendJson(reply, 200, await written(context, approval));
     const extensionFields = { server: extensions.server, consumption: undefined };
     return sendJson(reply, 201, writeApprovalRequest(approval, extensionFields));
   },
 
-  async getApprovalRequest(context, request, reply) {
+  async getApprovalRequest(context, request, reply, linkTo) {
     const caller = callerOf(request, "instance");
     const waitMs = waitParameter(request);
     const id = pathIdentifier(request);
@@ -105,6 +116,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
         ? undefined
         : { waitMs, onDisconnect: (callback: () => void) => onDisconnect(reply, callback) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
+    addLink(reply, linkTo, approval);
     return sendJson(reply, 200, await written(context, approval));
   },
 
@@ -114,6 +126,14 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     return sendJson(reply, 200, await written(context, approval));
   },
 };
+
+function addLink(
+  reply: FastifyReply,
+  linkTo: ConsoleLink | undefined,
+  { id }: StoredRequest,
+): void {
+  if (linkTo !== undefined) reply.header("link", linkTo(id));
+}
 
 /** A request for its instance: the contract's fields and those of accepted extensions. */
 async function written(context: Context, request: StoredRequest): Promise<string> {

@@ -5,7 +5,7 @@
  * @see contract: Resources and their fields
  */
 
-import { formatTimestamp } from "@countersign/protocol";
+import { type ConsumedApproval, formatTimestamp } from "@countersign/protocol";
 import { JsonText, writeJson } from "@countersign/review-api";
 import type { StoredConsumption, StoredOutcome } from "../core/consumption.ts";
 import type { AnsweredInstance } from "../core/instance.ts";
@@ -50,6 +50,14 @@ function toWireConsumption({ consumedAt, outcome }: StoredConsumption) {
     consumed_at: formatTimestamp(consumedAt),
     outcome: outcome === null ? undefined : toWireOutcome(outcome),
   };
+}
+
+export function writeConsumedApproval(
+  { id }: StoredRequest,
+  { consumedAt }: StoredConsumption,
+): string {
+  const consumed: ConsumedApproval = { id, consumed_at: formatTimestamp(consumedAt) };
+  return JSON.stringify(consumed);
 }
 
 function toWireOutcome({ status, note, reportedAt }: StoredOutcome) {

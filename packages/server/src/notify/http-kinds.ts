@@ -4,6 +4,7 @@
  */
 
 import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
+import { requestPageOf } from "../config/public-url.ts";
 import type { ChannelMessage } from "./channel-message.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 
@@ -17,7 +18,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 /** The page of the announced request. Opening a link never decides. */
 export function linkOf(base: string, message: ChannelMessage): string {
-  return message.kind === "call" ? `${base}/inbox/${message.requestId}` : `${base}/inbox`;
+  return message.kind === "call" ? requestPageOf(base, message.requestId) : `${base}/inbox`;
 }
 
 // Slack. ---------------------------------------------------------------------------------------

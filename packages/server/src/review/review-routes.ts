@@ -1,6 +1,6 @@
 /**
- * The reviewer API: its table of operations with a handler for each, and the pages. Rejects
- * credentials of agents.
+ * The reviewer API: its table of operations with a handler for each. Rejects credentials of
+ * agents.
  */
 
 import { REVIEW_OPERATIONS, type ReviewOperations } from "@countersign/review-api";
@@ -18,7 +18,6 @@ import { grantHandlers } from "./grants/grant-handlers.ts";
 import { historyHandlers } from "./history/history-handlers.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { eventHandlers } from "./live/event-handlers.ts";
-import { addPageRoutes } from "./pages/page-routes.ts";
 import { accountHandlers } from "./people/account-handlers.ts";
 import { peopleHandlers } from "./people/people-handlers.ts";
 import { policyHandlers } from "./policy/policy-handlers.ts";
@@ -61,5 +60,4 @@ export function addReviewRoutes(
     ...tokenHandlers(context),
   };
   addOperationRoutes(app, gate, REVIEW_OPERATIONS, handlers, context.settings.bodyBytesMax);
-  addPageRoutes(app, context);
 }

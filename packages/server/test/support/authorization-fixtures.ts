@@ -4,7 +4,11 @@
  * power of the row. The compiler requires an entry for each operation that needs one.
  */
 
-import type { ExtensionOperationName, OperationName } from "@countersign/protocol";
+import type {
+  AgentOperationName,
+  ExtensionOperationName,
+  OperationName,
+} from "@countersign/protocol";
 import type {
   BodySent,
   Operation,
@@ -279,10 +283,10 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   completeOidcSignIn: { status: 404 },
 };
 
-/** The contract and its extensions. The credential alone determines the callers. */
+/** The contract, its extensions and the agent surface. The credential alone determines the callers. */
 export const CONTRACT_FIXTURES: Readonly<
   Record<
-    OperationName | ExtensionOperationName,
+    AgentOperationName | ExtensionOperationName | OperationName,
     Omit<AnyFixture, "about" | "foreign" | "exception" | "undo">
   >
 > = {
@@ -295,5 +299,6 @@ export const CONTRACT_FIXTURES: Readonly<
   cancelApprovalRequest: pending,
   // The request is pending.
   consumeApproval: { ...pending, status: 409 },
+  consumeAgentApproval: { ...pending, status: 409 },
   reportOutcome: { ...pending, status: 409, body: () => ({ status: "succeeded" }) },
 };

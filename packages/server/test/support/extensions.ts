@@ -2,7 +2,11 @@
  * A scene whose server admits extensions, and the calls that it admits.
  */
 
-import type { ErrorResponse, ExtendedApprovalRequest } from "@countersign/protocol";
+import type {
+  ConsumedApproval,
+  ErrorResponse,
+  ExtendedApprovalRequest,
+} from "@countersign/protocol";
 import { type Scene, startScene } from "./scene.ts";
 import type { Answer, Lifetime } from "./test-provider.ts";
 
@@ -26,6 +30,15 @@ export function consumeCall(
   key: string,
 ): Promise<Extended> {
   return server.call("POST", `/v1/requests/${id}/consume`, { token, key });
+}
+
+/** Consumes on the agent surface, which needs no extension. */
+export function consumeOnAgentSurface(
+  { server, instance: { token } }: Calling,
+  id: string,
+  key: string,
+): Promise<Answer<ConsumedApproval>> {
+  return server.call("POST", `/agent/v1/requests/${id}/consume`, { token, key });
 }
 
 export function reportCall(

@@ -25,7 +25,11 @@ export async function routesOf({
       routes.push({ method: each, path: url, operation: config?.operation ?? "" });
     }
   });
-  addRoutes(app, context, report, { accepting: () => true, publicUrl: () => "http://localhost" });
+  addRoutes(app, context, report, {
+    accepting: () => true,
+    publicUrl: () => "http://localhost",
+    consoleFolder: undefined,
+  });
   await app.ready();
   await app.close();
   return routes;

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  AGENT_OPERATIONS,
   type ApprovalRequest,
   type ErrorResponse,
   EXTENSION_OPERATIONS,
@@ -191,9 +192,10 @@ export class TestProvider {
     const operation = isContract && operationAt(method, path.slice(this.#prefix.length));
     if (!operation) return;
     const { status, headers } = response;
-    const violations = isExtension(operation)
-      ? validateExtension(operation, status, headers, body)
-      : validate(operation, status, headers, this.#withoutExtensions(body));
+    const violations =
+      operation in BEYOND_CONTRACT
+        ? validateExtension(operation, status, headers, body)
+        : validate(operation, status, headers, this.#withoutExtensions(body));
     assert.deepEqual(violations, [], `${method} ${path} breaks the description`);
   }
 
@@ -251,13 +253,12 @@ async function runOut(clock: ManualClock, stopped: Promise<void>): Promise<void>
 
 const TURNS_MAX = 1_000;
 
-function isExtension(operation: string): boolean {
-  return operation in EXTENSION_OPERATIONS;
-}
+/** Operations that contract/extensions.yaml describes. */
+const BEYOND_CONTRACT = { ...EXTENSION_OPERATIONS, ...AGENT_OPERATIONS };
 
 function operationAt(method: string, path: string): string | undefined {
   const bare = path.split("?", 1)[0] ?? "";
-  for (const [name, operation] of Object.entries({ ...OPERATIONS, ...EXTENSION_OPERATIONS })) {
+  for (const [name, operation] of Object.entries({ ...OPERATIONS, ...BEYOND_CONTRACT })) {
     const pattern = new RegExp(`^${operation.path.replace(":id", "[^/]+")}$`);
     if (operation.method === method && pattern.test(bare)) return name;
   }

@@ -38,8 +38,8 @@ export function findConsole(): string | undefined {
   }
 }
 
-/** A page of the build with its text; undefined where the console is not built. */
-export function readPage(name: string, folder = findConsole()): string | undefined {
+/** The text of a page of the build; undefined where the console is not built. */
+export function readPage(name: string, folder: string | undefined): string | undefined {
   return folder === undefined ? undefined : readFileSync(join(folder, name), "utf8");
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../../context.ts";
 import { needsSetup } from "../../operations/sign-in/makeSetupLink.ts";
-import { findConsole, readPage, sendFile, sendPage } from "./page-files.ts";
+import { readPage, sendFile, sendPage } from "./page-files.ts";
 
 /** Served at the root: a service worker controls the pages below its own address. */
 const ROOT_FILES: Readonly<Record<string, string>> = {
@@ -20,10 +20,11 @@ const ROOT_FILES: Readonly<Record<string, string>> = {
 
 const SCREENS = ["inbox", "history", "audit", "policies", "instances", "settings"];
 
+/** @param folder the build of the console; undefined where it does not exist */
 export function addPageRoutes(
   app: FastifyInstance,
   context: Context,
-  folder = findConsole(),
+  folder: string | undefined,
 ): void {
   const read = (name: string) => readPage(name, folder);
   const signIn = read("sign-in.html");

@@ -5,7 +5,7 @@
 
 import type { Problem } from "@countersign/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { readPage, sendNotice } from "../pages/page-files.ts";
+import { findConsole, readPage, sendNotice } from "../pages/page-files.ts";
 
 /** Whether the client accepts a page. */
 export function wantsPage({ headers }: Pick<FastifyRequest, "headers">): boolean {
@@ -18,7 +18,7 @@ export function sendOidcPage(
   problem: Problem,
   { exchangeId, publicUrl }: { readonly exchangeId: string; readonly publicUrl: string },
 ): FastifyReply {
-  const page = readPage("sign-in-failed.html");
+  const page = readPage("sign-in-failed.html", findConsole());
   if (page === undefined) throw problem;
   const { status, message, retryAfterS } = problem;
   if (retryAfterS !== undefined) reply.header("retry-after", retryAfterS);
