@@ -1,5 +1,5 @@
 /**
- * What agents can use beyond the contract.
+ * Operations and fields for agents beyond the contract.
  *
  * - Extensions are fields and operations of released clients on the contract's paths. An operator
  *   can enable them. Without extensions, these paths behave exactly as the contract states.

@@ -283,12 +283,11 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   completeOidcSignIn: { status: 404 },
 };
 
-/** The contract, its extensions and the agent surface. The credential alone determines the callers. */
+type ContractFixture = Omit<AnyFixture, "about" | "foreign" | "exception" | "undo">;
+
+/** The contract, its extensions and the agent surface. The credential determines the callers. */
 export const CONTRACT_FIXTURES: Readonly<
-  Record<
-    AgentOperationName | ExtensionOperationName | OperationName,
-    Omit<AnyFixture, "about" | "foreign" | "exception" | "undo">
-  >
+  Record<AgentOperationName | ExtensionOperationName | OperationName, ContractFixture>
 > = {
   provisionInstance: { body: () => ({}) },
   getInstance: instance,
