@@ -61,7 +61,7 @@ function indexPage(features: readonly GeneratedPage[]): GeneratedPage {
     "## OpenAPI files\n\n" +
       [
         ["openapi.yaml", "agent API"],
-        ["extensions.yaml", "optional extensions of the agent API"],
+        ["extensions.yaml", "agent surface and extensions, outside the contract"],
         ["review.openapi.yaml", "reviewer API"],
       ]
         .map(
@@ -73,27 +73,30 @@ function indexPage(features: readonly GeneratedPage[]): GeneratedPage {
 }
 
 function agentPage(agent: Api, extensions: Api): GeneratedPage {
-  const { info, tags = [] } = agent.document.content;
-  const operations = agent.document.operations();
-  const sections = tags.flatMap(({ name, description = "" }) => [
-    `## ${name}\n\n${plain(description)}`,
-    ...operations
-      .filter(({ operation }) => operation.tags?.includes(name))
-      .map((each) => operationSection(agent, each)),
-  ]);
-  const beyond = extensions.document.operations().map((each) => operationSection(extensions, each));
   return page(
     `${FOLDER}/agent`,
     "Agent API",
-    plain(info.description ?? ""),
-    ...sections,
-    "## Extensions\n\nThese operations are off by default. [Protocol extensions]" +
-      "(/reference/extensions) explains when to enable them.",
-    ...beyond,
+    plain(agent.document.content.info.description ?? ""),
+    ...tagSections(agent, "##"),
+    "## Beyond the contract\n\nThe contract does not define these operations. [Beyond the contract]" +
+      "(/reference/extensions) explains them.",
+    ...tagSections(extensions, "###"),
     "## Schemas",
     schemaSections(agent, "###"),
     schemaSections(extensions, "###"),
   );
+}
+
+/** A section for each tag, with its operations. */
+function tagSections(api: Api, level: string): string[] {
+  const operations = api.document.operations();
+  const { tags = [] } = api.document.content;
+  return tags.flatMap(({ name, description = "" }) => [
+    `${level} ${name}\n\n${plain(description)}`,
+    ...operations
+      .filter(({ operation }) => operation.tags?.includes(name))
+      .map((each) => operationSection(api, each, `${level}#`)),
+  ]);
 }
 
 function reviewerPages(api: Api): GeneratedPage[] {

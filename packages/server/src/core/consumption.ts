@@ -1,6 +1,6 @@
 /**
- * The use of an approval, when the operator accepts the extension: consumed once within its
- * validity, with at most one reported outcome. Pure.
+ * The use of an approval: consumed once within its validity, with at most one reported outcome.
+ * Pure.
  *
  * @see docs/reference/extensions.md
  */
