@@ -78,8 +78,8 @@ function agentPage(agent: Api, extensions: Api): GeneratedPage {
     "Agent API",
     plain(agent.document.content.info.description ?? ""),
     ...tagSections(agent, "##"),
-    "## Beyond the contract\n\nThe contract does not define these operations. [Beyond the contract]" +
-      "(/reference/extensions) explains them.",
+    "## Beyond the contract\n\nThe contract does not define these operations. " +
+      "[Beyond the contract](/reference/extensions) explains them.",
     ...tagSections(extensions, "###"),
     "## Schemas",
     schemaSections(agent, "###"),
