@@ -22,6 +22,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   prlimit: "util-linux",
   promtool: "prometheus",
   ps: "procps",
+  python3: "python3-venv",
   script: "bsdutils",
   tar: "tar",
 };

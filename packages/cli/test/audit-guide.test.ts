@@ -34,8 +34,10 @@ async function approved(server: Server): Promise<string> {
 }
 
 test("[ours.audit.documented] the commands of the guide to proving a decision do what it says", async (t) => {
-  await playGuide(t, "guides/prove-a-decision.md", async (server, folder) => {
-    copyFileSync(VERIFIER, join(folder, "verify.mjs"));
-    return { REQUEST: await approved(server) };
+  await playGuide(t, "guides/prove-a-decision.md", {
+    async prepare({ server, folder }) {
+      copyFileSync(VERIFIER, join(folder, "verify.mjs"));
+      return { REQUEST: await approved(server) };
+    },
   });
 });

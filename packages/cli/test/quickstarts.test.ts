@@ -1,31 +1,41 @@
 // Needs: bash, curl
 /** The commands of the quickstarts and of the tutorial, run in order against a server. */
 
-import { symlinkSync } from "node:fs";
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Server } from "@countersign/testing/countersign";
-import { playGuide } from "./support/play-guide.ts";
+import { blocksOf, playGuide } from "./support/play-guide.ts";
+import { PAGES } from "./support/quickstart-pages.ts";
 
-const ROOT = join(import.meta.dirname, "../../..");
+const QUICKSTARTS = join(import.meta.dirname, "../../../docs/quickstart");
 
-/** Settings of coding agents go to the folder of the test. */
-async function ownHome(_: Server, folder: string): Promise<NodeJS.ProcessEnv> {
-  return { HOME: folder };
-}
+test("every quickstart has an entry in the table of pages", () => {
+  const pages = readdirSync(QUICKSTARTS).map((name) => `quickstart/${name}`);
+  assert.ok(pages.length > 5, pages.join());
+  assert.deepEqual(
+    pages.filter((page) => !(page in PAGES)),
+    [],
+  );
+});
 
-/** Programs of the page find the SDK as they do in a checkout. */
-async function withPackages(_: Server, folder: string): Promise<NodeJS.ProcessEnv> {
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  return {};
-}
+for (const [page, { options, needsNetwork }] of Object.entries(PAGES)) {
+  test(`docs/${page}: every code block is run, compared or written as a file`, () => {
+    const blocks = blocksOf(page);
+    assert.ok(blocks.some(({ language }) => language === "sh"));
+    const unused = blocks.filter(({ language, file }) => {
+      return language !== "sh" && language !== "text" && file === "";
+    });
+    assert.deepEqual(unused, []);
+  });
 
-for (const name of ["http-client", "operator", "claude-code", "codex", "mcp-client"]) {
-  test(`docs/quickstart/${name}.md: its commands print what the page states`, async (t) => {
-    await playGuide(t, `quickstart/${name}.md`, ownHome);
+  // python-pages.test.ts runs these.
+  if (needsNetwork) continue;
+  test(`docs/${page}: its commands print what the page states`, async (t) => {
+    await playGuide(t, page, options(t));
   });
 }
 
 test("docs/tutorials/refund-agent.md: its commands print what the page states", async (t) => {
-  await playGuide(t, "tutorials/refund-agent.md", withPackages);
+  await playGuide(t, "tutorials/refund-agent.md");
 });

@@ -35,6 +35,13 @@ export interface Outcome {
 /** Far above the time of any process here. A test that hangs fails with the output so far. */
 const WAIT_MS_MAX = 30_000;
 
+export interface ChildOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Signals go to the process and to all processes that it starts. */
+  readonly isGroup?: boolean;
+}
+
 const children = new WeakMap<Owner, Set<Child>>();
 
 const alive = new Set<Child>();
@@ -52,14 +59,14 @@ export class Child {
   readonly #process: ChildProcessByStdio<null, Readable, Readable>;
   #hasEnded = false;
   #changed = Promise.withResolvers<void>();
+  readonly #isGroup: boolean;
 
-  constructor(
-    owner: Owner,
-    command: readonly string[],
-    options: { readonly env: NodeJS.ProcessEnv; readonly cwd?: string },
-  ) {
+  constructor(owner: Owner, command: readonly string[], options: ChildOptions) {
     const [file = "", ...args] = command;
-    this.#process = spawn(file, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    const { isGroup = false, ...rest } = options;
+    this.#isGroup = isGroup;
+    const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+    this.#process = spawn(file, args, { ...rest, detached: isGroup, stdio });
     for (const name of ["stdout", "stderr"] as const) {
       this.#process[name].setEncoding("utf8").on("data", (text: string) => {
         this[name] += text;
@@ -92,9 +99,17 @@ export class Child {
     );
   }
 
-  /** Waits until the output matches. */
-  async prints(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray> {
-    const bound = AbortSignal.timeout(WAIT_MS_MAX);
+  /**
+   * Waits until the output matches.
+   *
+   * @param waitMs a longer limit for slow operations
+   */
+  async prints(
+    stream: "stdout" | "stderr",
+    pattern: RegExp,
+    waitMs = WAIT_MS_MAX,
+  ): Promise<RegExpExecArray> {
+    const bound = AbortSignal.timeout(waitMs);
     bound.addEventListener("abort", () => this.#change());
     for (;;) {
       const match = pattern.exec(this[stream]);
@@ -111,7 +126,7 @@ export class Child {
     let isStuck = false;
     const bound = setTimeout(() => {
       isStuck = true;
-      this.#process.kill("SIGKILL");
+      this.signal("SIGKILL");
     }, WAIT_MS_MAX);
     const outcome = await this.#ended.finally(() => clearTimeout(bound));
     assert.ok(!isStuck, `the process did not end in time:\n${outcome.stdout}\n${outcome.stderr}`);
@@ -120,7 +135,7 @@ export class Child {
 
   /** Sends a signal, and waits for the end. */
   async end(signal: NodeJS.Signals): Promise<Outcome> {
-    if (!this.#hasEnded) this.#process.kill(signal);
+    if (!this.#hasEnded) this.signal(signal);
     return this.ends();
   }
 
@@ -130,7 +145,16 @@ export class Child {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#process.kill(signal);
+    if (!this.#isGroup) {
+      this.#process.kill(signal);
+      return;
+    }
+    try {
+      process.kill(-this.pid, signal);
+    } catch (error) {
+      // The group ended by itself.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
   }
 
   #change(): void {

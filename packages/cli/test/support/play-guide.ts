@@ -1,27 +1,63 @@
 /**
- * Follows pages of the documentation: writes their files, runs their commands in order in a shell
- * against a real server, and compares the output with the text blocks.
+ * Follows pages of the documentation in a folder that is like a checkout: starts the server, writes
+ * the files of the page, runs its commands in order in a shell, and compares the output with the
+ * text blocks.
  */
 
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
+import { exchange, makeToken } from "@countersign/testing/agents";
 import { Child, temporaryFolder } from "@countersign/testing/child";
 import { Server } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 
 const ROOT = join(import.meta.dirname, "../../../..");
-const COMMAND = join(ROOT, "packages/cli/bin/countersign.js");
 
-interface Block {
+/** The address in all pages. */
+const PAGE_URL = "http://localhost:8787";
+
+/** The last command of a block that starts a server. It keeps running. */
+const START = /(npm start|countersign init|countersign serve( .*)?)\n$/;
+
+/** A page can install packages. */
+const BLOCK_MS_MAX = 180_000;
+
+export interface Block {
+  /** Empty without a language. */
   readonly language: string;
   readonly file: string;
   readonly text: string;
 }
 
-function blocks(page: string): Block[] {
+/** A text in the commands of a page that this machine cannot run unchanged. */
+export interface Change {
+  readonly text: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface Place {
+  readonly server: Server;
+  /** The folder of the page, like a checkout, with the data of the server. */
+  readonly folder: string;
+}
+
+export interface GuideOptions {
+  /** Makes what the page takes as given, or what its user does by hand. @returns variables */
+  readonly prepare?: (place: Place) => Promise<NodeJS.ProcessEnv>;
+  readonly changes?: readonly Change[];
+  /** Verdicts of the reviewer about the requests that the commands wait for, in order. */
+  readonly verdicts?: readonly ("approve" | "deny")[];
+  /** Uses what the commands of the page have made. */
+  readonly finish?: (place: Place) => Promise<void>;
+}
+
+/** @param page its file in docs */
+export function blocksOf(page: string): Block[] {
   const found = readFileSync(join(ROOT, "docs", page), "utf8").matchAll(
-    /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms,
+    /^```(\w*)(?: (\S+))?\n(.*?)^```$/gms,
   );
   return [...found].map(([, language = "", file = "", text = ""]) => ({ language, file, text }));
 }
@@ -31,54 +67,129 @@ function promised(all: readonly Block[]): Map<number, string[]> {
   const lines = new Map<number, string[]>();
   let commands = 0;
   for (const { language, text } of all) {
-    if (language === "sh") commands++;
+    if (isCommand({ language, text })) commands++;
     if (language === "text") lines.set(commands, text.trimEnd().split("\n"));
   }
   return lines;
 }
 
-/**
- * @param page its file in docs
- * @param prepare makes what the page takes as given, and answers variables of the shell
- */
+function isCommand({ language, text }: Pick<Block, "language" | "text">): boolean {
+  return language === "sh" && !START.test(text);
+}
+
+/** @param page its file in docs */
 export async function playGuide(
   t: TestContext,
   page: string,
-  prepare: (server: Server, folder: string) => Promise<NodeJS.ProcessEnv> = async () => ({}),
+  { prepare, changes = [], verdicts = [], finish }: GuideOptions = {},
 ): Promise<void> {
   const folder = temporaryFolder(t);
-  const data = join(folder, "data");
-  const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", data];
-  const server = new Child(t, serve, { env: {}, cwd: folder });
-  const [, url = ""] = await server.prints("stderr", / is serving (http:\/\/localhost:\d+) /);
-  const environment = await prepare(new Server(url, data, server), folder);
-
-  const all = blocks(page);
-  for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
-  const scripts = all.filter(({ language }) => language === "sh").map(({ text }) => text);
-  const marked = scripts.map((text, index) => `${text}\nprintf "\\n-- end of ${index + 1}\\n"`);
-  const script = [
-    "exec 2>&1; set -euo pipefail",
-    `countersign() { "${process.execPath}" "${COMMAND}" "$@"; }`,
-    ...marked,
-  ].join("\n");
-  const path = `${dirname(process.execPath)}:${process.env.PATH}`;
-  const shell = ["bash", "-c", script.replaceAll("http://localhost:8787", url)];
-  const player = new Child(t, shell, { env: { ...environment, PATH: path }, cwd: folder });
-  // Each block has its own time to be done.
-  for (const index of scripts.keys()) {
-    await player.prints("stdout", new RegExp(`^-- end of ${index + 1}$`, "m"));
+  imitateCheckout(folder);
+  const all = blocksOf(page);
+  writeFiles(folder, all);
+  const change = (text: string) => {
+    return changes.reduce((now, { text: from, by }) => now.replaceAll(from, by), text);
+  };
+  for (const { text } of changes) {
+    assert.ok(
+      all.some((block) => block.text.includes(text)),
+      `${page} does not contain: ${text}`,
+    );
   }
-  const played = await player.ends();
-  assert.equal(played.code, 0, played.stdout);
-  const parts = played.stdout.split(/^-- end of \d+$/m);
-  for (const [number, lines] of promised(all)) {
-    const part = parts[number - 1] ?? "";
-    let from = 0;
-    for (const line of lines) {
-      const at = part.indexOf(line.trim(), from);
-      assert.notEqual(at, -1, `${line}\nis not in its place in:\n${part}`);
-      from = at + line.trim().length;
-    }
+
+  const { PATH = "" } = process.env;
+  const path = [dirname(process.execPath), join(folder, "node_modules/.bin"), PATH].join(":");
+  const common = { HOME: folder, PATH: path, npm_config_update_notifier: "false" };
+  const start = all.filter(({ language, text }) => language === "sh" && START.test(text));
+  assert.ok(start.length <= 1, `${page} starts several servers`);
+  const script = change(start[0]?.text ?? "countersign serve\n");
+  const serving = new Child(t, ["bash", "-c", `set -euo pipefail\n${script}`], {
+    env: { ...common, COUNTERSIGN_PORT: "0" },
+    cwd: folder,
+    isGroup: true,
+  });
+  const started = /"event":"server\.started","address":"([^"]+)"/;
+  const [, url = ""] = await serving.prints("stdout", started);
+  const server = new Server(url, join(folder, "data"), serving);
+  const place: Place = { server, folder };
+  const variables = { ...common, ...(await prepare?.(place)) };
+
+  const commands = all.filter(isCommand).map(({ text }) => change(text));
+  const marked = commands.map((text, index) => `${text}\nprintf "\\n-- end of ${index + 1}\\n"`);
+  const shell = ["exec 2>&1; set -euo pipefail", ...marked].join("\n").replaceAll(PAGE_URL, url);
+  const player = new Child(t, ["bash", "-c", shell], { env: variables, cwd: folder });
+  const ended = new AbortController();
+  const [played] = await Promise.all([
+    playToEnd(player, commands.length).finally(() => ended.abort()),
+    decide(place.server, verdicts, ended.signal),
+  ]);
+  const parts = played.split(/^-- end of \d+$/m);
+  for (const [number, lines] of promised(all)) assertInOrder(parts[number - 1] ?? "", lines);
+  await finish?.(place);
+}
+
+/** A folder in which npm and npx find what they find in a checkout after `npm ci`. */
+function imitateCheckout(folder: string): void {
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  for (const name of ["package.json", "examples"]) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+}
+
+function writeFiles(folder: string, all: readonly Block[]): void {
+  for (const { language, file, text } of all) {
+    if (file === "" || language === "text") continue;
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+}
+
+/** Waits until every block has run, each in its own time. @returns the output */
+async function playToEnd(player: Child, blocks: number): Promise<string> {
+  for (let number = 1; number <= blocks; number++) {
+    await player.prints("stdout", new RegExp(`^-- end of ${number}$`, "m"), BLOCK_MS_MAX);
+  }
+  const { code, stdout } = await player.ends();
+  assert.equal(code, 0, stdout);
+  return stdout;
+}
+
+/** Decides the next pending requests as a reviewer does. */
+export async function decide(
+  server: Server,
+  verdicts: readonly string[],
+  ended: AbortSignal,
+): Promise<void> {
+  if (verdicts.length === 0) return;
+  const reviewer = await makeToken(server.data, { kind: "reviewer", name: "reviewer-of-test" });
+  const base = `${server.url}/review/v1/requests`;
+  for (const verdict of verdicts) {
+    const read = async () => {
+      assert.ok(!ended.aborted, `the commands ended before the verdict "${verdict}"`);
+      const call = await exchange<{ requests: Pending[] }>(
+        "GET",
+        `${base}?state=pending`,
+        reviewer,
+      );
+      return call.json.requests[0];
+    };
+    const { id, arguments_sha256 } = await eventually("a pending request", read, BLOCK_MS_MAX);
+    const body = { verdict, arguments_sha256 };
+    const { status, text } = await exchange("POST", `${base}/${id}/verdict`, reviewer, body);
+    assert.equal(status, 200, text);
+  }
+}
+
+interface Pending {
+  readonly id: string;
+  readonly arguments_sha256: string;
+}
+
+function assertInOrder(output: string, lines: readonly string[]): void {
+  let from = 0;
+  for (const line of lines) {
+    const at = output.indexOf(line.trim(), from);
+    assert.notEqual(at, -1, `${line}\nis not in its place in:\n${output}`);
+    from = at + line.trim().length;
   }
 }
