@@ -97,9 +97,10 @@ export async function playGuide(
     );
   }
 
-  const { PATH = "" } = process.env;
+  const { PATH = "", NODE_COMPILE_CACHE } = process.env;
   const path = [dirname(process.execPath), join(folder, "node_modules/.bin"), PATH].join(":");
-  const common = { HOME: folder, PATH: path, npm_config_update_notifier: "false" };
+  const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+  const common = { HOME: folder, PATH: path, npm_config_update_notifier: "false", ...cache };
   const start = all.filter(({ language, text }) => language === "sh" && START.test(text));
   assert.ok(start.length <= 1, `${page} starts several servers`);
   const script = change(start[0]?.text ?? "countersign serve\n");
