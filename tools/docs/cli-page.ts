@@ -64,7 +64,8 @@ function commandSection(command: Command | SettingsCommand): string {
   return parts.join("\n\n");
 }
 
-function settingsOf({ settings, options }: SettingsCommand): Option[] {
+/** The settings that a command takes as options. */
+export function settingsOf({ settings, options }: SettingsCommand): Option[] {
   return ALL_OPTIONS.filter(({ name, group, secret }) => {
     if (secret === true || Object.hasOwn(options, name)) return false;
     return settings.includes(group) || name === "config";
