@@ -115,7 +115,8 @@ async function useMcpServer(t: TestContext, { server, folder }: Place): Promise<
   const env = { ...ownEnvironment(), HOME: folder } as Record<string, string>;
   const client = new Client({ name: "test-client", version: "1" });
   t.after(() => client.close());
-  await client.connect(new StdioClientTransport({ command, args, env, cwd: folder }));
+  const options = { command, args, env, cwd: folder, stderr: "ignore" as const };
+  await client.connect(new StdioClientTransport(options));
   const call = { name: "read_text_file", arguments: { path: join(work, "note.txt") } };
   const ended = new AbortController();
   const [result] = await Promise.all([
