@@ -24,7 +24,7 @@ function seen(text: string): string {
   return text.replaceAll("\u202e", "\\u{202E}").replaceAll("\u200b", "\\u{200B}");
 }
 
-test("[ours.inbox.exact] markup, hidden and turning characters in every field are text", async () => {
+test("[ours.inbox.exact] markup, invisible and bidirectional characters in every field are displayed as text", async () => {
   const provisioner = await server.token({ kind: "provisioner", name: "hostile" });
   const { credential } = await server.provision(provisioner, HOSTILE);
   const args = `{ "n": 9007199254740993, "x": 1.10, "e": 1e400, "t": ${JSON.stringify(HOSTILE)} }`;

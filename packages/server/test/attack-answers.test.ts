@@ -39,7 +39,7 @@ async function answers({ method, path }: Route): Promise<readonly Response[]> {
   ];
 }
 
-test("[ours.exchange.answer-headers] every answer of every route declares its type, forbids framing, and is cached only if it is public", async () => {
+test("[ours.exchange.answer-headers] every response declares its type, forbids framing, and is cached only if it is public", async () => {
   // Signing out would end the session that the other calls use.
   const reading = routes.filter(
     ({ operation }) => !["signOut", "endSession", "followEvents"].includes(operation),
@@ -81,7 +81,7 @@ test("[ours.exchange.answer-headers] answers of the HTTP parser to malformed req
   }
 });
 
-test("[ours.sign-in.cookie] the cookie is for this host alone, for no script, over what browsers trust, and ends", async () => {
+test("[ours.sign-in.cookie] the session cookie is a Secure and HttpOnly __Host- cookie, and sign-out deletes it", async () => {
   const path = "/session";
   const answer = await callAs(server, person, "DELETE", path);
   const cookies = answer.headers.getSetCookie();
@@ -102,7 +102,7 @@ const HOSTILE = [
   '=HYPERLINK("http://evil.example")',
 ];
 
-test("[ours.exchange.no-leaks] hostile text in every field that keeps one comes back exactly, as JSON, and is on no page", async () => {
+test("[ours.exchange.no-leaks] the API returns hostile text in every field exactly, as JSON, and no page contains it", async () => {
   const { token } = await server.instance();
   const admin = await newPerson(server, { login: "bo", role: "admin" });
   const pagesBefore = await pageTexts();
@@ -155,7 +155,7 @@ async function pageTexts(): Promise<string[]> {
   );
 }
 
-test("[ours.operations.logs] nothing that is sent makes a line of its own in the log, or a field", async (t) => {
+test("[ours.operations.logs] input of a client adds no line and no field to the log", async (t) => {
   log.length = 0;
   const forged = '"},"level":"error","forged":true,"x":{"';
   const connection = await connectRaw(t, server.url);

@@ -31,18 +31,17 @@ const LENGTH = `Content-Length: ${BODY.length}\r\n`;
 const CHUNKED = "Transfer-Encoding: chunked\r\n";
 
 const UNFRAMED: Readonly<Record<string, string>> = {
-  "chunks, and then a length": submission(`${CHUNKED}${LENGTH}`) + CHUNKS,
-  "a length, and then chunks": submission(`${LENGTH}${CHUNKED}`) + CHUNKS,
-  "chunks that are compressed": submission("Transfer-Encoding: gzip, chunked\r\n") + CHUNKS,
-  "chunks twice over": submission(`${CHUNKED}${CHUNKED}`) + CHUNKS,
-  "chunks that end as something else":
-    submission("Transfer-Encoding: chunked, identity\r\n") + CHUNKS,
-  "chunks of HTTP/1.0": submission(CHUNKED, "1.0") + CHUNKS,
-  "a coding that is nearly chunked": submission("Transfer-Encoding: xchunked\r\n") + CHUNKS,
-  "a coding behind a vertical tab": submission("Transfer-Encoding: \x0bchunked\r\n") + CHUNKS,
+  "chunked, then a length": submission(`${CHUNKED}${LENGTH}`) + CHUNKS,
+  "a length, then chunked": submission(`${LENGTH}${CHUNKED}`) + CHUNKS,
+  "gzip before chunked": submission("Transfer-Encoding: gzip, chunked\r\n") + CHUNKS,
+  "chunked twice": submission(`${CHUNKED}${CHUNKED}`) + CHUNKS,
+  "identity after chunked": submission("Transfer-Encoding: chunked, identity\r\n") + CHUNKS,
+  "chunked in HTTP/1.0": submission(CHUNKED, "1.0") + CHUNKS,
+  "an unknown coding that contains chunked": submission("Transfer-Encoding: xchunked\r\n") + CHUNKS,
+  "a coding after a vertical tab": submission("Transfer-Encoding: \x0bchunked\r\n") + CHUNKS,
   "a space before the colon": submission("Transfer-Encoding : chunked\r\n") + CHUNKS,
   "a coding on a folded line": submission("Transfer-Encoding:\r\n chunked\r\n") + CHUNKS,
-  "a header that is folded": submission(`X-A: a\r\n b\r\n${LENGTH}`) + BODY,
+  "a folded header": submission(`X-A: a\r\n b\r\n${LENGTH}`) + BODY,
   "lines that end with a bare line feed":
     submission(LENGTH).replaceAll("\r", "") + BODY + SMUGGLED.replaceAll("\r", ""),
   "one header that ends with a bare line feed": submission(`X-A: a\n${LENGTH}`) + BODY,
@@ -50,18 +49,18 @@ const UNFRAMED: Readonly<Record<string, string>> = {
   "the same length twice": submission(LENGTH + LENGTH) + BODY,
   "a list of lengths": submission(`Content-Length: ${BODY.length}, ${BODY.length}\r\n`) + BODY,
   "a length with a sign": submission(`Content-Length: +${BODY.length}\r\n`) + BODY,
-  "a length below nothing": submission("Content-Length: -1\r\n") + BODY,
+  "a negative length": submission("Content-Length: -1\r\n") + BODY,
   "a hexadecimal length": submission("Content-Length: 0x2f\r\n") + BODY,
-  "a length that no number holds": submission(`Content-Length: ${"9".repeat(30)}\r\n`) + BODY,
-  "a chunk size that no number holds": `${submission(CHUNKED)}1${"0".repeat(16)}2f\r\n${BODY}`,
+  "a length beyond 64 bits": submission(`Content-Length: ${"9".repeat(30)}\r\n`) + BODY,
+  "a chunk size beyond 64 bits": `${submission(CHUNKED)}1${"0".repeat(16)}2f\r\n${BODY}`,
   "a chunk size that ends with a line feed": submission(CHUNKED) + CHUNKS.replace("\r\n", "\n"),
   "a chunk extension that ends with a line feed":
     submission(CHUNKED) + CHUNKS.replace("\r\n", ";a=b\n"),
-  "a chunk that is longer than it says": submission(CHUNKED) + CHUNKS.replace("}\r\n", "}xx"),
+  "a chunk that is longer than its size": submission(CHUNKED) + CHUNKS.replace("}\r\n", "}xx"),
 };
 
 for (const [what, bytes] of Object.entries(UNFRAMED)) {
-  test(`[ours.exchange.one-reading] ${what} is a 400, and nothing behind it is read`, async (t) => {
+  test(`[ours.exchange.one-reading] ${what}: the server returns 400 and reads no further bytes`, async (t) => {
     const connection = await connectRaw(t, server.url);
     connection.send(Buffer.from(bytes + SMUGGLED, "latin1"));
     const refused = await connection.answer();
@@ -140,7 +139,7 @@ test("[ours.exchange.one-reading] behind a body that is too large nothing is rea
   assert.equal(await connection.rest().catch(() => ""), "");
 });
 
-test("[ours.exchange.one-reading] a body that is compressed is refused, not unpacked", async (t) => {
+test("[ours.exchange.one-reading] a compressed body is rejected and not decompressed", async (t) => {
   for (const coding of ["gzip", "deflate", "br", "zstd", "x-gzip", "identity, gzip", ""]) {
     const bytes = submission(`Content-Encoding: ${coding}\r\n${LENGTH}`) + BODY;
     const refused = await answerTo(t, server.url, bytes);
@@ -183,7 +182,7 @@ test("[ours.exchange.one-reading] another method is not to be named in a header,
   assert.equal((await server.read(stage.credential, stage.requestId)).status, "pending");
 });
 
-test("[ours.exchange.one-reading] no spelling of a path leads out of the folders that are served", async (t) => {
+test("[ours.exchange.one-reading] no spelling of a path reaches a file outside the served folders", async (t) => {
   const { token } = await server.instance();
   for (const path of [
     "/assets/..%2f..%2fpackage.json",

@@ -135,7 +135,7 @@ test("[ours.authorization.projects] a read with an id of another project reveals
   }
 });
 
-test("[ours.authorization.projects] no list, export, count or proof shows what is of another project, whatever it filters by", async () => {
+test("[ours.authorization.projects] no list, export, count or proof contains data of another project, with any filter", async () => {
   const { instance = "", decided = "", entry = "" } = ids;
   const filters = [
     "",
@@ -230,7 +230,7 @@ test("[ours.authorization.projects] switching to a project where the user is not
   assert.doesNotMatch(listed.text, new RegExp(CANARY));
 });
 
-test("[ours.authorization.projects] the same for both: an id that is another project's, and one that is nobody's", async () => {
+test("[ours.authorization.projects] an id of another project and an unknown id get the same response", async () => {
   const nobodys = "019cebab-898c-7217-800b-f38c40604079";
   const bare = ({ status, text }: Answer, id: string): unknown => [
     status,

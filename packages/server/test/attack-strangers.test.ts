@@ -68,7 +68,7 @@ function reprefixed(token: string, prefix: string): string {
   return body + digits;
 }
 
-test("[ours.auth.matrix] a credential is nothing under another prefix, whatever its checksum says", async () => {
+test("[ours.auth.matrix] a credential with the prefix of another kind is rejected, even with a valid checksum", async () => {
   for (const token of [stage.credential, stage.provisioner, operator]) {
     const own = token.slice(0, token.lastIndexOf("_") + 1);
     assert.equal(reprefixed(token, own), token);
@@ -81,7 +81,7 @@ test("[ours.auth.matrix] a credential is nothing under another prefix, whatever 
   }
 });
 
-test("[ours.auth.matrix] a credential counts in its own place alone: no cookie, query, body or other scheme", async () => {
+test("[ours.auth.matrix] a credential is accepted only as a bearer token, not in a cookie, query, body or other scheme", async () => {
   const path = `/v1/requests/${stage.requestId}`;
   const basic = Buffer.from(`x:${stage.credential}`).toString("base64");
   for (const headers of [
@@ -109,7 +109,7 @@ test("[ours.auth.matrix] a credential counts in its own place alone: no cookie, 
   assertRefused(asLink, 404, "not_found");
 });
 
-test("[ours.auth.stored-hashed] a look-up is by the digest of a token: how long it takes says nothing of the stored one", async () => {
+test("[ours.auth.stored-hashed] the server looks up a token by its digest, so the duration reveals nothing about it", async () => {
   const { store } = server.provider.context;
   const seen: unknown[][] = [];
   const watched = { ...store, all: store.all.bind(store), get: store.get.bind(store) };
@@ -149,7 +149,7 @@ const BODIES: readonly string[] = [
   '{"source":"a: &a [*a]\\nb: !!js/function x\\nrules: {<<: *a}"}',
 ];
 
-test("[ours.exchange.no-leaks] no body makes any operation fail or changes what objects are", async () => {
+test("[ours.exchange.no-leaks] no body causes a 5xx or changes an object prototype", async () => {
   const taking = routes.filter(({ method }) => ["POST", "PATCH", "PUT"].includes(method));
   assert.ok(taking.length > 40, String(taking.length));
   for (const route of taking) {
@@ -177,7 +177,7 @@ function sendBody({ method, path, operation }: Route, body: string, isPerson: bo
   return server.call(method, target, { key, headers: asPage(person), body });
 }
 
-test("[ours.sign-in.cross-origin] a form of another site is refused, whatever type it gives its text", async () => {
+test("[ours.sign-in.cross-origin] a form of another site gets 403 cross_origin with any content type", async () => {
   const body = '{"scope":"project","note":"x"}';
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
     for (const site of ["cross-site", "same-site", "none"]) {

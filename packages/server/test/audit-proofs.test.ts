@@ -28,7 +28,7 @@ test("[ours.audit.verify] [ours.passkey.proof] a log with signed approvals is go
   await assertVerified(scene);
 });
 
-test("[ours.audit.verify] [ours.passkey.proof] an approval that no passkey signed is named, though it was sealed so", async () => {
+test("[ours.audit.verify] [ours.passkey.proof] audit verify names an approval that was changed before sealing, after its passkey signature", async () => {
   const { row, detail } = await signedApproval();
   // By an insider with the database and the secret key, before it is sealed.
   const other = JSON.stringify({ ...detail, arguments_sha256: "ab".repeat(32) });

@@ -163,7 +163,7 @@ test("[ours.audit.verify] of two entries that took each other's place the first 
   await assertVerified(scene);
 });
 
-test("[ours.audit.verify] an entry that was taken away is named, one that was put in is when it is old", async () => {
+test("[ours.audit.verify] audit verify reports a removed entry, and an inserted entry that is old", async () => {
   const row = await store.get(`select * from audit_entry where ${ROW}`);
   await tamper(scene, `delete from audit_entry where ${ROW}`);
   const gone = (await verifyAll(scene)).finding;

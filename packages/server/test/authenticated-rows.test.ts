@@ -75,7 +75,7 @@ async function forge(scene: Scene, id: string, mac: string | null): Promise<void
   );
 }
 
-test("[ours.rows.authenticated] a request that was approved in the database alone is not answered, whatever its checksum and MAC are", async (t) => {
+test("[ours.rows.authenticated] the server does not return a request that was approved only in the database", async (t) => {
   const scene = await startScene(t);
   const { server, instance, reviewer, clock } = scene;
   assert.equal(await failuresOf(scene, "request"), 0);
@@ -137,7 +137,7 @@ test("[ours.rows.authenticated] every column of a request is covered: none can b
   }
 });
 
-test("[ours.rows.authenticated] an audit entry that a server did not write is never sealed, is reported, and holds up nothing behind it", async (t) => {
+test("[ours.rows.authenticated] an audit entry that no server wrote is reported and never sealed, and later entries are sealed", async (t) => {
   const scene = await startScene(t);
   const { server, instance, clock } = scene;
   await untilSealed(scene);

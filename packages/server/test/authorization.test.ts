@@ -48,7 +48,7 @@ async function call(row: AuthorizationRow, route: Route, caller: CallerName): Pr
   });
 }
 
-test("[ours.authorization.table] every route has a name and a row, and every row a route", () => {
+test("[ours.authorization.table] every route has a row in the authorization table, and every row has one route", () => {
   for (const route of routes) {
     const rows = ROWS.filter((row) => routesOfRow(row).includes(route));
     assert.notEqual(rows.length, 0, `${route.method} ${route.path} (${route.operation})`);

@@ -176,7 +176,7 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
   assert.match(metrics, /^countersign_announcements_total\{kind="ntfy",outcome="rejected"\} \d$/m);
 });
 
-test("[ours.notify.door] a channel leads to no address that is not public, whatever its kind", async (t) => {
+test("[ours.notify.door] a channel of any kind sends nothing to an address that is not public", async (t) => {
   const answers: Record<string, readonly string[]> = { "inside.example.com": ["10.0.0.1"] };
   const resolver = { resolve: async (host: string) => answers[host] ?? [] };
   const scene = await startChannelScene(t, { resolver, settings: { webhook_allow_cidrs: "" } });

@@ -105,7 +105,7 @@ test("[ours.hold.back] only the reviewer of a delayed verdict can take it back",
   assertRefused(await takeBack(id), 409, "already_terminal");
 });
 
-test("[ours.hold.back] a token for some groups takes back what came with it, and no other verdict of its holder", async () => {
+test("[ours.hold.back] a token with group scopes cancels only the delayed verdicts that it sent", async () => {
   const nia = { kind: "reviewer", name: "nia", groups: ["dba"] } as const;
   const whole = await server.token(nia);
   const narrow = await server.token({ ...nia, scopes: ["read", "decide:dba"] });

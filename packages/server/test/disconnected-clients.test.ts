@@ -69,7 +69,7 @@ test("[ours.exchange.slow] an answer that is ready after its client disconnected
   assert.equal(app.unread.chars, 0);
 });
 
-test("[ours.exchange.slow] unread answers fill a limited amount until their client disconnects; small answers go on", async (t) => {
+test("[ours.exchange.slow] unread responses use bounded memory until their client disconnects; small responses continue", async (t) => {
   const { app, url } = await serve(t, (_, reply) => sendJson(reply, 200, LARGE));
   const statusOf = async (path: string) => {
     const response = await fetch(url + path);

@@ -33,7 +33,7 @@ function literalUrl(address: string, port: number): string | undefined {
   return isIP(address) === 0 ? undefined : `https://${host}:${port}/hook`;
 }
 
-test("[delivery.url.addresses] no socket is opened to a literal that is not public", async (t) => {
+test("[delivery.url.addresses] the client opens no socket to an address literal that is not public", async (t) => {
   const receiver = await startTlsReceiver(t);
   const sockets = watchSockets(t);
   const { post, resolver } = openTestEgress(t, { allow: [], ca: [receiver.certificate] });
@@ -46,7 +46,7 @@ test("[delivery.url.addresses] no socket is opened to a literal that is not publ
   assert.deepEqual(resolver.queried, []);
 });
 
-test("[delivery.url.addresses] no socket is opened for a name with one address that is not public, whatever the others are", async (t) => {
+test("[delivery.url.addresses] the client opens no socket for a name with one address that is not public", async (t) => {
   const receiver = await startTlsReceiver(t);
   const sockets = watchSockets(t);
   const { post, resolver } = openTestEgress(t, { allow: [], ca: [receiver.certificate] });

@@ -54,7 +54,7 @@ test("a message arrives as it was given: path, headers and body", async (t) => {
   assert.equal(receiver.received.slice(end + 4), body.toString("latin1"));
 });
 
-test("[delivery.url.no-redirects] a redirect is an answer like another, and is not followed", async (t) => {
+test("[delivery.url.no-redirects] a redirect is an ordinary response and is not followed", async (t) => {
   for (const status of [301, 302, 303, 307, 308]) {
     const target = await startTlsReceiver(t);
     for (const location of [target.url("/"), "http://169.254.169.254/", "/elsewhere", "//a/"]) {
@@ -188,7 +188,7 @@ for (const [what, start, part, reason] of FLOODS) {
   });
 }
 
-test("[ours.webhooks.misbehaving] an endless unused body is not a failure, and is cut off", async (t) => {
+test("[ours.webhooks.misbehaving] an endless unused body is cut off, and the response counts", async (t) => {
   const { receiver, post } = await setUp(t, pour(`${OK}\r\n`, "x".repeat(10_000)));
   assert.equal((await post()).kind, "answered");
   await closed(receiver.sockets[0]);

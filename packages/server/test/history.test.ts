@@ -285,7 +285,7 @@ test("[ours.history.insights] outcomes, the share of approvals and the times of 
 
 const EXACT = '{"n":9007199254740993,"d":1.10,"e":1e400,"t":"a,\\"b\\"\\r\\nc","x":"\\u202E"}';
 
-test("[ours.history.export] both formats keep the exact text, and cells begin no formula", async (t) => {
+test("[ours.history.export] both export formats keep the exact text, and no cell starts a formula", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   const reasoning = "=HYPERLINK(1)";
@@ -325,7 +325,7 @@ test("[ours.history.export] both formats keep the exact text, and cells begin no
   );
 });
 
-test("[ours.history.export] no line break of an agent begins a line of its own", async (t) => {
+test("[ours.history.export] a line break in arguments or context does not start a new line of the export", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   const forged = '{"event":"end","rows":0}';

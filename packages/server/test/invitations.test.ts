@@ -161,7 +161,7 @@ test("[ours.sign-in.invitation.power] inviting requires the power people, and as
   await invited(operator, { name: "x", role: "operator" });
 });
 
-test("[ours.sign-in.invitation.power] an invitation ends with the power of who made it: removed, lowered or disabled", async () => {
+test("[ours.sign-in.invitation.power] an invitation ends when its creator is removed, loses the role or is disabled", async () => {
   const { project, admin: boss } = await newTestProject();
   const admins = [];
   for (const name of ["removed", "lowered", "disabled"]) {

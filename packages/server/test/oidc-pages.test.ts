@@ -62,7 +62,7 @@ test("[ours.oidc.pages] [ours.oidc.refused] who is refused sees why, and the way
   assert.deepEqual(others(), []);
 });
 
-test("[ours.sign-in.invitation.secret] a user who signs in first to join by a link sends its secret in no address", async (t) => {
+test("[ours.sign-in.invitation.secret] no URL contains the secret of a link when a user signs in and joins by the link", async (t) => {
   const scene = await startOidcScene(t);
   const { server } = scene;
   const boss = await server.token({ kind: "reviewer", role: "admin", project: "shop" });

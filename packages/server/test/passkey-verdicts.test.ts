@@ -66,7 +66,7 @@ test("[ours.passkey.challenge] [ours.passkey.proof] a signed approval decides, a
   assert.notEqual(passkey.note_sha256, null);
 });
 
-test("[ours.passkey.challenge] for other arguments, another request, note or validity a signature is none", async () => {
+test("[ours.passkey.challenge] a signature for other arguments, another request, note or validity is rejected", async () => {
   const { id } = await submitRequiring(scene, PASSKEY);
   const other = await submitRequiring(scene, PASSKEY);
   const verdict = await toVerdict(server, ana, id, { note: "yes", valid_for: "1m" });
@@ -170,7 +170,7 @@ test("[ours.passkey.once] a recorded approval that is sent again gets the same a
   assert.equal(entries.filter(({ kind }) => kind === "request.resolved").length, 1);
 });
 
-test("[ours.passkey.once] a signature is used up by a verdict, and by time", async () => {
+test("[ours.passkey.once] a signature is valid for one verdict, and only until its challenge expires", async () => {
   const { id } = await submitRequiring(scene, { ...PASSKEY, quorum: 2 });
   const verdict = await toVerdict(server, ana, id);
   const used = await sign(server, ana, id, verdict);

@@ -23,7 +23,7 @@ class Ends {
   }
 }
 
-test("[ours.policy.examined.aside] while a draft is examined, whichever way it came, other exchanges are answered", async (t) => {
+test("[ours.policy.examined.aside] the server answers other exchanges while it examines a draft from any operation", async (t) => {
   const { server, editor, instance } = await startPolicyScene(t);
   await publish(server, editor, policySaying("approve", "deploy"), 0);
   const body = { source: HOSTILE };
@@ -44,7 +44,7 @@ test("[ours.policy.examined.aside] while a draft is examined, whichever way it c
   }
 });
 
-test("[ours.policy.examined.aside] while an active policy is read after a start, other exchanges are answered, and no call is judged without it", async (t) => {
+test("[ours.policy.examined.aside] after a start, the server answers other exchanges while it reads the active policy, and decides no call without it", async (t) => {
   const scene = await startPolicyScene(t);
   const published = await publish(scene.server, scene.editor, LARGE, 0);
   assert.equal(published.status, 201, published.text);

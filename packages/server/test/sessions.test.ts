@@ -141,7 +141,7 @@ const CROSS: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["one who says our origin and another site", { "sec-fetch-site": "cross-site", origin: "ours" }],
 ];
 
-test("[ours.sign-in.cross-origin] a changing call is rejected unless the browser says that it comes from our origin", async () => {
+test("[ours.sign-in.cross-origin] a state-changing call is rejected unless the browser states the origin of the server", async () => {
   const ana = await person();
   const { cookie = "" } = asPage(ana);
   for (const [name, headers] of CROSS) {
@@ -224,7 +224,7 @@ test("[ours.sign-in.cookie] HEAD and OPTIONS with a cookie do nothing", async ()
   assert.equal(await statusOf(ana), 200);
 });
 
-test("[ours.sign-in.session] the database knows a session only by the hash of its cookie", async () => {
+test("[ours.sign-in.session] the database contains only the hash of the cookie of a session", async () => {
   const ana = await person();
   const rows = await store.all("select * from session where person_id = $1", [ana.id]);
   assert.equal(rows.length, 1);

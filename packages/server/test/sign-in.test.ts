@@ -90,7 +90,7 @@ test("[ours.sign-in.no-enumeration] an unknown login costs the same work", async
   );
 });
 
-test("[ours.sign-in.fixation] signing in draws a new session, and ends the one that the browser had", async () => {
+test("[ours.sign-in.fixation] signing in creates a new session and ends the previous session of the browser", async () => {
   const ana = await person();
   const chosen = { ...ana, cookie: "a".repeat(43) };
   const planted = cookieSet(await signIn(ana.login, PASSWORD, chosen));
@@ -114,7 +114,7 @@ test("[ours.sign-in.cross-origin] a sign-in from another site is rejected", asyn
   assertRefused(text, 400, "invalid_request", "Content-Type");
 });
 
-test("[ours.sign-in.rate] ten wrong passwords at one time close a login for all passwords, known or not, and others stay open", async () => {
+test("[ours.sign-in.rate] after ten concurrent wrong passwords, a login is locked, and other logins are not", async () => {
   const [ana, other] = [await person(), await person()];
   for (const login of [ana.login, "unknown"]) {
     const answers = await Promise.all(

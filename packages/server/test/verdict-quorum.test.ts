@@ -82,7 +82,7 @@ test("[ours.verdict.quorum] an approval below the quorum is recorded, and the la
   assert.equal((await server.read(instance.token, id)).status, "approved");
 });
 
-test("[ours.verdict.quorum] the same person twice is one, with however many tokens", async () => {
+test("[ours.verdict.quorum] approvals of one person with several tokens count as one", async () => {
   const id = await submitAsking({ quorum: 2 });
   await approve("ana", id);
   const other = await server.token({ kind: "reviewer", name: "ana" });
@@ -202,7 +202,7 @@ test("[ours.verdict.quorum] every set needs a member among the approving reviewe
   assert.equal((await approve("ana", two)).json.status, "approved");
 });
 
-test("[ours.verdict.quorum] a vote counts as long as its voter still has group, role and token", async (t) => {
+test("[ours.verdict.quorum] a vote counts only while its voter has the group, the role and a token", async (t) => {
   const reset = { groups: [], role: "reviewer" };
   t.after(() => Promise.all(NAMES.map((name) => setReviewer(store, name, reset))));
   for (const name of NAMES) await setReviewer(store, name, { groups: ["ops"] });

@@ -260,7 +260,7 @@ test("[delivery.url.addresses] behind a NAT64 prefix of the operator the IPv4 ad
   assert.equal(embeddedIpv4(cidr("64:ff9b::/64"), "64:ff9b::102:304"), undefined);
 });
 
-test("[ours.limit.rate] all addresses that one machine may give itself count as one, and those of two machines as two", () => {
+test("[ours.limit.rate] addresses of one IPv6 /64 network count as one client, and of two networks as two", () => {
   const of = countedNetwork;
   assert.equal(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff:ffff:ffff:ffff"));
   assert.notEqual(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));

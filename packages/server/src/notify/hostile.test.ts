@@ -62,7 +62,7 @@ function callOf(hostile: string): CallMessage {
   };
 }
 
-test("[ours.notify.hostile] nothing in a name is a mention, a link or formatting in Slack and Mattermost", () => {
+test("[ours.notify.hostile] a name in a Slack or Mattermost message creates no mention, link or formatting", () => {
   for (const hostile of HOSTILE) {
     const { body } = slackMessage(callOf(hostile), BASE);
     const { text } = JSON.parse(body) as { text: string };

@@ -19,7 +19,7 @@ const APPROVE = "id: yes, match: { tool: pay }, then: approve";
 const ASK = "id: people, then: ask";
 const DENY = "id: no, then: deny";
 
-test("[ours.policy.no-policy] without any policy everything asks", () => {
+test("[ours.policy.no-policy] without any policy, every call asks people", () => {
   const evaluation = evaluatePolicies({}, callOf({}));
   assert.equal(outcome(evaluation), "ask because no-policy");
   assert.deepEqual(evaluation.requirement, NO_REQUIREMENT);

@@ -24,7 +24,7 @@ test("[ours.policy.bounded] work that never ends is stopped, and the next work r
   assert.ok(done);
 });
 
-test("[ours.policy.bounded] an expression that backtracks is stopped", () => {
+test("[ours.policy.bounded] a backtracking regular expression is stopped at the time limit", () => {
   const finished = withinTime(20, () => {
     /^(a+)+$/.test(`${"a".repeat(40)}b`);
   });

@@ -40,7 +40,7 @@ function* texts(length: number): Generator<string> {
   else for (const rest of texts(length - 1)) for (const letter of LETTERS) yield letter + rest;
 }
 
-test("[ours.history.export.separators] no cell begins a formula, at any separator of a reader", () => {
+test("[ours.history.export.separators] no cell starts a formula with any separator of a spreadsheet", () => {
   for (const text of texts(5)) {
     const json = JSON.stringify({ [text]: [text, "\uFF1D"] });
     for (const cells of [
