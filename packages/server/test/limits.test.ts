@@ -97,7 +97,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "A verification, from DNS": [seconds(VERIFICATION_MS)],
   "Answer to a verification": [kib(VERIFICATION_ANSWER_BYTES_MAX)],
   "A verification waits": [seconds(VERIFICATION_QUEUE_MS)],
-  "Equal attempts wait": [seconds(JOINED_MS_MAX)],
+  "A repeated operation": [seconds(JOINED_MS_MAX)],
   "One attempt to deliver": [seconds(ATTEMPT_MS), hours(RETRY_WINDOW_MS)],
   "DNS query for a receiver": [seconds(TIMEOUT_MS), `${ATTEMPTS_MAX} tries`],
   "Addresses of one receiver name": [count(ADDRESSES_MAX)],
@@ -105,7 +105,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "Body of an answer to a notification": [kib(DRAIN_BYTES_MAX), seconds(DRAIN_MS_MAX)],
   "Headers of an answer": [kib(HEADER_BYTES_MAX)],
   "Addresses tried in one attempt": [count(ADDRESSES_TRIED_MAX)],
-  "A message waits for its slot": [seconds(ADDRESS_QUEUE_MS)],
+  "A message waits for a free slot": [seconds(ADDRESS_QUEUE_MS)],
   "Time between attempts": [seconds(STEP_MS_MIN), hours(STEP_MS_MAX)],
   "Attempts end": [hours(RETRY_WINDOW_MS)],
 };
