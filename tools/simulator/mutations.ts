@@ -27,7 +27,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [["if (request.decision !== null) {", "if (request.decision?.status === 'approved') {"]],
   },
   {
-    name: "key-not-looked-up",
+    name: "key-ignored",
     breaks: "I2",
     file: "secrets/keyring.ts",
     edits: [
@@ -39,7 +39,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "other-input-replayed",
+    name: "input-not-compared",
     breaks: "I10",
     file: "operations/requests/createApprovalRequest.ts",
     edits: [
@@ -47,7 +47,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "event-left-out",
+    name: "event-missing",
     breaks: "I3",
     file: "steps/requests/resolveRequest.ts",
     edits: [
@@ -58,7 +58,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "claimed-beside-a-lease",
+    name: "lease-ignored",
     breaks: "I4",
     file: "storage/sql/deliveries/notifications.ts",
     edits: [
@@ -67,7 +67,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "sent-without-a-last-look",
+    name: "last-query-removed",
     breaks: "I7",
     file: "outbox/webhook-destination.ts",
     edits: [
@@ -75,7 +75,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "rejection-taken-for-receipt",
+    name: "rejection-acknowledged",
     breaks: "I5",
     file: "core/notification.ts",
     edits: [
@@ -86,13 +86,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "redirect-taken-for-receipt",
+    name: "redirect-acknowledged",
     breaks: "I5",
     file: "delivery/webhook-delivery.ts",
     edits: [["if (status >= 200 && status < 300)", "if (status >= 200 && status < 400)"]],
   },
   {
-    name: "approved-after-the-deadline",
+    name: "one-deadline-check-removed",
     breaks: "I6",
     file: "core/request.ts",
     edits: [
@@ -103,19 +103,19 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "written-past-the-deadline",
+    name: "deadline-passes-during-write",
     breaks: "I6",
     file: "steps/requests/resolveRequest.ts",
     edits: [["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"]],
   },
   {
-    name: "credentials-survive",
+    name: "credentials-kept",
     breaks: "I7",
     file: "operations/instances/deleteInstance.ts",
     edits: [["await revokeCredentialsOf(tx, instance.instanceId, now)", "0"]],
   },
   {
-    name: "receiver-survives",
+    name: "receiver-kept",
     breaks: "I7",
     file: "operations/instances/deleteInstance.ts",
     edits: [["  await removeReceiver(tx, instance);", ""]],
@@ -127,7 +127,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [["isInstanceDeleted: instance?.deleted_at !== null", "isInstanceDeleted: false"]],
   },
   {
-    name: "failed-verification-commits",
+    name: "failed-verification-committed",
     breaks: "I8",
     file: "steps/instances/commitVerified.ts",
     edits: [
@@ -138,13 +138,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "echo-taken-for-proof",
+    name: "longer-response-verifies",
     breaks: "I8",
     file: "delivery/webhook-delivery.ts",
     edits: [["answer.members.size === 1 &&", ""]],
   },
   {
-    name: "body-written-anew",
+    name: "body-changed",
     breaks: "I9",
     file: "delivery/webhook-delivery.ts",
     edits: [
@@ -155,7 +155,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "arguments-parsed-and-written",
+    name: "arguments-reserialized",
     breaks: "I10",
     file: "http/wire.ts",
     edits: [
@@ -167,7 +167,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "erased-while-it-may-be-replayed",
+    name: "purged-early",
     breaks: "I11",
     file: "operations/operate/eraseExpired.ts",
     edits: [
@@ -178,19 +178,19 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "one-of-two-is-enough",
+    name: "quorum-ignored",
     breaks: "I12",
     file: "steps/requests/decideLocked.ts",
     edits: [["if (!tally.isEnough)", "if (tally.counted.length === 0)"]],
   },
   {
-    name: "frozen-and-approved",
+    name: "freeze-ignored",
     breaks: "I12",
     file: "steps/requests/checkVerdict.ts",
     edits: [["if (freeze === undefined) return", "if (freeze !== null) return"]],
   },
   {
-    name: "secret-in-an-error",
+    name: "secret-in-error",
     breaks: "I13",
     file: "operations/requests/createApprovalRequest.ts",
     edits: [
@@ -201,13 +201,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "place-never-left",
+    name: "slot-never-released",
     breaks: "I14",
     file: "outbox/delivery-queue.ts",
     edits: [["      releaseSlot();\n", ""]],
   },
   {
-    name: "ending-without-an-entry",
+    name: "expiry-not-audited",
     breaks: "I15",
     file: "steps/requests/resolveRequest.ts",
     edits: [
@@ -218,7 +218,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "only-signals-are-followed",
+    name: "outbox-never-scans",
     breaks: "liveness",
     file: "outbox/webhook-destination.ts",
     edits: [
@@ -229,13 +229,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "deadline-slept-past",
+    name: "worker-stops-after-failure",
     breaks: "liveness",
     file: "timer-loop.ts",
     edits: [["      return undefined;\n    }", "      return Number.POSITIVE_INFINITY;\n    }"]],
   },
   {
-    name: "leases-of-the-dead-never-end",
+    name: "expired-lease-kept",
     breaks: "liveness",
     file: "storage/sql/deliveries/notifications.ts",
     edits: [
@@ -246,7 +246,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "taken-over-and-committed",
+    name: "stale-attempt-commits",
     breaks: "I2",
     file: "steps/instances/commitVerified.ts",
     edits: [
@@ -261,7 +261,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "approved-after-every-deadline",
+    name: "all-deadline-checks-removed",
     breaks: "I6",
     file: "core/request.ts",
     edits: [
@@ -284,13 +284,13 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "two-of-one-subject",
+    name: "one-request-twice-in-group",
     breaks: "I3",
     file: "storage/postgres/grouped-works.ts",
     edits: [["&& !this.#busy.has(member.subject)", ""]],
   },
   {
-    name: "refused-commit-told-as-done",
+    name: "failed-commit-acknowledged",
     breaks: "I11",
     file: "storage/postgres/run-works.ts",
     edits: [
@@ -301,7 +301,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "neighbour-of-what-failed-commits-it",
+    name: "failed-work-committed",
     breaks: "I3",
     file: "storage/postgres/run-works.ts",
     edits: [["&& unwanted === undefined) {\n    return commit", ") {\n    return commit"]],

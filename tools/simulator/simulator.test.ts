@@ -35,7 +35,7 @@ test("[ours.simulation.replayed] the same seed is the same schedule, turn by tur
 });
 
 test("[ours.simulation.finds] a planted defect is found, and reported with the command that replays it", () => {
-  const found = simulate("--mutation", "event-left-out", "--seeds", "10");
+  const found = simulate("--mutation", "event-missing", "--seeds", "10");
   assert.equal(found.status, 0, found.stdout + found.stderr);
   const [, broken = "", digest = "", options = ""] =
     /^seed \d+ breaks (I3: .*)\n {2}replay \((\w+)\): npm run simulate -- (.*)$/m.exec(
@@ -48,7 +48,7 @@ test("[ours.simulation.finds] a planted defect is found, and reported with the c
 });
 
 test("[ours.simulation.groups] works that share a transaction are played by the grouping of the product", () => {
-  const found = simulate("--mutation", "refused-commit-told-as-done", "--seeds", "10");
+  const found = simulate("--mutation", "failed-commit-acknowledged", "--seeds", "10");
   assert.equal(found.status, 0, found.stdout + found.stderr);
   assert.match(found.stdout, /^seed \d+ breaks I11: /m);
 });
