@@ -12,7 +12,7 @@ export const CHANNEL_OPTIONS = [
     value: "URL",
     secret: "password",
     group: "channels",
-    help: "URL of the mail server, like smtps://user:password@host or smtp://host:587.",
+    help: "URL of the mail server: smtps://user:password@host or smtp://host:587.",
   },
   {
     name: "smtp_from",
@@ -27,6 +27,6 @@ export const CHANNEL_OPTIONS = [
     type: "flag",
     default: "false",
     group: "channels",
-    help: "Send mail without TLS to a host of smtp_url that is not loopback.",
+    help: "Allow mail without TLS if the host of smtp_url is not loopback.",
   },
 ] as const satisfies readonly Option[];

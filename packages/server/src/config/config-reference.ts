@@ -27,25 +27,28 @@ const INTRODUCTION = `# Configuration
 
 This page lists every setting of the server and of the client commands.
 
-- A setting comes from the command line, the environment or the YAML file of \`--config\`. They
-  have precedence in this order.
-- Secrets come from the environment or the file only.
+- You can set a setting on the command line, in the environment, or in the YAML file that
+  \`--config\` names. The command line overrides the environment, and the environment overrides
+  the file.
+- The server accepts secrets only from the environment or the file.
 - A duration is a whole number followed by \`s\`, \`m\` or \`h\`.
-- An invalid value stops the start. The message names every invalid setting.
-- An unknown variable \`COUNTERSIGN_...\` stops every command that reads settings. The message
-  names the nearest setting.
+- If a value is invalid, the server does not start. The message names every invalid setting.
+- If the environment has an unknown variable \`COUNTERSIGN_...\`, every command that reads settings
+  stops. The message names the nearest setting.
 
-| Variables | Handling |
+These variables are not settings of the server:
+
+| Variables | Use |
 | --- | --- |
-| \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_HOOK_...\` | Read by agents, with \`COUNTERSIGN_URL\`. |
-| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Read by agents (deprecated). |
-| \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Read by tests. |
-| \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT=tcp://...\` | Ignored; set by Kubernetes. |
-| \`COUNTERSIGN_PORT_8787_TCP\` and similar | Ignored; set by Kubernetes. |
+| \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_HOOK_...\` | Agents read them, and \`COUNTERSIGN_URL\`. |
+| \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Agents read them. Deprecated. |
+| \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Tests read them. |
+| \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT=tcp://...\` | Kubernetes sets them. Ignored. |
+| \`COUNTERSIGN_PORT_8787_TCP\` and similar | Kubernetes sets them. Ignored. |
 
-The server rejects a config file that every user of the machine can change. Restrict a file with
-secrets to the user of the server (\`chmod 600\`). The server does not check this, because every
-user inside a container can read a mounted secret.`;
+The server does not start with a config file that every user of the machine can change. If the file
+contains secrets, allow only the user of the server to read it (\`chmod 600\`). The server does not
+check the read permission, because every user inside a container can read a mounted secret.`;
 
 function tableRow(option: Option): string {
   const { name, help, secret, value } = option;

@@ -50,7 +50,7 @@ export const OIDC_OPTIONS = [
     default: "name",
     value: "CLAIM",
     group: "sign-in",
-    help: "Claim with the display name. Without the claim, the login is displayed.",
+    help: "Claim with the display name. Without this claim, the login is the display name.",
   },
   {
     name: "oidc_groups_claim",
@@ -66,7 +66,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=ROLE,VALUE=ROLE",
     group: "sign-in",
-    help: "Role for a value, or PROJECT:ROLE. The first match in each project applies.",
+    help: "ROLE or PROJECT:ROLE for a claim value. The first match in a project applies.",
   },
   {
     name: "oidc_role_default",
@@ -74,7 +74,7 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "ROLE",
     group: "sign-in",
-    help: "Role in oidc_project of users without a match in oidc_roles. Unset: no sign-in.",
+    help: "Role of users without a match in oidc_roles. Unset: these users cannot sign in.",
   },
   {
     name: "oidc_groups",
@@ -82,7 +82,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=GROUP,VALUE=GROUP",
     group: "sign-in",
-    help: "Group for a value. * adopts every value that is a valid group name.",
+    help: "Reviewer group for a claim value. *: each value that is a valid group name.",
   },
   {
     name: "oidc_project",
@@ -90,7 +90,7 @@ export const OIDC_OPTIONS = [
     default: "default",
     value: "NAME",
     group: "sign-in",
-    help: "Project of roles without a project.",
+    help: "Project for the roles that do not name a project.",
   },
   {
     name: "oidc_only",

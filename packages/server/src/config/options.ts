@@ -19,7 +19,7 @@ export const OPTIONS = [
     default: "127.0.0.1",
     value: "ADDRESS",
     group: "server",
-    help: "Address to listen on. Not loopback: requires TLS or tls_terminated_by_proxy.",
+    help: "Listen address. If not loopback, TLS or tls_terminated_by_proxy is required.",
   },
   {
     name: "port",
@@ -44,7 +44,7 @@ export const OPTIONS = [
     value: "URL",
     secret: "password",
     group: "server",
-    help: "PostgreSQL database, like postgres://user@host/name. Replaces the file in DIR.",
+    help: "PostgreSQL URL, such as postgres://user@host/name. Unset: SQLite in folder data.",
   },
   {
     name: "database_direct_url",
@@ -53,7 +53,7 @@ export const OPTIONS = [
     value: "URL",
     secret: "password",
     group: "server",
-    help: "The same database without the transaction pooler, for LISTEN and NOTIFY.",
+    help: "URL of the same database without a transaction pooler, for LISTEN and NOTIFY.",
   },
   {
     name: "database_connections_max",
@@ -68,7 +68,7 @@ export const OPTIONS = [
     type: "flag",
     default: "false",
     group: "server",
-    help: "Use a database_url that may lose committed decisions in a crash.",
+    help: "Allow a database that may lose committed decisions in a crash.",
   },
   {
     name: "migrations_off",
@@ -99,7 +99,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "server",
-    help: "URL for users and agents, like https://host. Unset: localhost.",
+    help: "URL that users and agents open, such as https://host. Unset: localhost.",
   },
   {
     name: "tls_cert",
@@ -125,7 +125,7 @@ export const OPTIONS = [
     value: "BASE64",
     secret: true,
     group: "server",
-    help: "32 bytes that encrypt stored secrets. Unset: the file DIR/secret.key.",
+    help: "Key (32 bytes) that encrypts stored secrets. Unset: secret.key in folder data.",
   },
   {
     name: "secret_key_previous",
@@ -134,7 +134,7 @@ export const OPTIONS = [
     value: "BASE64,BASE64",
     secret: true,
     group: "server",
-    help: "Previous secret keys. The start reencrypts their secrets with secret_key.",
+    help: "Previous keys. At the start, the server encrypts their secrets with secret_key.",
   },
   {
     name: "log_level",
@@ -255,7 +255,7 @@ export const OPTIONS = [
     default: "",
     value: "CIDR,CIDR",
     group: "webhooks",
-    help: "Private networks that may contain receivers, for development and tests.",
+    help: "Private networks to which webhooks may go, for development and tests.",
   },
   {
     name: "webhook_allow_cidrs_in_production",
@@ -286,7 +286,7 @@ export const OPTIONS = [
     default: "256",
     value: "COUNT",
     group: "webhooks",
-    help: "Webhooks in flight of this process, including verifications.",
+    help: "Maximum concurrent webhooks of this process, including verifications.",
   },
   {
     name: "webhook_account_in_flight_max",
@@ -294,7 +294,7 @@ export const OPTIONS = [
     default: "32",
     value: "COUNT",
     group: "webhooks",
-    help: "Webhooks in flight to receivers of one provisioner.",
+    help: "Maximum concurrent webhooks to receivers of one provisioner.",
   },
   {
     name: "webhook_host_in_flight_max",
@@ -302,7 +302,7 @@ export const OPTIONS = [
     default: "4",
     value: "COUNT",
     group: "webhooks",
-    help: "Webhooks in flight to one host name.",
+    help: "Maximum concurrent webhooks to one host name.",
   },
   {
     name: "webhook_address_in_flight_max",
@@ -310,7 +310,7 @@ export const OPTIONS = [
     default: "8",
     value: "COUNT",
     group: "webhooks",
-    help: "Webhooks in flight to one resolved address.",
+    help: "Maximum concurrent webhooks to one resolved address.",
   },
   {
     name: "webhook_account_rate",
