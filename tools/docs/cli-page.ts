@@ -3,6 +3,7 @@
 import type { Command } from "@countersign/command-line";
 import type { Command as SettingsCommand } from "../../packages/cli/src/command.ts";
 import { COMMANDS } from "../../packages/cli/src/main.ts";
+import { GROUP_TITLES } from "../../packages/server/src/config/config-reference.ts";
 import { ALL_OPTIONS, flagName, type Option } from "../../packages/server/src/config/options.ts";
 
 const INTRODUCTION = `# Command line
@@ -10,22 +11,22 @@ const INTRODUCTION = `# Command line
 <!-- Made by \`npm run docs\` from the tables of the commands. -->
 
 This page lists every command of \`countersign\` with its options and one example. \`countersign
-COMMAND --help\` prints the same.
+COMMAND --help\` prints the same text. Square brackets contain the default of an option.
 
-In a checkout of the repository, write \`npx --no -- countersign\` instead of \`countersign\`.
+In a clone of the repository, write \`npx --no -- countersign\` instead of \`countersign\`.
 
 Every command accepts \`--json\`, which prints JSON, and \`--help\`.
 
 | Exit code | Meaning |
 | --- | --- |
-| 0 | done |
-| 1 | refused |
-| 2 | wrong usage |
-| 3 | the server cannot be reached |
+| 0 | The command succeeded. |
+| 1 | The command failed, the server rejected it, or a check found a fault. |
+| 2 | The usage is wrong, such as an unknown option. |
+| 3 | The command cannot reach the server. |
 
-Commands that take settings read them from the command line, from environment variables and from
-a file that \`--config\` names. [Configuration](config.md) describes every setting. Secrets are
-accepted from the environment or the file only.`;
+Some commands also accept settings. A setting comes from the command line, an environment variable,
+or the file that \`--config\` names. Secrets come only from the environment or the file.
+[Configuration](config.md) describes every setting.`;
 
 /** More settings than these are not repeated for each command. */
 const SETTINGS_SHOWN_MAX = 6;
@@ -55,13 +56,16 @@ function commandSection(command: Command | SettingsCommand): string {
   rows.push(...shown.map(({ name, value, help: meaning }) => row(flagName(name), value, meaning)));
   const parts = [`### countersign ${escaped(usage)}`, escaped(help)];
   if (rows.length > 0) parts.push(["| Option | Meaning |", "| --- | --- |", ...rows].join("\n"));
-  if (shown.length < settings.length) {
-    parts.push(
-      `This command also takes ${settings.length} settings: see [configuration](config.md).`,
-    );
+  if (shown.length < settings.length && "settings" in command) {
+    const groups = command.settings.map((group) => `[${GROUP_TITLES[group]}](${linkOf(group)})`);
+    parts.push(`This command also accepts \`--config\` and the settings of ${groups.join(", ")}.`);
   }
   if (example !== undefined) parts.push(`\`\`\`\ncountersign ${example}\n\`\`\``);
   return parts.join("\n\n");
+}
+
+function linkOf(group: Option["group"]): string {
+  return `config.md#${GROUP_TITLES[group].toLowerCase().replaceAll(" ", "-")}`;
 }
 
 /** The settings that a command takes as options. */

@@ -27,6 +27,8 @@ test("every threat cites a test of its defence", () => {
   const all = threats.match(THREAT) ?? [];
   assert.ok(all.length > 25, String(all.length));
   // No test can run the release process.
-  const without = all.filter((each) => !/\.test\.ts`/.test(each) && !/A published package differs/.test(each));
+  const without = all.filter(
+    (each) => !/\.test\.ts`/.test(each) && !/A published package differs/.test(each),
+  );
   assert.deepEqual(without, []);
 });

@@ -13,7 +13,7 @@ import { visibleText } from "./visible-text.ts";
 
 /** Every command about policies takes it. */
 export const FLOOR: CommandOptions = {
-  floor: { type: "flag", help: "Baseline policy of the server, not of the project." },
+  floor: { type: "flag", help: "Use the baseline policy of the server." },
 };
 
 export function scopeOf(line: SettingsLine): PolicyPath {

@@ -172,7 +172,7 @@ test("[ours.cli.help] the overview names every command, the exit codes and the w
   for (const name of Object.keys(COMMANDS)) assert.match(stdout, new RegExp(`^  ${name}\\b`, "m"));
   assert.match(stdout, /Without a command, countersign runs serve\./);
   assert.match(stdout, /--port is COUNTERSIGN_PORT/);
-  assert.match(stdout, /0 done, 1 refused, 2 wrong usage, 3 the server cannot be reached/);
+  assert.match(stdout, /0 success, 1 failure, 2 wrong usage, 3 server unreachable/);
 });
 
 for (const [name, own] of Object.entries(COMMANDS)) {

@@ -4,7 +4,7 @@
 
 import type { Command } from "./command.ts";
 
-const EXIT_CODES = "Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the server cannot be reached.";
+const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 server unreachable.";
 
 /**
  * @param commands all commands, or one family

@@ -51,7 +51,7 @@ export const mcpGateway: Command = {
     check: { type: "flag", help: "Start the servers, list their tools, test the provider." },
     pin: {
       type: "flag",
-      help: "Start the servers and write the definitions of their tools to the pin files.",
+      help: "Start the servers and write the digests of their tools to the pin files.",
     },
   },
 

@@ -17,10 +17,10 @@ const WORDS: Readonly<Record<Finding["level"], string>> = {
 
 export const doctor: Command = {
   usage: "doctor [AGENT]",
-  help: "Test that the hook blocks, with a harmless call.",
+  help: "Test that the hook blocks a harmless call.",
   example: "doctor claude-code",
   options: {
-    "no-agent": { type: "flag", help: "Skip the trial that starts the agent itself." },
+    "no-agent": { type: "flag", help: "Skip the test that starts the agent." },
     ...PLACE,
   },
 

@@ -29,13 +29,16 @@ export const installCommand: Command = {
       value: "URL",
       help: "URL of the provider. [profile, COUNTERSIGN_URL]",
     },
-    provision: { type: "flag", help: "Read a provisioner token and create an instance." },
+    provision: {
+      type: "flag",
+      help: "Read a provisioner token from stdin and create an instance.",
+    },
     name: { type: "text", value: "NAME", help: "Name of the new instance." },
     wait: { type: "text", value: "DURATION", help: "Time that a call waits, up to 168h. [24h]" },
     leave: {
       type: "text",
       value: "TOOLS",
-      help: "Tools without approval, such as Read,mcp__docs__*.",
+      help: "Tools that need no approval, such as Read,mcp__docs__*.",
     },
     "keep-prompts": { type: "flag", help: "Keep the agent's own prompts after an approval." },
     environment: { type: "flag", help: "Allow environment variables to override the profile." },

@@ -21,7 +21,7 @@ export const auditExport: Command = {
   settings: ["server"],
   options: {
     ...WHICH_LOG,
-    since: { type: "text", value: "TIME", help: "Approximate start. [the first entry]" },
+    since: { type: "text", value: "TIME", help: "Start time, approximate. [the first entry]" },
     out: { type: "text", value: "FILE", help: "Output file. [stdout]" },
   },
 

@@ -40,8 +40,12 @@ const OPTIONS: CommandOptions = {
     value: "SECRET",
     help: `Secret of a webhook. ${FROM_FILE} [a new one]`,
   },
-  groups: { type: "text", value: "GROUP,GROUP", help: "Only requests to these groups. [all]" },
-  "include-arguments": { type: "flag", help: "Arguments of calls in messages." },
+  groups: {
+    type: "text",
+    value: "GROUP,GROUP",
+    help: "Announce only requests for these groups. [all]",
+  },
+  "include-arguments": { type: "flag", help: "Include the arguments of calls in messages." },
   "remind-before": {
     type: "text",
     value: "DURATION",

@@ -12,7 +12,7 @@ const LIMIT_MAX = 1_000;
 
 export const deliveriesList: Command = {
   usage: "deliveries list",
-  help: "List pending deliveries by their next attempt.",
+  help: "List pending deliveries, earliest next attempt first.",
   example: "deliveries list --ended",
   settings: ["client"],
   options: {

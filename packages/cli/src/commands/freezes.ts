@@ -23,7 +23,11 @@ export const freeze: Command = {
   settings: ["client"],
   options: {
     ...SCOPES,
-    note: { type: "text", value: "TEXT", help: "Note to the agent with each denial. [Frozen.]" },
+    note: {
+      type: "text",
+      value: "TEXT",
+      help: "Note that the agent receives with each denial. [Frozen.]",
+    },
   },
 
   async run(line, terminal) {

@@ -77,7 +77,7 @@ export const grantsCreate: Command = {
     },
     lasts: { type: "text", value: "DURATION", help: "Lifetime of the grant, up to 24h. [30m]" },
     "valid-for": { type: "text", value: "DURATION", help: "Lifetime of each approval." },
-    note: { type: "text", value: "TEXT", help: "Note to the agent with each approval." },
+    note: { type: "text", value: "TEXT", help: "Note that the agent receives with each approval." },
   },
 
   async run(line, terminal) {

@@ -42,11 +42,11 @@ const POLICY_NAMES = STARTER_POLICIES.map(({ name }) => name);
 
 export const init: Command = {
   usage: "init",
-  help: "Set up a server: operator, policy, agent, test.",
+  help: "Set up a server: account, policy, agent, test request.",
   example: "init --yes --policy coding-agent --agent my-laptop",
   settings: ["server"],
   options: {
-    yes: { type: "flag", help: "Default answers; nothing is asked or waited for." },
+    yes: { type: "flag", help: "Use the default answers. Do not ask or wait." },
     policy: {
       type: "text",
       value: "NAME",

@@ -12,7 +12,7 @@ export const migrate: Command = {
   help: "Migrate the database of a stopped server.",
   example: "migrate --check",
   options: {
-    check: { type: "flag", help: "No change; exit code 1 if this program cannot use it." },
+    check: { type: "flag", help: "Only check whether this version can use the database." },
   },
   settings: ["server"],
 

@@ -32,7 +32,7 @@ export const peopleDisable = accessCommand(
 
 export const peopleEnable = accessCommand(
   "enable",
-  "Enable a disabled person, with their keys and tokens.",
+  "Enable a disabled person and their passkeys and tokens.",
   false,
 );
 

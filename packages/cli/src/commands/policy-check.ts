@@ -15,7 +15,7 @@ export const policyCheck: Command = {
   settings: ["client"],
   options: {
     ...FLOOR,
-    offline: { type: "flag", help: "No request to the server, even with a token." },
+    offline: { type: "flag", help: "Send no request to the server, even with a token." },
   },
 
   async run(line, terminal) {

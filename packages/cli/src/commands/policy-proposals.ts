@@ -37,7 +37,7 @@ export const policyPropose: Command = {
     expect: {
       type: "text",
       value: "NUMBER",
-      help: "Active version that you edited; 0 if there is none.",
+      help: "Number of the active version that you edited. 0: none.",
     },
   },
 

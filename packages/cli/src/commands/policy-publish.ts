@@ -31,7 +31,7 @@ const PUBLISHING: CommandOptions = {
   expect: {
     type: "text",
     value: "NUMBER",
-    help: "Active version that you edited; 0 if there is none.",
+    help: "Number of the active version that you edited. 0: none.",
   },
   yes: { type: "flag", help: "Publish without confirmation." },
 };

@@ -7,7 +7,7 @@ import { withKnownData } from "../with-data.ts";
 
 export const policyRelease: Command = {
   usage: "policy release ID",
-  help: "Publish a proposal when no second person is left.",
+  help: "Publish a proposal without a second person.",
   example: "policy release 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["server"],
   options: {

@@ -38,7 +38,7 @@ export const policySimulate: Command = {
       value: "COUNT",
       help: "Maximum number of calls, latest first. [100000]",
     },
-    all: { type: "flag", help: "All changed calls, not only 100 of each kind." },
+    all: { type: "flag", help: "Print all changed calls, not only 100 of each kind." },
   },
 
   async run(line, terminal) {

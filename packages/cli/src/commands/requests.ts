@@ -84,7 +84,7 @@ export const requestsShow: Command = {
 };
 
 const NOTE: CommandOptions = {
-  note: { type: "text", value: "TEXT", help: "Note to the agent with the decision." },
+  note: { type: "text", value: "TEXT", help: "Note that the agent receives with the decision." },
 };
 
 export const requestsApprove: Command = {

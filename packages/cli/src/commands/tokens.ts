@@ -31,7 +31,7 @@ export const tokensCreate: Command = {
       help: "Project of the token; created if new. [default]",
     },
     ...ROLE_AND_GROUPS,
-    bot: { type: "flag", help: "The new reviewer is a bot; rules decide what it approves." },
+    bot: { type: "flag", help: "Create a bot. It approves only where a rule permits bots." },
     scopes: {
       type: "text",
       value: "A,B",

@@ -19,7 +19,7 @@ const LIMIT = 1_000;
 
 export const requestsWatch: Command = {
   usage: "requests watch",
-  help: "Show pending requests live; one line per change in a pipe.",
+  help: "Show pending requests live. In a pipe: a line per change.",
   example: "requests watch",
   settings: ["client"],
   options: {},

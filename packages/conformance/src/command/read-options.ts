@@ -36,7 +36,11 @@ export const CONFORMANCE_OPTIONS: CommandOptions = {
     help: "Token of a provisioner with another scope, to test isolation.",
   },
   "provider-ca": { type: "text", value: FILE, help: "CA certificates of the provider." },
-  decider: { type: "text", value: "NAME", help: "countersign: decide through its reviewer API." },
+  decider: {
+    type: "text",
+    value: "NAME",
+    help: "Set to countersign to decide through its reviewer API.",
+  },
   "decider-url": {
     type: "text",
     value: "URL",
@@ -48,7 +52,11 @@ export const CONFORMANCE_OPTIONS: CommandOptions = {
     value: "PROGRAM",
     help: "Program that decides. Arguments: request id, approve or deny, note.",
   },
-  "receiver-host": { type: "text", value: "HOST", help: "Name or address of this machine." },
+  "receiver-host": {
+    type: "text",
+    value: "HOST",
+    help: "Name or address at which the provider reaches this machine.",
+  },
   "receiver-port": { type: "text", value: "PORT", help: "Port of the receiver. [a free one]" },
   "receiver-other-port": {
     type: "text",
@@ -70,17 +78,17 @@ export const CONFORMANCE_OPTIONS: CommandOptions = {
   "retry-patience": {
     type: "text",
     value: "DURATION",
-    help: "Limit to wait for a repeated notification. [60s]",
+    help: "Maximum wait for a repeated notification. [60s]",
   },
   "longest-wait": {
     type: "text",
     value: "DURATION",
-    help: "Limit to wait for the end of a window or an approval. [15s]",
+    help: "Maximum wait until a request or an approval expires. [15s]",
   },
   quiet: {
     type: "text",
     value: "DURATION",
-    help: "Time without a notification after which none was sent. [7s]",
+    help: "Wait before concluding that no notification was sent. [7s]",
   },
   json: { type: "text", value: FILE, help: "Write the report as JSON." },
   junit: { type: "text", value: FILE, help: "Write the report as JUnit XML." },

@@ -2,7 +2,8 @@
 
 import { ALL_OPTIONS, environmentName, flagName, type Option } from "./options.ts";
 
-const GROUPS: Readonly<Record<Option["group"], string>> = {
+/** Sections of the page. */
+export const GROUP_TITLES: Readonly<Record<Option["group"], string>> = {
   server: "Server",
   limits: "Limits",
   "sign-in": "Sign-in at an identity provider",
@@ -13,7 +14,7 @@ const GROUPS: Readonly<Record<Option["group"], string>> = {
 
 /** The complete page docs/reference/config.md. */
 export function configPage(): string {
-  const sections = Object.entries(GROUPS).map(([group, title]) => {
+  const sections = Object.entries(GROUP_TITLES).map(([group, title]) => {
     const rows = ALL_OPTIONS.filter((option) => option.group === group).map(tableRow);
     const head = "| Setting | Command line | Environment | Default | Meaning |";
     return [`## ${title}`, "", head, "| --- | --- | --- | --- | --- |", ...rows].join("\n");
