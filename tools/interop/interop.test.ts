@@ -40,25 +40,25 @@ test("a client that is required has to be there", () => {
   assert.equal(exitCodeOf([resultOf("go", SKIPPED)], ["python", "go"]), 1);
 });
 
-test("the closing lines count departures apart, and name a client that was not there", () => {
+test("the closing lines count expected differences separately and name clients that were not tested", () => {
   const all = [
     resultOf("python", PASSED),
     resultOf("python", PASSED, true),
     resultOf("go", SKIPPED),
   ];
   assert.deepEqual(renderSummary(all), [
-    "1 passed, 0 failed, 1 skipped, 1 departure as recorded",
-    "NOT TRIED: nothing is known of the go client from this run.",
-    "Departures: docs/reference/interop.md says what they come to.",
+    "1 passed, 0 failed, 1 skipped, 1 expected difference",
+    "NOT TESTED: this run did not test the go client.",
+    "Differences from the contract: see docs/reference/interop.md.",
   ]);
   assert.deepEqual(renderSummary([resultOf("python", FAILED)]), [
-    "0 passed, 1 failed, 0 skipped, 0 departures as recorded",
+    "0 passed, 1 failed, 0 skipped, 0 expected differences",
   ]);
 });
 
 test("each story is a line, with the reason below where it did not pass", () => {
   assert.equal(renderStory(resultOf("python", PASSED)), "ok       python: install");
-  assert.equal(renderStory(resultOf("python", PASSED, true)), "departs  python: install");
+  assert.equal(renderStory(resultOf("python", PASSED, true)), "differs  python: install");
   assert.equal(
     renderStory(resultOf("go", SKIPPED)),
     "SKIPPED  go: install\n            there is no go\n            spawn go ENOENT",
@@ -96,7 +96,7 @@ test("a Python that the pinned wheels do not run on is an absent one", () => {
   assert.equal(pythonFault({ code: undefined, output: "spawn python3 ENOENT" }), none);
 });
 
-test("the page has each departure that is measured, and no other", () => {
+test("the page has exactly the rows of the tested differences", () => {
   const rows = readFileSync(PAGE, "utf8")
     .split("\n")
     .filter((line) => /^\| (?:Python|Go) /.test(line));

@@ -12,15 +12,15 @@ const FAIL_CLOSED = /could not obtain a valid AAP decision/;
 
 export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
   {
-    title: "the gate consumes an approval at the provider, which the contract does not know",
+    title: "the gate consumes an approval at a provider without the extension",
     row: [
-      "`POST /v1/requests/{id}/consume` when a call is approved: `Gate`, `AsyncGate`, integrations",
+      "`POST /v1/requests/{id}/consume` after an approval: `Gate`, `AsyncGate`, integrations",
       "404 `not_found`",
-      "**No approved call runs.** The gate fails closed; the request stays approved",
+      "**No approved call runs.** The gate blocks the call; the request stays approved",
       "`extensions: consume`",
     ],
     admitted: {
-      title: "the gate consumes an approval at a provider that admits it, and the call runs",
+      title: "the gate consumes an approval at a provider with the extension, and the call runs",
       async play({ stage, client, token }) {
         await client.act("exchanges");
         const call = { token, key: "consumed", tool: "Read" };
@@ -55,7 +55,7 @@ export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
     row: [
       "`POST /v1/requests/{id}/outcome`: `report_outcome`, and the gate after a call that ran",
       "404 `not_found`",
-      "`NotFound`; the gate logs that it could not report",
+      "`report_outcome` raises `NotFound`; the gate logs that it could not report",
       "`extensions: consume,outcome`",
     ],
     admitted: {
@@ -83,9 +83,9 @@ export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
   {
     title: "a call of an MCP server names it in `server`, which the contract forbids",
     row: [
-      "`server` in `POST /v1/requests`, where `Call` has one",
+      "`server` in `POST /v1/requests`, if `Call` has a server",
       "400 `invalid_request`, `param` is `server`",
-      "The call does not run: the gate fails closed. Nothing is recorded",
+      "The gate blocks the call, and the server stores no request",
       "`extensions: server`",
     ],
     admitted: {

@@ -13,8 +13,8 @@ export interface Story<Scene> {
 }
 
 /**
- * A story of what a released client does and the contract does not know. It passes as long as the
- * client still does so and we still answer so. docs/reference/interop.md has its row, to the word.
+ * A story of a released client that differs from the contract. It passes while the client and the
+ * server still behave this way. docs/reference/interop.md contains its row word for word.
  */
 export interface Departure<Scene> extends Story<Scene> {
   /** The same with a server that admits it. */
@@ -39,7 +39,7 @@ const MARKS = { passed: "ok      ", failed: "FAILED  ", skipped: "SKIPPED " };
 
 /** @returns one line, and the reason below it where there is one */
 export function renderStory({ client, title, isDeparture, outcome }: StoryResult): string {
-  const mark = isDeparture && outcome.kind === "passed" ? "departs " : MARKS[outcome.kind];
+  const mark = isDeparture && outcome.kind === "passed" ? "differs " : MARKS[outcome.kind];
   const reason = outcome.kind === "passed" ? "" : `\n            ${indent(outcome.reason)}`;
   return `${mark} ${client}: ${title}${reason}`;
 }
@@ -55,7 +55,7 @@ export function shortReason(reason: string): string {
   return lines.length === 1 ? first : `${first} ${last.trim()}`;
 }
 
-/** @returns the closing lines, which a reader who sees nothing else is not misled by */
+/** @returns the closing lines: counts, clients that were not tested, and expected differences */
 export function renderSummary(results: readonly StoryResult[]): string[] {
   const by = Map.groupBy(results, ({ outcome }) => outcome.kind);
   const count = (kind: StoryOutcome["kind"]) => by.get(kind)?.length ?? 0;
@@ -63,14 +63,14 @@ export function renderSummary(results: readonly StoryResult[]): string[] {
   const passed = count("passed") - departures;
   const lines = [
     `${passed} passed, ${count("failed")} failed, ${count("skipped")} skipped, ` +
-      `${departures} ${departures === 1 ? "departure" : "departures"} as recorded`,
+      `${departures} expected ${departures === 1 ? "difference" : "differences"}`,
   ];
   for (const [client, stories] of Map.groupBy(results, (story) => story.client)) {
     if (stories.every(({ outcome }) => outcome.kind === "skipped")) {
-      lines.push(`NOT TRIED: nothing is known of the ${client} client from this run.`);
+      lines.push(`NOT TESTED: this run did not test the ${client} client.`);
     }
   }
-  if (departures > 0) lines.push("Departures: docs/reference/interop.md says what they come to.");
+  if (departures > 0) lines.push("Differences from the contract: see docs/reference/interop.md.");
   return lines;
 }
 
