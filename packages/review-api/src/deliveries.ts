@@ -37,7 +37,7 @@ export const deliveries = {
   listDeliveries: operation({
     method: "GET",
     path: "/deliveries",
-    summary: "List deliveries: waiting ones by next attempt, or ended ones, the latest first.",
+    summary: "List waiting deliveries by next attempt, or ended deliveries, the latest first.",
     caller: "reviewer",
     power: "read",
     query: v.strictObject({

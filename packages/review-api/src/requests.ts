@@ -209,7 +209,7 @@ export const requests = {
   listRequests: operation({
     method: "GET",
     path: "/requests",
-    summary: "List requests: pending ones by deadline, decided ones the latest first.",
+    summary: "List pending requests by deadline, or decided requests, the latest first.",
     caller: "reviewer",
     power: "read",
     query: v.strictObject({

@@ -105,14 +105,14 @@ export class Metrics {
   readonly registry = new Registry();
   readonly exchanges = new Histogram({
     name: "countersign_exchange_seconds",
-    help: "Duration of HTTP exchanges; pollApprovalRequest is a read with wait.",
+    help: "Duration of HTTP exchanges. pollApprovalRequest: a read with the parameter wait.",
     labelNames: ["operation", "status"],
     buckets: DURATION_BUCKETS_S,
     registers: [this.registry],
   });
   readonly exchangesByClass = new Counter({
     name: "countersign_exchanges_total",
-    help: "HTTP exchanges except probes, by class of status.",
+    help: "HTTP exchanges except probes, by class of the status code.",
     labelNames: ["class"],
     registers: [this.registry],
   });
@@ -123,7 +123,7 @@ export class Metrics {
   });
   readonly failures = new Counter({
     name: "countersign_failures_total",
-    help: "Failures of dependencies of the provider.",
+    help: "Failures of the database and of other dependencies.",
     labelNames: ["dependency"],
     registers: [this.registry],
   });
@@ -149,7 +149,7 @@ export class Metrics {
   });
   readonly announcements = new Counter({
     name: "countersign_announcements_total",
-    help: "Notifications of users about pending requests, by kind of channel and outcome.",
+    help: "Messages to reviewers about pending requests, by kind of channel and outcome.",
     labelNames: ["kind", "outcome"],
     registers: [this.registry],
   });
@@ -160,7 +160,7 @@ export class Metrics {
   });
   readonly integrityFailures = new Counter({
     name: "countersign_integrity_failures_total",
-    help: "Altered or damaged rows, each counted once by each process.",
+    help: "Altered or damaged rows. Each process counts a row once.",
     labelNames: ["table"],
     registers: [this.registry],
   });
@@ -238,7 +238,7 @@ export class Metrics {
     });
     const isRead = new Gauge({
       name: "countersign_store_scrape_success",
-      help: "1 when the rows of the store were counted. 0: those gauges are missing.",
+      help: "1 if this scrape counted the rows of the database. 0: their gauges are missing.",
       registers,
     });
     this.#beforeText = async () => {
@@ -271,7 +271,7 @@ export class Metrics {
     const registers = [this.registry];
     new Gauge({
       name: "countersign_wake_listening",
-      help: "1 when messages of other replicas arrive; 0 when only polls find changes.",
+      help: "1 if messages from other replicas arrive. 0: the server polls the database instead.",
       registers,
       collect() {
         this.set(wake.isListening ? 1 : 0);
@@ -279,7 +279,7 @@ export class Metrics {
     });
     new Counter({
       name: "countersign_wake_notifications_sent_total",
-      help: "Messages to other replicas, each with up to about 200 signals.",
+      help: "Messages to other replicas. A message contains up to about 200 signals.",
       registers,
       collect() {
         this.reset();
