@@ -148,7 +148,13 @@ export function growthTable({ stored, create, read }: Growth): string {
     ms(emptyP50Ms),
   ];
   return table([
-    [`${perSecond(stored)} stored requests`, "of empty", "spread", "p50 ms", "empty p50 ms"],
+    [
+      `${perSecond(stored)} stored requests`,
+      "of an empty store",
+      "spread",
+      "p50 ms",
+      "p50 ms, empty",
+    ],
     ["create", ...cells(create)],
     ["read", ...cells(read)],
   ]);

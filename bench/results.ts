@@ -58,7 +58,7 @@ function comparisonTable(comparisons: readonly Comparison[]): string {
     cpuUs.toFixed(0),
   ];
   return table([
-    ["", "of baseline", "per second", ...columns, "baseline per second", ...columns],
+    ["", "of the reference", "per second", ...columns, "reference per second", ...columns],
     ...comparisons.map(({ scenario, floor, subject, ratio }) => [
       scenario,
       percent(ratio),
@@ -71,9 +71,9 @@ function comparisonTable(comparisons: readonly Comparison[]): string {
 function longPollsTable(result: LongPolls): string {
   const latency = ({ p50, p99, max }: Spread) => [ms(p50), ms(p99), ms(max)];
   const wakes = table([
-    [`${perSecond(result.polls)} polls held, ms to the poll's answer`, "p50", "p99", "max"],
-    ["from the answer to the verdict", ...latency(result.fromCommitMs)],
-    ["from the sending of the verdict", ...latency(result.fromSendingMs)],
+    [`${perSecond(result.polls)} polls held, ms to the response to the poll`, "p50", "p99", "max"],
+    ["from the response to the verdict", ...latency(result.fromCommitMs)],
+    ["from sending the verdict", ...latency(result.fromSendingMs)],
   ]);
   const before = `Server memory ${mb(result.memoryBeforeMb)} MB before the polls`;
   const during = `${mb(result.memoryWithMb)} MB with them`;
@@ -112,6 +112,6 @@ function simulationTable({ replayed, seconds, reports, alone, beside }: Simulati
   return table([
     [what, "p50 ms", "p99 ms", "max ms"],
     ["create, alone", ...cells(alone)],
-    ["create, meanwhile", ...cells(beside)],
+    ["create, during the simulation", ...cells(beside)],
   ]);
 }

@@ -45,8 +45,8 @@ const SUBJECTS: readonly Scenario[] = [create, decide];
 
 const FLOOR_CONNECTIONS = 20;
 const FLOORS = [
-  { name: "bare, one statement after another", isPipelined: false },
-  { name: "bare, all four statements at once", isPipelined: true },
+  { name: "sequential inserts", isPipelined: false },
+  { name: "all statements at once", isPipelined: true },
 ];
 
 const WARM_UP_S = 1.5;

@@ -107,15 +107,15 @@ function wakeTable({ same, other }: ReplicaWakes): string {
   const { verdicts, verdictsPerSecond } = other;
   return table([
     [
-      `${verdicts} verdicts at ${perSecond(verdictsPerSecond)}/s, ms to the poll's answer`,
+      `${verdicts} verdicts at ${perSecond(verdictsPerSecond)}/s, ms to the response to the poll`,
       "p50",
       "p99",
       "max",
     ],
-    ["same replica, from the answer to the verdict", ...latency(same.fromCommitMs)],
-    ["same replica, from the sending of the verdict", ...latency(same.fromSendingMs)],
-    ["other replica, from the answer to the verdict", ...latency(other.fromCommitMs)],
-    ["other replica, from the sending of the verdict", ...latency(other.fromSendingMs)],
+    ["same replica, from the response to the verdict", ...latency(same.fromCommitMs)],
+    ["same replica, from sending the verdict", ...latency(same.fromSendingMs)],
+    ["other replica, from the response to the verdict", ...latency(other.fromCommitMs)],
+    ["other replica, from sending the verdict", ...latency(other.fromSendingMs)],
   ]);
 }
 

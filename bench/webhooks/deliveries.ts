@@ -29,7 +29,14 @@ export function deliveryTables({ drains, firstByte, isolation }: Deliveries): st
 
 function drainTable(drains: readonly Drain[]): string {
   return table([
-    ["notifications to", "of baseline", "per second", "CPU us", "baseline per second", "CPU us"],
+    [
+      "notifications to",
+      "of the reference",
+      "per second",
+      "CPU us",
+      "reference per second",
+      "CPU us",
+    ],
     ...drains.map(({ hosts, subject, floor, ratio }) => [
       hosts === 1 ? "1 host" : `${hosts} hosts`,
       percent(ratio),
@@ -43,8 +50,8 @@ function drainTable(drains: readonly Drain[]): string {
 
 function firstByteTable({ warm, cold }: FirstByte): string {
   const rows = (name: string, { fromCommitMs, fromSendingMs }: FirstByteTimes) => [
-    [`from the answer to the verdict, ${name}`, ...times(fromCommitMs)],
-    [`from the sending of the verdict, ${name}`, ...times(fromSendingMs)],
+    [`from the response to the verdict, ${name}`, ...times(fromCommitMs)],
+    [`from sending the verdict, ${name}`, ...times(fromSendingMs)],
   ];
   return table([
     ["ms to the first byte at the receiver", "p50", "p99", "max"],
@@ -61,11 +68,11 @@ function isolationTable({ queued, attempts, empty, full }: Isolation): string {
     percent(cpu),
   ];
   const beside = table([
-    ["ms from a decision to a healthy host", "p50", "p99", "max", "memory MB", "CPU"],
+    ["ms from a decision to a healthy receiver", "p50", "p99", "max", "memory MB", "CPU"],
     row("alone", empty),
-    row(`beside a dead one with ${perSecond(queued)} queued`, full),
+    row(`beside an unreachable host with ${perSecond(queued)} queued`, full),
   ]);
-  return `${beside}\n\n${full.decisions} decisions; ${attempts} attempts at the dead one.`;
+  return `${beside}\n\n${full.decisions} decisions; ${attempts} attempts at the unreachable host.`;
 }
 
 function times({ p50, p99, max }: Spread): string[] {
