@@ -40,7 +40,7 @@ test("a client that is required has to be there", () => {
   assert.equal(exitCodeOf([resultOf("go", SKIPPED)], ["python", "go"]), 1);
 });
 
-test("the closing lines count expected differences separately and name clients that were not tested", () => {
+test("the closing lines count expected differences and name clients that were not tested", () => {
   const all = [
     resultOf("python", PASSED),
     resultOf("python", PASSED, true),
