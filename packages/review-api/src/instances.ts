@@ -97,7 +97,7 @@ export const instances = {
   createInstance: operation({
     method: "POST",
     path: "/instances",
-    summary: "Create an instance with a credential of its own.",
+    summary: "Create an instance and its credential.",
     caller: "reviewer",
     power: "people",
     fresh: true,

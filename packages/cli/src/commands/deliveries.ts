@@ -16,7 +16,7 @@ export const deliveriesList: Command = {
   example: "deliveries list --ended",
   settings: ["client"],
   options: {
-    ended: { type: "flag", help: "Ended deliveries instead, latest first." },
+    ended: { type: "flag", help: "List ended deliveries instead, latest first." },
     limit: {
       type: "text",
       value: "COUNT",

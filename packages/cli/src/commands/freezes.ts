@@ -75,7 +75,7 @@ export const freezesList: Command = {
   example: "freezes list",
   settings: ["client"],
   options: {
-    lifted: { type: "flag", help: "Lifted freezes instead of active ones." },
+    lifted: { type: "flag", help: "List lifted freezes instead of active freezes." },
     limit: {
       type: "text",
       value: "COUNT",

@@ -18,7 +18,7 @@ export const grantsList: Command = {
   example: "grants list",
   settings: ["client"],
   options: {
-    ended: { type: "flag", help: "Ended grants instead of active ones." },
+    ended: { type: "flag", help: "List ended grants instead of active grants." },
     limit: {
       type: "text",
       value: "COUNT",

@@ -74,7 +74,7 @@ export const policyProposals: Command = {
   settings: ["client"],
   options: {
     ...FLOOR,
-    closed: { type: "flag", help: "Closed proposals instead of open ones." },
+    closed: { type: "flag", help: "List closed proposals instead of open proposals." },
     limit: {
       type: "text",
       value: "COUNT",
