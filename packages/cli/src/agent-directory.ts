@@ -20,6 +20,7 @@ import {
 } from "@countersign/server";
 import { assertSafeUrl, connectApi } from "./connect-api.ts";
 import { collect } from "./reviewer-api.ts";
+import { LIMIT_MAX } from "./row-list.ts";
 import { type Addresses, addressesOf, findRunningServer } from "./running-server.ts";
 import type { SettingsLine } from "./settings-line.ts";
 
@@ -62,9 +63,6 @@ export interface AgentDirectory {
 }
 
 export const PROJECT_DEFAULT = "default";
-
-/** Maximum number of agents that a name is searched in. */
-export const LIMIT_MAX = 1_000;
 
 const PROVISIONER_PREFIX = "cs_prov_";
 

@@ -13,7 +13,6 @@ import {
 import {
   type CreatedAgent,
   inDatabase,
-  LIMIT_MAX,
   type ListedAgent,
   PROJECT_DEFAULT,
 } from "./agent-directory.ts";
@@ -21,6 +20,7 @@ import { linkTo } from "./commands/people-links.ts";
 import { exportLines } from "./connect-agent.ts";
 import { canOpenBrowser, openBrowser } from "./open-browser.ts";
 import { askText, choose, confirm, waitUnlessEnter } from "./questions.ts";
+import { LIMIT_MAX } from "./row-list.ts";
 import type { Addresses } from "./running-server.ts";
 import {
   ASK_ALWAYS,

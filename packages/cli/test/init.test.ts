@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
-import type { Terminal } from "@countersign/command-line";
 import { exchange, makeToken } from "@countersign/testing/agents";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import {
@@ -12,6 +11,8 @@ import {
   startServer,
 } from "@countersign/testing/countersign";
 import { main } from "../src/main.ts";
+import { TestTerminal } from "./support/test-terminal.ts";
+import { useInvitation } from "./support/use-invitation.ts";
 
 const file = fileOwner();
 
@@ -24,33 +25,13 @@ before(() => {
 /** Answers questions by their first words. `undefined` presses Ctrl-C. */
 type Answers = Readonly<Record<string, string | undefined | ((seen: string) => Promise<void>)>>;
 
-/** A user at a terminal. An answer that is a function acts elsewhere and waits. */
-class User implements Terminal {
-  readonly isInteractive = true;
-  readonly hasScreen = true;
-  readonly columns = 100;
-  readonly rows = 24;
-  readonly questions: string[] = [];
-  seen = "";
-  stdout = "";
+/** A user who acts elsewhere and waits where the answer is a function. */
+class User extends TestTerminal {
   readonly #answers: Answers;
 
   constructor(answers: Answers) {
+    super();
     this.#answers = answers;
-  }
-
-  out(text: string): void {
-    this.stdout += `${text}\n`;
-  }
-
-  note(text: string): void {
-    this.seen += `${text}\n`;
-  }
-
-  status(): void {}
-
-  askSecret(): Promise<string> {
-    assert.fail("init asks for no secret");
   }
 
   async ask(question: string, signal?: AbortSignal): Promise<string> {
@@ -60,7 +41,7 @@ class User implements Terminal {
     const answer = this.#answers[start];
     if (typeof answer === "string") return answer;
     if (answer === undefined) throw new DOMException("Aborted with Ctrl+C", "AbortError");
-    await answer(this.seen);
+    await answer(this.stderr);
     return new Promise((_, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason));
       if (signal?.aborted) reject(signal.reason);
@@ -73,12 +54,8 @@ function init(server: Server, user: User, ...args: readonly string[]): Promise<n
 }
 
 async function createAccount(seen: string): Promise<void> {
-  const [, url, token] = /(http:\S+)\/setup#(\S+)/.exec(seen) ?? [];
-  const response = await fetch(`${url}/review/v1/invitation/use`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
-    body: JSON.stringify({ token, login: "ana", name: "Ana", password: "seven grey herons wait" }),
-  });
+  const [, url = "", token = ""] = /(http:\S+)\/setup#(\S+)/.exec(seen) ?? [];
+  const response = await useInvitation(url, token, "ana");
   assert.equal(response.status, 201, await response.text());
 }
 
@@ -110,8 +87,8 @@ test("[ours.cli.init] with Enter for every answer, init leads to an account, an 
     "Send a test request": "",
     "Waiting for your decision": decideTest(t, server, "approve"),
   });
-  assert.equal(await init(server, user), 0, user.seen);
-  assert.match(user.seen, /Your account exists\..*Approved\. An agent would now run the call\./s);
+  assert.equal(await init(server, user), 0, user.stderr);
+  assert.match(user.stderr, /Your account exists\..*Approved\. An agent would now run the call\./s);
   const { url, key } = variables(user);
   assert.equal(url, server.url);
   assert.equal(
@@ -128,9 +105,9 @@ test("[ours.cli.init] after Ctrl-C, init continues with the step that it stopped
     "Name of the agent": "first",
     "Send a test request": undefined,
   });
-  assert.equal(await init(server, first), 1, first.seen);
+  assert.equal(await init(server, first), 1, first.stderr);
   assert.match(
-    first.seen,
+    first.stderr,
     /Stopped\. Completed steps are kept\. To continue: (npx )?countersign init/,
   );
   assert.match(first.stdout, /^export COUNTERSIGN_URL=/);
@@ -141,13 +118,13 @@ test("[ours.cli.init] after Ctrl-C, init continues with the step that it stopped
     "Send a test request": "",
     "Waiting for your decision": decideTest(t, server, "deny"),
   });
-  assert.equal(await init(server, second), 0, second.seen);
-  assert.match(second.seen, /an account exists.*version 1 is active.*Created refund-bot/s);
-  assert.match(second.seen, /Denied\. An agent would not run the call\./);
+  assert.equal(await init(server, second), 0, second.stderr);
+  assert.match(second.stderr, /an account exists.*version 1 is active.*Created refund-bot/s);
+  assert.match(second.stderr, /Denied\. An agent would not run the call\./);
 
   const third = new User({ "Create another agent": "" });
-  assert.equal(await init(server, third), 0, third.seen);
-  assert.match(third.seen, /the agent first exists/);
+  assert.equal(await init(server, third), 0, third.stderr);
+  assert.match(third.stderr, /the agent first exists/);
   assert.deepEqual([third.questions, third.stdout], [["Create another agent"], ""]);
 });
 
@@ -160,11 +137,11 @@ test("[ours.cli.init] Enter skips each wait, and the setup link and the request 
     "Send a test request": "",
     "Waiting for your decision": "",
   });
-  assert.equal(await init(server, user), 0, user.seen);
-  assert.match(user.seen, /Published the policy mcp-gateway/);
-  assert.match(user.seen, /Skipped\. The link still works\./);
-  assert.match(user.seen, /Skipped\. The request stays in the inbox for 10 minutes\./);
-  await createAccount(user.seen);
+  assert.equal(await init(server, user), 0, user.stderr);
+  assert.match(user.stderr, /Published the policy mcp-gateway/);
+  assert.match(user.stderr, /Skipped\. The link still works\./);
+  assert.match(user.stderr, /Skipped\. The request stays in the inbox for 10 minutes\./);
+  await createAccount(user.stderr);
 });
 
 test("[ours.cli.init] without a terminal, init says which options replace the questions", async (t) => {

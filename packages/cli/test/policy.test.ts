@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
-import type { Terminal } from "@countersign/command-line";
 import { makeToken, newAgent } from "@countersign/testing/agents";
 import { fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
 import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import { main } from "../src/main.ts";
+import { TestTerminal } from "./support/test-terminal.ts";
 
 const file = fileOwner();
 let server: Server;
@@ -210,35 +210,13 @@ test("[ours.cli.policy.publish] nothing is published without confirmation, or wi
   assert.equal(done(await desk.run("history")), "No version has been published.\n");
 });
 
-/** A terminal with a person at it who gives one answer. */
-class Person implements Terminal {
-  readonly isInteractive = true;
-  readonly hasScreen = true;
-  readonly columns = 100;
-  readonly rows = 24;
-  readonly questions: string[] = [];
-  readonly seen: string[] = [];
-  readonly statuses: string[] = [];
+/** A user who gives one answer. */
+class User extends TestTerminal {
   readonly #answer: string;
 
   constructor(answer: string) {
+    super();
     this.#answer = answer;
-  }
-
-  out(text: string): void {
-    this.seen.push(text);
-  }
-
-  note(text: string): void {
-    this.seen.push(text);
-  }
-
-  askSecret(): Promise<string> {
-    assert.fail("this command asks for no secret");
-  }
-
-  status(text: string): void {
-    this.statuses.push(text);
   }
 
   async ask(question: string): Promise<string> {
@@ -247,10 +225,10 @@ class Person implements Terminal {
   }
 }
 
-/** Runs a command in this process, for a person. */
+/** Runs a command in this process. */
 async function runFor(
   t: TestContext,
-  person: Person,
+  user: User,
   token: string,
   ...args: readonly string[]
 ): Promise<number> {
@@ -258,7 +236,7 @@ async function runFor(
   t.after(() => {
     delete process.env.COUNTERSIGN_TOKEN;
   });
-  return main(["policy", ...args, "--url", server.url], person);
+  return main(["policy", ...args, "--url", server.url], user);
 }
 
 test("[ours.cli.policy.publish] a person is asked, and only yes publishes", async (t) => {
@@ -270,15 +248,15 @@ test("[ours.cli.policy.publish] a person is asked, and only yes publishes", asyn
     ["n", 1],
     ["yes", 0],
   ] as const) {
-    const person = new Person(answer);
-    assert.equal(await runFor(t, person, token, "publish", path), code);
-    assert.deepEqual(person.questions, ["Publish this as version 1? [y/N] "]);
-    assert.ok(person.seen.join("\n").includes("  added    deny-it"));
+    const user = new User(answer);
+    assert.equal(await runFor(t, user, token, "publish", path), code);
+    assert.deepEqual(user.questions, ["Publish this as version 1? [y/N] "]);
+    assert.ok(user.stderr.includes("  added    deny-it"));
   }
-  const person = new Person("y");
+  const user = new User("y");
   writeFileSync(path, policyWithRule("deny", "y"));
-  assert.equal(await runFor(t, person, token, "publish", path, "--expect", "1"), 0);
-  assert.deepEqual(person.questions, []);
+  assert.equal(await runFor(t, user, token, "publish", path, "--expect", "1"), 0);
+  assert.deepEqual(user.questions, []);
 });
 
 test("[ours.cli.policy.read] show prints a version letter for letter, and history lists them", async (t) => {
@@ -312,9 +290,9 @@ test("[ours.cli.policy.read] show prints a version letter for letter, and histor
   assert.equal((JSON.parse(done(await desk.run("history", "--json"))) as object[]).length, 2);
 
   // Control characters are made visible on a person's terminal.
-  const person = new Person("");
-  assert.equal(await runFor(t, person, desk.token, "show"), 0);
-  assert.ok(person.seen.join("\n").includes("# \\u{202E} b"));
+  const user = new User("");
+  assert.equal(await runFor(t, user, desk.token, "show"), 0);
+  assert.ok(user.stdout.includes("# \\u{202E} b"));
 });
 
 test("[ours.cli.policy.simulate] simulate lists what would change and sums it up, in words, as JSON lines, and with progress for a person", async (t) => {
@@ -346,12 +324,12 @@ test("[ours.cli.policy.simulate] simulate lists what would change and sums it up
     lines.map((line) => (JSON.parse(line) as { event: string }).event),
     ["started", "changed", "summary"],
   );
-  const person = new Person("");
+  const user = new User("");
   const path = join(temporaryFolder(t), "draft.yaml");
   writeFileSync(path, policyWithRule("deny", "deploy"));
-  assert.equal(await runFor(t, person, desk.token, "simulate", path), 0);
-  assert.deepEqual(person.statuses, ["Reading past calls ..."]);
-  assert.match(person.seen.join("\n"), /^\S+ {2}ask->deny /);
+  assert.equal(await runFor(t, user, desk.token, "simulate", path), 0);
+  assert.deepEqual(user.statuses, ["Reading past calls ..."]);
+  assert.match(user.stdout, /^\S+ {2}ask->deny /);
 
   assert.equal((await desk.run("simulate", draft, "--since", "yesterday")).code, 2);
   assert.equal((await desk.run("simulate", desk.write(FAULTY, "bad.yaml"))).code, 1);

@@ -12,6 +12,7 @@ import {
   spawnCountersign,
   startServer,
 } from "@countersign/testing/countersign";
+import { useInvitation } from "./support/use-invitation.ts";
 
 const LINK = /^ {2}(http:\/\/localhost:\d+)\/setup#([\w-]{43})$/m;
 
@@ -19,11 +20,7 @@ const GUIDE = join(import.meta.dirname, "../../../docs/guides/sign-in.md");
 
 /** Uses a link as its page does. @returns the status */
 async function use(url: string, token: string, login: string): Promise<number> {
-  const response = await fetch(`${url}/review/v1/invitation/use`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
-    body: JSON.stringify({ token, login, name: login, password: "seven grey herons wait" }),
-  });
+  const response = await useInvitation(url, token, login);
   await response.text();
   return response.status;
 }

@@ -46,7 +46,7 @@ test("[ours.sdk.documented] each example of an agent waits for its approval, and
   for (const modules of ["node_modules", "examples/node_modules"]) {
     symlinkSync(join(ROOT, modules), join(folder, modules));
   }
-  Object.assign(process.env, { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token });
+  Object.assign(process.env, scene.environment);
   for (const name of EXAMPLES) {
     const file = join(agents, `${name}.ts`);
     const paid = play(t, file, `${name} 1`);

@@ -103,7 +103,7 @@ test("[ours.sdk.documented] the guide leads from nothing to a call that waits fo
 test("[ours.sdk.documented] the first sample asks for a new approval at each start", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const env = scene.environment;
   for (const count of [1, 2]) {
     const played = play(t, "first.ts", { folder, env });
     await scene.decideNext("approve");
@@ -115,7 +115,7 @@ test("[ours.sdk.documented] the first sample asks for a new approval at each sta
 test("[ours.sdk.documented] the sample of README.md waits for approval and runs", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const env = scene.environment;
   const played = play(t, "deploy.ts", { folder, env });
   await scene.decideNext("approve");
   assert.equal(await played, "deployed to prod\n");
@@ -180,7 +180,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
 test("[ours.sdk.documented] the guide to suspending asks in one process and goes on in others", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const env = scene.environment;
   assert.match(await play(t, "ask.ts", { folder, env }), /waits for approval/);
   assert.match(await play(t, "go-on.ts", { folder, env }), /waits for approval/);
   await scene.decideNext("approve");
@@ -191,7 +191,7 @@ test("[ours.sdk.documented] the guide to suspending asks in one process and goes
 test("[ours.sdk.documented] the adapter of the guide runs what is approved and nothing else", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const env = scene.environment;
   const program = `import { Client, Gate, MemoryStore } from "@countersign/sdk";
     import { gated } from "./adapter.ts";
     const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
@@ -218,7 +218,7 @@ test("[ours.sdk.documented] the adapter of the guide runs what is approved and n
 test("[ours.sdk.documented] the quickstart runs its tool after an approval and prints the note of a denial", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
-  const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: scene.token };
+  const env = scene.environment;
   const approved = play(t, "quickstart.ts", { folder, env });
   await scene.decideNext("approve");
   assert.equal(await approved, blocks().get("text quickstart.ts"));

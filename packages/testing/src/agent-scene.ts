@@ -17,6 +17,8 @@ export interface AgentScene {
   readonly url: string;
   /** The credential of the instance. */
   readonly token: string;
+  /** The variables that an agent reads. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly reviewer: string;
   /** Waits until a request is pending, and decides it. @returns its id */
   decideNext(verdict: "approve" | "deny", fields?: object): Promise<string>;
@@ -47,6 +49,7 @@ export async function startAgentScene(
     server,
     url: server.url,
     token,
+    environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: token },
     reviewer,
     nextPending,
     async decideNext(verdict, fields) {

@@ -23,8 +23,7 @@ export async function startHookScene(owner: Owner): Promise<HookScene> {
   const scene = await startAgentScene(owner);
   const home = temporaryFolder(owner);
   const environment = {
-    COUNTERSIGN_URL: scene.url,
-    COUNTERSIGN_API_KEY: scene.token,
+    ...scene.environment,
     // A hook that remains after a failed test ends soon.
     COUNTERSIGN_HOOK_WAIT: "60s",
   };

@@ -4,7 +4,7 @@ import { EXIT, usageError } from "@countersign/command-line";
 import { exactText, type Instance } from "@countersign/review-api";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
-import { groupsOf } from "../name-list.ts";
+import { groupsOf, namesCell } from "../name-list.ts";
 import { visibleText } from "../visible-text.ts";
 
 export const agentsSet: Command = {
@@ -48,6 +48,5 @@ function describeOutcome(instance: Instance): string {
 }
 
 function cells({ id, groups, owner }: Instance): [id: string, groups: string, owner: string] {
-  const list = groups.length === 0 ? "-" : visibleText(groups.join(","));
-  return [id, list, visibleText(owner ?? "-")];
+  return [id, namesCell(groups), visibleText(owner ?? "-")];
 }

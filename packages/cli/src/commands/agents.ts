@@ -4,14 +4,15 @@ import { CommandError, EXIT, renderColumns, usageError } from "@countersign/comm
 import {
   type AgentDirectory,
   findAgentId,
-  LIMIT_MAX,
+  type ListedAgent,
   PROJECT_DEFAULT,
   withDirectory,
 } from "../agent-directory.ts";
 import type { Command } from "../command.ts";
 import { exportLines, snippets } from "../connect-agent.ts";
-import { groupsOf } from "../name-list.ts";
+import { groupsOf, namesCell } from "../name-list.ts";
 import { dataOption, ownCommand } from "../own-command.ts";
+import { LIMIT_MAX, limitOf, limitOption, printRows } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -25,6 +26,9 @@ const PROJECT = {
 
 /** Characters of a name that the server accepts. */
 const NAME_CHARS_MAX = 128;
+
+/** The default of `--limit`. */
+const LIMIT = 200;
 
 export const agentsCreate: Command = {
   usage: "agents create NAME",
@@ -85,36 +89,31 @@ export const agentsList: Command = {
   example: "agents list",
   settings: ["server", "client"],
   options: {
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [200]`,
-    },
+    limit: limitOption(LIMIT),
     ...PROJECT,
   },
 
   async run(line, terminal) {
     line.take();
-    const limit = Number(line.text("limit") ?? 200);
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
-    }
+    const limit = limitOf(line, LIMIT);
     const { agents, hasMore } = await withDirectory(line, (directory) => directory.list(limit));
-    if (line.json) {
-      terminal.out(`[${agents.map(({ json }) => json).join(",")}]`);
-    } else if (agents.length === 0) {
-      terminal.out("There are no agents. Create one with: countersign agents create NAME");
-    } else {
-      const rows = agents.map(({ id, name, groups, owner }) => {
-        const list = groups.length === 0 ? "-" : visibleText(groups.join(","));
-        return [id, visibleText(name), list, visibleText(owner ?? "-")];
-      });
-      terminal.out(renderColumns([["ID", "NAME", "GROUPS", "OWNER"], ...rows]));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: agents.map(({ json }) => json),
+      empty: "There are no agents. Create one with: countersign agents create NAME",
+      renderTable: () => renderAgents(agents),
+      limit,
+      hasMore,
+    });
     return EXIT.done;
   },
 };
+
+function renderAgents(agents: readonly ListedAgent[]): string {
+  const rows = agents.map(({ id, name, groups, owner }) => {
+    return [id, visibleText(name), namesCell(groups), visibleText(owner ?? "-")];
+  });
+  return renderColumns([["ID", "NAME", "GROUPS", "OWNER"], ...rows]);
+}
 
 export const agentsDelete: Command = {
   usage: "agents delete NAME|ID",

@@ -7,8 +7,7 @@ import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { renderDeliveries, renderDelivery } from "../render-deliveries.ts";
 import { collect } from "../reviewer-api.ts";
-
-const LIMIT_MAX = 1_000;
+import { limitOf, limitOption, printRows } from "../row-list.ts";
 
 export const deliveriesList: Command = {
   usage: "deliveries list",
@@ -17,34 +16,26 @@ export const deliveriesList: Command = {
   settings: ["client"],
   options: {
     ended: { type: "flag", help: "List ended deliveries instead, latest first." },
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
-    },
+    limit: limitOption(),
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.flag("ended") ? "ended" : "waiting";
-    const limit = Number(line.text("limit") ?? 50);
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
-    }
+    const limit = limitOf(line);
     const api = connectApi(line);
     const { items: deliveries, hasMore } = await collect(
       limit,
       (limit, after) => api.call("GET /deliveries", { query: { state, limit, after } }),
       (page) => page.deliveries,
     );
-    if (line.json) {
-      terminal.out(`[${deliveries.map(exactText).join(",")}]`);
-    } else if (deliveries.length === 0) {
-      terminal.out(state === "ended" ? "No delivery has ended." : "No delivery is pending.");
-    } else {
-      terminal.out(renderDeliveries(deliveries, api.now, terminal.columns));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: deliveries.map(exactText),
+      empty: state === "ended" ? "No delivery has ended." : "No delivery is pending.",
+      renderTable: () => renderDeliveries(deliveries, api.now, terminal.columns),
+      limit,
+      hasMore,
+    });
     return EXIT.done;
   },
 };

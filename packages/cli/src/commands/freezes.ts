@@ -6,10 +6,9 @@ import { exactText, type Freeze } from "@countersign/review-api";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
+import { limitOf, limitOption, printRows } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
-
-const LIMIT_MAX = 1_000;
 
 const SCOPES: CommandOptions = {
   project: { type: "flag", help: "All instances of the token's project." },
@@ -76,29 +75,21 @@ export const freezesList: Command = {
   settings: ["client"],
   options: {
     lifted: { type: "flag", help: "List lifted freezes instead of active freezes." },
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
-    },
+    limit: limitOption(),
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.flag("lifted") ? "lifted" : "in_force";
-    const limit = Number(line.text("limit") ?? 50);
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
-    }
+    const limit = limitOf(line);
     const { items: freezes, hasMore } = await listFreezes(connectApi(line), state, limit);
-    if (line.json) {
-      terminal.out(`[${freezes.map(exactText).join(",")}]`);
-    } else if (freezes.length === 0) {
-      terminal.out(state === "lifted" ? "There are no lifted freezes." : "Nothing is frozen.");
-    } else {
-      terminal.out(table(freezes));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: freezes.map(exactText),
+      empty: state === "lifted" ? "There are no lifted freezes." : "Nothing is frozen.",
+      renderTable: () => table(freezes),
+      limit,
+      hasMore,
+    });
     return EXIT.done;
   },
 };

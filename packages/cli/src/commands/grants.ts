@@ -7,9 +7,9 @@ import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { renderGrant, renderGrants } from "../render-grants.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
+import { limitOf, limitOption, printRows } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 
-const LIMIT_MAX = 1_000;
 const CALLS_MAX = 1_000;
 
 export const grantsList: Command = {
@@ -19,34 +19,26 @@ export const grantsList: Command = {
   settings: ["client"],
   options: {
     ended: { type: "flag", help: "List ended grants instead of active grants." },
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
-    },
+    limit: limitOption(),
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.flag("ended") ? "ended" : "active";
-    const limit = Number(line.text("limit") ?? 50);
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
-    }
+    const limit = limitOf(line);
     const api = connectApi(line);
     const { items: grants, hasMore } = await collect(
       limit,
       (limit, after) => api.call("GET /grants", { query: { state, limit, after } }),
       (page) => page.grants,
     );
-    if (line.json) {
-      terminal.out(`[${grants.map(exactText).join(",")}]`);
-    } else if (grants.length === 0) {
-      terminal.out(state === "ended" ? "No grant has ended." : "There are no active grants.");
-    } else {
-      terminal.out(renderGrants(grants, api.now, terminal.columns));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: grants.map(exactText),
+      empty: state === "ended" ? "No grant has ended." : "There are no active grants.",
+      renderTable: () => renderGrants(grants, api.now, terminal.columns),
+      limit,
+      hasMore,
+    });
     return EXIT.done;
   },
 };

@@ -1,6 +1,6 @@
 /** The commands that propose a policy, and list, show and reject proposals. */
 
-import { EXIT, type Terminal, usageError } from "@countersign/command-line";
+import { EXIT, type Terminal } from "@countersign/command-line";
 import { exactText } from "@countersign/review-api";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
@@ -15,11 +15,10 @@ import {
 } from "../policy-file.ts";
 import { renderProposal, renderProposals } from "../render-proposals.ts";
 import { collect } from "../reviewer-api.ts";
+import { limitOf, limitOption, printRows } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { changesTo, renderChanges } from "./policy-publish.ts";
 import { numberOf, printPolicy } from "./policy-versions.ts";
-
-const LIMIT_MAX = 1_000;
 
 export const policyPropose: Command = {
   usage: "policy propose [FILE]",
@@ -75,18 +74,12 @@ export const policyProposals: Command = {
   options: {
     ...FLOOR,
     closed: { type: "flag", help: "List closed proposals instead of open proposals." },
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
-    },
+    limit: limitOption(),
   },
 
   async run(line, terminal) {
     line.take();
-    const limit = numberOf(line, "limit") ?? 50;
-    if (limit > LIMIT_MAX)
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
+    const limit = limitOf(line);
     const state = line.flag("closed") ? "closed" : "open";
     const api = connectApi(line);
     const route = `GET /${scopeOf(line)}/proposals` as const;
@@ -95,16 +88,13 @@ export const policyProposals: Command = {
       (limit, after) => api.call(route, { query: { state, limit, after } }),
       (page) => page.proposals,
     );
-    if (line.json) {
-      terminal.out(`[${proposals.map(exactText).join(",")}]`);
-    } else if (proposals.length === 0) {
-      terminal.out(
-        state === "open" ? "There are no open proposals." : "There are no closed proposals.",
-      );
-    } else {
-      terminal.out(renderProposals(proposals));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: proposals.map(exactText),
+      empty: state === "open" ? "There are no open proposals." : "There are no closed proposals.",
+      renderTable: () => renderProposals(proposals),
+      limit,
+      hasMore,
+    });
     return EXIT.done;
   },
 };

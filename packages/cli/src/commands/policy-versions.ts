@@ -6,10 +6,9 @@ import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { FLOOR, scopeOf } from "../policy-file.ts";
 import { collect } from "../reviewer-api.ts";
+import { limitOf, limitOption, printRows } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
-
-const LIMIT_MAX = 1_000;
 
 export const policyShow: Command = {
   usage: "policy show",
@@ -49,32 +48,25 @@ export const policyHistory: Command = {
   settings: ["client"],
   options: {
     ...FLOOR,
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
-    },
+    limit: limitOption(),
   },
 
   async run(line, terminal) {
     line.take();
-    const limit = numberOf(line, "limit") ?? 50;
-    if (limit > LIMIT_MAX)
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
+    const limit = limitOf(line);
     const api = connectApi(line);
     const { items: versions, hasMore } = await collect(
       limit,
       (limit, after) => api.call(`GET /${scopeOf(line)}/versions`, { query: { limit, after } }),
       (page) => page.versions,
     );
-    if (line.json) {
-      terminal.out(`[${versions.map(exactText).join(",")}]`);
-    } else if (versions.length === 0) {
-      terminal.out("No version has been published.");
-    } else {
-      terminal.out(table(versions, terminal.columns));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: versions.map(exactText),
+      empty: "No version has been published.",
+      renderTable: () => table(versions, terminal.columns),
+      limit,
+      hasMore,
+    });
     return EXIT.done;
   },
 };

@@ -21,10 +21,9 @@ import { listRequests } from "../list-requests.ts";
 import { argumentsSha256, renderCard, renderTable } from "../render.ts";
 import { needsOf } from "../render-requirement.ts";
 import type { ReviewerApi } from "../reviewer-api.ts";
+import { limitOf, limitOption, printRows } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
-
-const LIMIT_MAX = 1_000;
 
 export const requestsList: Command = {
   usage: "requests list",
@@ -33,11 +32,7 @@ export const requestsList: Command = {
   settings: ["client"],
   options: {
     state: { type: "text", value: "STATE", help: "State: pending or decided. [pending]" },
-    limit: {
-      type: "text",
-      value: "COUNT",
-      help: `Maximum number of rows, up to ${LIMIT_MAX}. [50]`,
-    },
+    limit: limitOption(),
   },
 
   async run(line, terminal) {
@@ -46,20 +41,16 @@ export const requestsList: Command = {
     if (state !== "pending" && state !== "decided") {
       throw usageError("--state must be pending or decided");
     }
-    const limit = Number(line.text("limit") ?? 50);
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
-    }
+    const limit = limitOf(line);
     const api = connectApi(line);
     const { requests, damaged, hasMore } = await listRequests(api, state, limit);
-    if (line.json) {
-      terminal.out(`[${requests.map(exactText).join(",")}]`);
-    } else if (requests.length === 0) {
-      terminal.out(`There are no ${state} requests.`);
-    } else {
-      terminal.out(renderTable(requests, api.now, terminal.columns));
-      if (hasMore) terminal.note(`Only the first ${limit} are shown. Raise --limit to see more.`);
-    }
+    printRows(line, terminal, {
+      json: requests.map(exactText),
+      empty: `There are no ${state} requests.`,
+      renderTable: () => renderTable(requests, api.now, terminal.columns),
+      limit,
+      hasMore,
+    });
     if (damaged.length > 0) {
       terminal.note(`Damaged in the database and not shown: ${damaged.join(", ")}`);
     }

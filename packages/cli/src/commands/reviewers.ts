@@ -9,7 +9,7 @@ import {
   setReviewer,
 } from "@countersign/server";
 import type { Command } from "../command.ts";
-import { groupsOf } from "../name-list.ts";
+import { groupsOf, namesCell } from "../name-list.ts";
 import { ROLES, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
 import { withKnownData } from "../with-data.ts";
@@ -54,7 +54,8 @@ export const reviewersSet: Command = {
     const project = line.text("project") ?? "default";
     return withKnownData(line, async ({ context }) => {
       const reviewer = await setReviewer(context, { project, name, role, groups });
-      const message = `${visibleText(name)} has role ${reviewer.role}, groups ${listed(reviewer)}.`;
+      const list = namesCell(reviewer.groups);
+      const message = `${visibleText(name)} has role ${reviewer.role}, groups ${list}.`;
       terminal.out(line.json ? JSON.stringify(toJson({ ...reviewer, project })) : message);
     });
   },
@@ -97,11 +98,7 @@ function table(reviewers: readonly ListedReviewer[]): string {
     visibleText(reviewer.project),
     reviewer.removedAt === null ? visibleText(reviewer.role) : "removed",
     reviewer.isBot ? "bot" : "person",
-    listed(reviewer),
+    namesCell(reviewer.groups),
   ]);
   return renderColumns([["NAME", "PROJECT", "ROLE", "KIND", "GROUPS"], ...rows]);
-}
-
-function listed({ groups }: Pick<ListedReviewer, "groups">): string {
-  return groups.length === 0 ? "-" : visibleText(groups.join(","));
 }

@@ -12,7 +12,7 @@ import {
   type TokenOrder,
 } from "@countersign/server";
 import type { Command } from "../command.ts";
-import { groupsOf, namesOf } from "../name-list.ts";
+import { groupsOf, namesCell, namesOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
@@ -138,7 +138,7 @@ function table(tokens: readonly ListedToken[]): string {
     visibleText(token.name),
     visibleText(token.project),
     stateOf(token.expiresAt, token.revokedAt, now),
-    ...(isScoped ? [token.scopes === null ? "-" : visibleText(token.scopes.join(","))] : []),
+    ...(isScoped ? [namesCell(token.scopes ?? [])] : []),
   ]);
   const head = ["ID", "KIND", "NAME", "PROJECT", "STATE", ...(isScoped ? ["SCOPES"] : [])];
   return renderColumns([head, ...rows]);
