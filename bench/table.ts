@@ -2,7 +2,7 @@
  * The output of the benchmark: tables on standard output, progress on standard error.
  */
 
-/** The first row is the head; the first column stands left, numbers stand right. */
+/** The first row is the header. The first column is aligned left, numbers are aligned right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const [head = []] = rows;
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

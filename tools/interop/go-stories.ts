@@ -40,7 +40,7 @@ const OWN_SETTINGS = { permissions: { allow: ["Bash(git status)"] } };
 
 export const GO_STORIES: readonly Story<GoScene>[] = [
   {
-    title: "install: the hook stands in the settings of Claude Code, beside what was there",
+    title: "install: adds the hook to the settings of Claude Code and keeps the existing settings",
     async play(scene) {
       mkdirSync(join(scene.home, ".claude"), { recursive: true });
       writeFileSync(settingsFile(scene), JSON.stringify(OWN_SETTINGS));
@@ -123,7 +123,7 @@ export const GO_STORIES: readonly Story<GoScene>[] = [
 /** With a server that admits `server`. The first story installs the hook for the other. */
 export const GO_EXTENDED: readonly Story<GoScene>[] = [
   {
-    title: "install: the hook stands in the settings, for a server that admits `server`",
+    title: "install: adds the hook to the settings, for a server that accepts `server`",
     async play(scene) {
       mkdirSync(join(scene.home, ".claude"), { recursive: true });
       const token = await scene.stage.newInstance();

@@ -105,7 +105,7 @@ function verdict(
 ): Step {
   if (state.phase === "absent") return refusedAs(state, answered, 404);
   if (state.phase !== "pending") {
-    // The same verdict once more may be answered with what stands.
+    // A repeated verdict may return the stored decision.
     if (answered?.status === 200 && state.phase === "decided") return holds(state, answered);
     return refusedAs(state, answered, 409);
   }

@@ -1,6 +1,6 @@
 /**
- * Stands in for `node:test` in a worker of mutations: it only collects, so that tests can be run
- * one after the other in a process that stays, and no further than to the first that fails.
+ * Replaces `node:test` in a worker of mutations. It only collects tests, so that one process can
+ * run them in order and stop at the first failure.
  */
 
 export interface TestContextHere {

@@ -23,7 +23,7 @@ export interface Place {
 
 export interface OpenApi {
   readonly root: Place;
-  /** One step down, through the reference that may stand at `place`; undefined if nothing is. */
+  /** One step down, through a reference at `place` if any; undefined for an unknown key. */
   child(place: Place, key: string): Place | undefined;
   /** The violations of `value` against the schema at `schema`. Each line starts with `label`. */
   violations(schema: Place, value: unknown, label: string): string[];
@@ -128,7 +128,7 @@ export function operationsOf(
 
 export interface Example {
   readonly schema: Place;
-  /** Where the example stands. */
+  /** The position of the example. */
   readonly pointer: string;
   /** Undefined, which no schema accepts, where a body, parameter or header has no example. */
   readonly value: unknown;
@@ -224,7 +224,7 @@ function isContainer(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null;
 }
 
-/** Schemas are compiled where they stand in the document, so their references resolve there. */
+/** Schemas are compiled at their position in the document, so that references resolve. */
 function schemaCompiler(document: unknown): (pointer: string) => ValidateFunction {
   if (!isContainer(document)) throw new Error("the description is not an object");
   const ajv = new Ajv2020({ strict: true, allErrors: true });

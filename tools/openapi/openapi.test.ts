@@ -28,8 +28,8 @@ for (const [what, ref] of [
     const config = await createConfig({
       extends: ["recommended"],
       rules: {
-        // By default the rule forbids what a schema leaves open, and so refuses every object with
-        // if and then: a branch does not list the properties that stand beside it.
+        // By default, the rule rejects properties that a schema does not list. It rejects every
+        // object with if and then, because a branch does not list the properties of its parent.
         "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: true },
       },
     });

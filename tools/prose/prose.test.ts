@@ -30,6 +30,7 @@ test("Markdown: text, quotations, lists and tables are prose; code and URLs are 
     '6:25 nobody "somebody"',
     '16:26 notify "told"',
     '18:3 sentence-length "A list item with"',
+    '21:11 stands "stands"',
   ]);
 });
 

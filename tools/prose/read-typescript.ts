@@ -28,7 +28,7 @@ export function readTypeScript(source: Source): Passage[] {
   return [...readStrings(source), ...readComments(source)];
 }
 
-/** A part of a text: words, or an expression that stands for some. */
+/** A part of a text: words, or an expression between them. */
 interface Piece extends Range {
   readonly prose: boolean;
 }

@@ -111,7 +111,7 @@ function readRequirement(entry: unknown): Requirement {
 }
 
 /**
- * The name of a test, or what of it stands before the first hole of a template. A test is a
+ * The name of a test, or its text before the first hole of a template. A test is a
  * call of `test` or `it`, of a member of that name, or of a helper called like `testOnEveryStore`.
  */
 function testName(node: Node): string | undefined {

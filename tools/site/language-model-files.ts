@@ -1,6 +1,6 @@
 /**
  * The files for language models: llms.txt lists the pages, llms-full.txt contains those that a
- * reader needs to use the product, and beside every page stands its Markdown.
+ * reader needs to use the product, and every page also exists as Markdown.
  *
  * @see https://llmstxt.org
  */

@@ -39,7 +39,7 @@ export function errorsDocumented(codes: readonly string[], page: string | undefi
 }
 
 /**
- * An option is documented where its name stands in backticks, as it is or as a flag.
+ * An option is documented if the page contains its name or its flag in backticks.
  *
  * @param page undefined when there is no such page
  */

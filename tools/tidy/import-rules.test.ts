@@ -292,7 +292,7 @@ test("a feature imports only the features before it in its room", () => {
   assert.deepEqual(judged("operations/requests/castVerdict.test.ts", "../freezes/it.ts"), []);
 });
 
-test("a feature folder holds at most 30 files and stands in the import table", () => {
+test("a feature folder has at most 30 files and is in the import table", () => {
   const files = (folder: string, count: number) =>
     Array.from({ length: count }, (_, i) => serverPath(`${folder}/file${i}.ts`));
   assert.deepEqual(featureFolders(files("operations/requests", 30)), []);

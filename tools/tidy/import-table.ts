@@ -192,7 +192,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   steps: { values: BELOW_OPERATIONS, types: MIDDLE },
   operations: { values: [...BELOW_OPERATIONS, "steps"], types: MIDDLE },
   http: DOOR,
-  // The second door stands in the same frame: exchange, authenticate and wire are shared.
+  // The reviewer API shares exchange, authenticate and wire with http.
   review: { values: [...DOOR.values, "http"], types: ["wake"] },
   // Claims and records are operations; scans and checks of claims read rows directly.
   outbox: {

@@ -123,7 +123,7 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
 }
 
 test("[ours.adapters.hook.stopped] when the agent is gone the request is taken back", async (t) => {
-  // A shell stands for the agent; the hook is its child.
+  // A shell replaces the agent; the hook is its child.
   const shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh", process.execPath, BIN, "hook", "codex"];
   const agent = feed(t, scene.home, shell, { input: callInput(), env: scene.environment });
   const id = await scene.nextPending();

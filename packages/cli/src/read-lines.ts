@@ -1,6 +1,6 @@
 /**
- * The lines of a file, one after another, however large it is. They end with a newline and nothing
- * else: what Node takes for one as well (U+2028) may stand inside of JSON.
+ * The lines of a file, one after another, however large it is. Only a newline
+ * ends a line: Node also splits at U+2028, but JSON can contain that character.
  */
 
 import { createReadStream } from "node:fs";

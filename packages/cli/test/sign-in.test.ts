@@ -116,7 +116,7 @@ test("[ours.cli.people] people are listed, disabled and enabled, and only who ex
   assert.match(unknownLogin.stderr, /No account has the login/);
 });
 
-test("[ours.cli.sign-in.invitations] an invitation is made, listed and revoked, and its link stands alone on stdout", async (t) => {
+test("[ours.cli.sign-in.invitations] invitations create prints only the link on stdout; list and revoke use its id", async (t) => {
   const server = await startServer(t);
   const token = await makeToken(server.data, { kind: "reviewer", name: "boss", role: "admin" });
   const run = async (...words: string[]) => {

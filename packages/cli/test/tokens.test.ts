@@ -33,13 +33,13 @@ async function statusOf(token: string): Promise<number> {
   return (await exchange("GET", `${server.url}/review/v1/requests`, token)).status;
 }
 
-test("[ours.cli.token-alone] a reviewer's token stands alone on stdout and works at once on the running server", async (t) => {
+test("[ours.cli.token-alone] a reviewer's token is the only line on stdout and works at once on the running server", async (t) => {
   const stdout = await tokens(t, "create", "reviewer", "--name", "alone");
   assert.match(stdout, /^cs_rev_[0-9A-Za-z]{49}\n$/);
   assert.equal(await statusOf(stdout.trim()), 200);
 });
 
-test("[ours.cli.token-alone] a provisioner's token stands alone on stdout and works at once on the running server", async (t) => {
+test("[ours.cli.token-alone] a provisioner's token is the only line on stdout and works at once on the running server", async (t) => {
   const stdout = await tokens(t, "create", "provisioner", "--name", "setup");
   assert.match(stdout, /^cs_prov_[0-9A-Za-z]{49}\n$/);
   const { credential } = await provision(server, stdout.trim());

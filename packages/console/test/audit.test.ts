@@ -47,7 +47,7 @@ test("entries say in words what happened, who did it, about what and when", asyn
   assert.deepEqual(complaints, []);
 });
 
-test("filters narrow the entries and stand in the address", async () => {
+test("filters narrow the entries and are in the address", async () => {
   await page.goto("/audit");
   await page.getByLabel("What", { exact: true }).selectOption("request.resolved");
   await untilCount(entries, 2);

@@ -81,7 +81,7 @@ test("a row opens the request as it ended, and Back leads to where one was", asy
   await row("stripe.refund").waitFor();
 });
 
-test("filters stand in the address, narrow the list and its figures, and are cleared", async () => {
+test("filters are in the address, narrow the list and figures, and can be cleared", async () => {
   await page.goto("/history");
   await untilCount(links, 6);
   await page.getByLabel("Tool", { exact: true }).fill("stripe.*");

@@ -11,7 +11,7 @@ import { require } from "../../server/test/support/requirements.ts";
 import { turns } from "../../server/test/support/until.ts";
 import { rowOf, startInboxScene, untilLive, untilRows } from "./support/inbox-scene.ts";
 
-/** Stands still, so that what is held is given when the test says so. */
+/** Does not advance: the test decides when a delayed verdict applies. */
 const clock = new ManualClock();
 const scene = await startInboxScene({ after }, { clock });
 const { server, instance } = scene;
@@ -36,7 +36,7 @@ async function open(): Promise<void> {
   await untilLive(page);
 }
 
-test("[ours.console.groups] thirty identical calls of one instance stand in one row, and are denied with one note", async () => {
+test("[ours.console.groups] thirty identical calls of one instance are one row, and one note denies all", async () => {
   const ids = await submitAll("poll", Array(30).fill({ path: "/etc", n: 1 }));
   const other = await server.instance();
   await server.submit(other.token, { tool: "poll", arguments: { path: "/etc", n: 1 } });

@@ -186,7 +186,7 @@ async function openTimed(login: string, script: string): Promise<Page> {
   return page;
 }
 
-/** Time stands still from a moment on; a busy machine may need it to be later. */
+/** Stops the time of the page; a busy machine can need a later time. */
 async function stopTime(page: Page, aheadMs = 100): Promise<void> {
   const at = (await page.evaluate<number>("Date.now()")) + aheadMs;
   await page.clock.pauseAt(at).catch(() => stopTime(page, 2 * aheadMs));

@@ -222,7 +222,7 @@ test("deleting asks for the name, cancels what is pending in open inboxes too", 
   await list.getByRole("link").first().waitFor();
   await untilCount(list.getByRole("link").filter({ hasText: "short-lived" }), 0);
   assert.equal(await storedStatus(scene, id), "cancelled");
-  // The clock stands still, so no poll of the server can find it: the signal does.
+  // The clock does not advance, so no poll of the server can find it: the signal does.
   await pending.waitFor({ state: "detached" });
   await other.context.close();
   await page.goto(`/instances/${made.instance.id}`);

@@ -66,7 +66,7 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await context.close();
 });
 
-test("[ours.inbox.signed-out] where the server stands below a path, its pages, what they load and the way back do too", async () => {
+test("[ours.inbox.signed-out] for a server below a path, the browser requests only URLs below that path, also after sign-in", async () => {
   const { id } = await ask();
   const proxy = await startPathProxy({ after }, publicUrl, "/approvals/");
   const below = `${proxy}/approvals/`;
@@ -177,7 +177,7 @@ test("[ours.inbox.now] at the deadline the buttons are dead by the server's time
   // Earlier than the end of an idle session.
   const { id, deadline_at } = await submitAsked(scene, {}, { timeout: "10m" });
   const { page, complaints } = ana;
-  // The server's clock stands months behind that of the browser.
+  // The server's clock is months behind that of the browser.
   clock.set(Date.parse(deadline_at) - 3_000);
   await page.goto(`/inbox/${id}`);
   await untilEnabled(page);

@@ -108,8 +108,8 @@ function parseLoosely(text: string): unknown {
 }
 
 /**
- * Messages go in lines. Line breaks of a valid text stand between its pieces, where a space means
- * the same; in an invalid one they may not be touched.
+ * Every message is one line. In valid JSON, line breaks are only between tokens, where a space has
+ * the same meaning. Invalid JSON stays unchanged.
  */
 function onOneLine(text: string, valid: JsonValue, read: (line: string) => JsonValue): JsonValue {
   return /[\r\n]/.test(text) ? read(text.replace(/[\r\n]/g, " ")) : valid;

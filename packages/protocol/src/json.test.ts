@@ -51,7 +51,7 @@ test("[ours.json.malformed] text that is not exactly one JSON value is rejected"
   }
 });
 
-test("[ours.json.malformed] only the four white space characters of JSON may stand between tokens", () => {
+test("[ours.json.malformed] only the four white space characters of JSON are allowed between tokens", () => {
   assert.deepEqual(plain(parseJson(" \t\r\n[ \t\r\n1 \t\r\n, \t\r\n2 \t\r\n] \t\r\n")), [1, 2]);
   for (const space of ["\v", "\f", "\u00a0", "\u2028", "\u2029", "\u3000", "\u0085", "\0"]) {
     assertMalformed(`${space}1`);
@@ -156,7 +156,7 @@ test("[ours.json.encoding] a byte order mark and UTF-16 are refused, a mark insi
   assert.equal(parseJsonBytes(Buffer.from('"\ufeffa"')), "\ufeffa");
 });
 
-test("[ours.json.encoding] a surrogate that stands alone is refused, a pair is one character", () => {
+test("[ours.json.encoding] an unpaired surrogate is rejected; a pair is one character", () => {
   const alone =
     "\\ud800 \\udbff \\udc00 \\udfff \\uD800a \\ud800\\n \\ud800\\u0041 \\ud800\\ud800 " +
     "\\udc00\\ud800 \\ud83d\\ude0 \\ud83d\\\\ude00 \\ud83d\\ude00\\ud83d";
@@ -173,7 +173,7 @@ test("[scalar.arguments.strings] every escape is decoded for comparing, NUL incl
   assert.equal(parseJson(text), '"\\/\b\f\n\r\t\0éé\u007f\u2028');
 });
 
-test("[ours.json.duplicate-keys] a key that stands twice is refused at any depth, with its path", () => {
+test("[ours.json.duplicate-keys] a duplicate key is rejected at any depth, with its path", () => {
   const cases: readonly (readonly [string, string])[] = [
     ['{"a":1,"a":1}', "a"],
     ['{"a":1,"b":2,"a":{}}', "a"],

@@ -14,7 +14,7 @@ function fromHex(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, "hex"));
 }
 
-/** Verifies like a receiver that knows nothing of us; its clock stands at the timestamp. */
+/** Verifies as a receiver without our code; its clock shows the timestamp. */
 function receive(
   t: TestContext,
   key: Uint8Array | string,

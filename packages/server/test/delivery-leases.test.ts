@@ -1,6 +1,6 @@
 /**
  * How a server handles the leases of the server before it. The folder of a dead server is a copy
- * of the folder of a running one, taken in the middle of its work; the clock stands still.
+ * of the folder of a running one, taken in the middle of its work. The clock does not advance.
  */
 
 import assert from "node:assert/strict";

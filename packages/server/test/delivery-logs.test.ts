@@ -31,7 +31,7 @@ interface LoggedScene extends WebhookScene {
   readonly instance: { readonly id: string; readonly token: string };
 }
 
-/** Stands where a receiver's URL and answers may hold private data. */
+/** Marks the parts of a receiver's URL and responses that can contain private data. */
 const MARK = "Xyzzy7Plugh";
 
 async function startLogged(t: TestContext, options: WebhookSceneOptions): Promise<LoggedScene> {

@@ -114,7 +114,7 @@ test("[ours.freeze.approve] an approval under a freeze is refused and the reques
   assert.equal(resolved?.actor, `freeze:${freezeId}`);
 });
 
-test("[ours.freeze.approve] a denial by a reviewer stands under a freeze as ever", async () => {
+test("[ours.freeze.approve] a reviewer can deny under a freeze", async () => {
   const { reviewer, instance } = await newTestProject(server);
   const { id } = await server.submit(instance.token);
   await leaveFreeze(server, instance.id);

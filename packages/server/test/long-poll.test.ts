@@ -24,7 +24,7 @@ test("[request.read.wait.held] [request.read.wait.terminal] a poll is held until
 test("[request.read.wait.terminal] a poll of a terminal request answers at once", async () => {
   for (const status of TERMINAL) {
     const ended = await end(scene, await server.submit(token), status);
-    // The clock stands still: a poll that is held would never be answered.
+    // The clock does not advance: a held poll would never get a response.
     assert.deepEqual(await server.read(token, ended.id, "?wait=30s"), ended);
   }
   assert.equal(wake.waiting, 0);

@@ -246,7 +246,7 @@ test("[event.rate-limited] so many are sent a second to one host, for one provis
     await pass(scene, 10_000, 50);
     const sent = scene.notifications.length - before;
     assert.ok(sent >= 15 && sent <= 21, `${sent} in ten seconds by ${name}`);
-    // Those that wait for the address are outstanding, and the clock stands still.
+    // Those that wait for the address are outstanding, and the clock does not advance.
     const stopped = scene.server.stop();
     await pass(scene, 10_000);
     await stopped;

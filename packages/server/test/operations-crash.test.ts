@@ -93,7 +93,7 @@ test("[ours.operations.crash] a server that is killed repeatedly under load keep
   await server.stop();
 });
 
-test("[ours.operations.crash] a decision that was acknowledged stands after a crash, and so does its validity", async (t) => {
+test("[ours.operations.crash] an acknowledged decision and its validity remain after a crash", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const server = await startServer(t, { data });
   const agent = await newAgent(server);

@@ -12,7 +12,7 @@ import { RawConnection } from "@countersign/testing/raw-connection";
 import { databaseEnvironment } from "./support/engine.ts";
 import { execute } from "./support/postgres.ts";
 
-/** Stands in every private field of an exchange. */
+/** Marks every private field of an exchange. */
 const MARK = "Xyzzy7Plugh";
 
 const MARKED = {

@@ -1,5 +1,5 @@
 /**
- * Approvals that a passkey signs: what the signature stands for, and for nothing else.
+ * Approvals that a passkey signs: a signature is valid for exactly one verdict.
  */
 
 import assert from "node:assert/strict";

@@ -54,7 +54,7 @@ interface Scene {
 
 type Reviewed = ReviewedRequest & ErrorResponse;
 
-/** @returns how the request stands in the end */
+/** @returns the final state of the request */
 async function play({ cluster, instance, reviewers }: Scene, plan: Plan): Promise<string> {
   const { servers, store } = cluster;
   const urlOf = (replica: number, path: string) => `${servers[replica]?.url}${path}`;

@@ -93,8 +93,10 @@ interface Cut {
   readonly instance: { readonly id: string; readonly token: string; readonly provisioner: string };
 }
 
-/** A server that reaches its database through a proxy; its clock stands still, so that no worker
- * commits anything in between. */
+/**
+ * A server that reaches its database through a proxy. Its clock does not advance, so that no worker
+ * commits anything in between.
+ */
 async function startCut(t: TestContext): Promise<Cut> {
   const proxy = await startCuttingProxy(t, await createDatabase());
   const { servers } = await startReplicas(t, 1, proxy.url, { clock: new ManualClock() });

@@ -1,6 +1,6 @@
 /**
- * Replicas that notify each other. Their clock stands still, so no scheduled scan can answer a
- * poll; where notifications fail, the test moves it by the second between two scans.
+ * Replicas that notify each other. Their clock does not advance, so no scheduled scan can answer
+ * a poll; where notifications fail, the test moves it by the second between two scans.
  */
 
 import assert from "node:assert/strict";

@@ -40,7 +40,7 @@ test("[request.read.unknown] the id of an instance names no request", async () =
 
 test("[request.read.wait.omitted] without wait a pending request is answered at once", async () => {
   const request = await server.submit(instance.token);
-  // The clock stands still: an answer that waited for anything would never come.
+  // The clock does not advance: a delayed response would never arrive.
   assert.equal((await server.read(instance.token, request.id)).status, "pending");
   assert.equal(server.provider.context.wake.waiting, 0);
 });

@@ -107,7 +107,7 @@ test("[ours.review.deny] a denial ends a pending request with its note", async (
   assert.deepEqual(decision, { status: "denied", note: "no", decided_at });
 });
 
-test("[ours.review.approve] [ours.review.deny] the same verdict of the same reviewer again answers what stands", async () => {
+test("[ours.review.approve] [ours.review.deny] a repeated verdict of the same reviewer returns the stored decision", async () => {
   for (const verdict of ["approve", "deny"]) {
     const { id, body } = await pending();
     const first = await cast(id, { ...body, verdict, note: "once" });

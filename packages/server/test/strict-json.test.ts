@@ -71,7 +71,7 @@ test("[ours.json.encoding] invalid UTF-8, a byte order mark and UTF-16 are refus
   await assertEach(bodies, "invalid_json", "body");
 });
 
-test("[ours.json.duplicate-keys] [scalar.arguments.ambiguous] a key that stands twice is refused at any depth with its path", async () => {
+test("[ours.json.duplicate-keys] [scalar.arguments.ambiguous] a duplicate key is rejected at any depth, with its path", async () => {
   await assertEach(['{"tool":"a","tool":"a"}'], "duplicate_key", "tool");
   await assertEach(
     [around('{"a":1,"a":1}'), around('{"a":1,"\\u0061":2}')],

@@ -86,8 +86,8 @@ export function insertHandler(
 }
 
 /**
- * Takes every handler of ours out: exactly what was put in where it stands unchanged, else the
- * handler by itself (an agent may have written the file anew meanwhile).
+ * Removes every handler of ours: exactly the inserted text where it is unchanged, otherwise only
+ * the handler, because an agent may have rewritten the file.
  */
 export function removeHandlers(text: string, agent: string, inserted?: string): string {
   const at = inserted === undefined ? -1 : text.indexOf(inserted);

@@ -38,7 +38,7 @@ export interface Profile {
   readonly instanceId?: string | undefined;
   /** How long a call waits for its decision. */
   readonly waitMs: number;
-  /** Tools that are left to the agent's own permissions; `*` stands for any characters. */
+  /** Tools that are left to the agent's own permissions; `*` matches any characters. */
   readonly leave: readonly string[];
   /** After an approval the agent's own permissions still ask. */
   readonly keepPrompts: boolean;

@@ -54,7 +54,7 @@ function printLink(line: SettingsLine, terminal: Terminal, page: string, token: 
     terminal.note("Works once, within 24 hours. Anyone who has this link can use it.");
 }
 
-/** The secret stands behind the `#`, so that no browser sends it and no proxy logs it. */
+/** The secret follows the `#`, so that no browser sends it and no proxy logs it. */
 export function linkTo(publicUrl: string, page: string, token: string): string {
   return `${publicUrl}/${page}#${token}`;
 }

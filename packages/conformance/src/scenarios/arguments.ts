@@ -17,7 +17,7 @@ const LIMITS = { depthMax: 5_000, numberCharsMax: 100_000 };
 
 type Field = "arguments" | "context";
 
-/** A submission in which an object stands exactly as it is spelled. */
+/** A submission with the exact text of an object. */
 function bodyWith(field: Field, object: string): string {
   const rest = field === "arguments" ? "" : ',"arguments":{}';
   return `{"tool":"conformance.exact","timeout":"10m","${field}":${object}${rest}}`;

@@ -1,5 +1,5 @@
 /**
- * The values in a JSON text by where they stand, letter for letter. Pure.
+ * The values in a JSON text by their path, with their exact text. Pure.
  */
 
 import { itemSources, memberSources } from "./source.ts";

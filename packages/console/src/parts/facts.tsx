@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Names and what stands for them; those that are undefined are left out. */
+/** Names and values. Undefined values are omitted. */
 export type Facts = readonly (readonly [name: string, value: ComponentChildren])[];
 
 /** Facts about one object: in columns, and stacked on a phone. */

@@ -2,7 +2,7 @@ import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
 export interface ListHeadProps {
-  /** In which order it stands. */
+  /** The order of the list, as text. */
   readonly children: string;
   onRefresh(): void;
 }

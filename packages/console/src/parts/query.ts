@@ -1,5 +1,5 @@
 /**
- * Filters that stand in the address: they can be shared, reloaded and gone back from.
+ * Filters in the address: they can be shared, survive a reload, and are in the browser history.
  */
 
 import { go, route } from "../route.ts";

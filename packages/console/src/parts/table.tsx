@@ -2,7 +2,7 @@ import "./table.css";
 import type { ComponentChildren } from "preact";
 
 export interface Column<T> {
-  /** The heading; on a phone it stands beside each value. */
+  /** The heading; on a phone it is beside each value. */
   readonly title: string;
   cell(item: T): ComponentChildren;
   /** Whether the cell is the row's heading; on a phone it is the head of the card. */

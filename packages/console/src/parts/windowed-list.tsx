@@ -17,7 +17,7 @@ export interface WindowedListProps<T> {
   /** Height of every row, in rem: on a desk, and on a phone. */
   readonly rowRem: { readonly wide: number; readonly narrow: number };
   row(item: T): ComponentChildren;
-  /** Stands there when nothing is in it. */
+  /** The content of an empty list. */
   readonly empty: ComponentChildren;
 }
 

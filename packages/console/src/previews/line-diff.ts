@@ -10,12 +10,12 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Lines that stand together in the file. */
+/** Consecutive lines of the file. */
 export type Hunk = readonly DiffLine[];
 
 const CONTEXT_LINES = 3;
 
-/** Lines that differ, beyond which the shortest diff is not looked for. */
+/** With more different lines, the diff is not the shortest one. */
 const EDITS_MAX = 600;
 
 /** @returns nothing when the texts are the same */

@@ -10,7 +10,7 @@ function json(value: unknown) {
   return parseJson(JSON.stringify(value));
 }
 
-test("[ours.request.previews] money stands with its currency, as it is written", () => {
+test("[ours.request.previews] an amount is displayed with its currency, as the arguments contain it", () => {
   const args = parseJson(
     '{"amount":10.50,"currency":"eur","lines":[{"total":"9007199254740993.10","currency":"USD"}],' +
       '"x":{"amount":1,"currency":"XYZ"},"y":{"amount":"1e3","currency":"USD"},"price":1e2}',

@@ -236,7 +236,7 @@ function skipComment(text: string, at: number) {
   const end = text.indexOf("*/", at + 2);
   if (end === -1) return undefined;
   const inside = text.slice(at + 2, end);
-  // One database runs `/*! ... */`; in some, comments stand in comments.
+  // One database runs `/*! ... */`; in some, comments can be nested.
   if (inside.startsWith("!") || inside.startsWith("M!") || inside.includes("/*")) return undefined;
   return { token: "", end: end + 2 };
 }

@@ -30,7 +30,7 @@ export interface InboxScene {
 /**
  * One server and one browser, for all tests of a file.
  *
- * @param parts a clock that stands still, where a test is about what happens at a moment
+ * @param parts a stopped clock, for a test of an exact time
  */
 export async function startInboxScene(
   t: Lifetime,

@@ -1,8 +1,8 @@
 /**
- * An agent that guards many calls at once, each of which stops for ever at a point of its own; when
- * all have stopped it says so, and is killed. A point stands before everything that the world can
- * see: every exchange, every piece of an answer, every step on the disk, the tool's effect. Between
- * two points nothing happens, so being killed at one is being killed anywhere up to the next.
+ * An agent that guards many calls at once. Each call stops at its own point. When all calls have
+ * stopped, the agent reports it, and the test kills it. A point precedes every visible effect:
+ * every exchange, every part of a response, every write to the disk, the tool's effect. Nothing
+ * happens between two points, so a kill at one point covers every moment up to the next.
  *
  * Started by: crash.test.ts, with its orders as JSON. Prints the points that are passed.
  */

@@ -1,6 +1,6 @@
 /**
- * Time that belongs to the test: a sleep passes at once and is noted, clocks stand still until
- * they are moved, each on its own.
+ * Time under the control of the test: a sleep returns at once and is recorded. Each clock stops
+ * until the test advances it.
  */
 
 import type { Timing } from "@countersign/sdk";

@@ -33,7 +33,7 @@ const SAMPLES: Readonly<Record<OptionType, readonly (readonly [string, unknown])
   ],
 };
 
-/** The one that names the file cannot stand in the file. */
+/** The file cannot contain the option that names the file. */
 const SETTINGS = ALL_OPTIONS.filter(({ name }) => name !== "config");
 
 function configFile(t: TestContext, content: unknown): string {

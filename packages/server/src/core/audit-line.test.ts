@@ -16,7 +16,7 @@ const LINE =
   '{"project_id":"p","id":"e","at":1700000000000,"kind":"request.opened",' +
   '"actor":"instance:i","subject":"request:\\"r\\"","detail":{"n":9007199254740993}}';
 
-test("[ours.audit.sealed] an entry is sealed as one line in which its detail stands as it is stored", () => {
+test("[ours.audit.sealed] an entry is sealed as one line with the exact text of its detail", () => {
   assert.equal(writeEntry(ENTRY), LINE);
   const { detail: _, projectId: __, ...named } = ENTRY;
   // Numbers of a detail are exact in the line, and rounded when it is parsed.

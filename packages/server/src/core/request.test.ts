@@ -132,7 +132,7 @@ const ending: fc.Arbitrary<IntendedDecision> = fc.oneof(
   fc.constantFrom(deny, cancel, expire),
 );
 
-test("[request.terminal.unchanged] the first decision stands, in every order of later ones", () => {
+test("[request.terminal.unchanged] the first decision remains, for every order of later ones", () => {
   const now = fc.integer({ min: CREATED - 10_000, max: DEADLINE + 10_000 });
   const property = fc.property(fc.array(fc.tuple(ending, now), { minLength: 1 }), (requests) => {
     let request = pending;
@@ -166,7 +166,7 @@ test("[request.expire.no-late-approval] [decision.expiry.approved] [request.deci
   fc.assert(property);
 });
 
-test("of what kind an actor is stands before the first colon", () => {
+test("the text before the first colon is the kind of the actor", () => {
   assert.equal(kindOfActor("reviewer:019c0000-0000-7000-8000-000000000001"), "reviewer");
   assert.equal(kindOfActor("operator:cli"), "operator");
 });

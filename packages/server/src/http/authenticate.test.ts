@@ -19,7 +19,7 @@ const { clock, context, gateServer, openGate, issue, issueInstance, signIn } = a
 });
 const { store, random } = context;
 
-/** Exchanges a second; a burst is twice that, and the clock stands still. */
+/** Exchanges per second; a burst is twice that, and the clock does not advance. */
 const RATE = 2;
 const BURST = 2 * RATE;
 

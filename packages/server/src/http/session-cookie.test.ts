@@ -15,7 +15,7 @@ function read(cookie?: string): string | undefined {
   return sessionCookie({ headers: cookie === undefined ? {} : { cookie } });
 }
 
-test("[ours.sign-in.cookie] the session's cookie is found by its whole name, wherever it stands", () => {
+test("[ours.sign-in.cookie] the session cookie is found by its full name, at any position in the header", () => {
   for (const cookie of [`${NAME}=v`, `a=b; ${NAME}=v; c=d`, `${NAME}=v ;a=b`, `a; ${NAME} = v`]) {
     assert.equal(read(cookie), "v", cookie);
   }

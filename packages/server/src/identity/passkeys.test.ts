@@ -128,7 +128,7 @@ test("an attestation with certificates is rejected before they are parsed", asyn
   await assert.rejects(verifyCreation(PARTY, answer, CHALLENGE), /has an attestation/);
 });
 
-test("[ours.passkey.counter] a counter may not stand still or go back once it has counted", () => {
+test("[ours.passkey.counter] after its first increase, a counter that does not increase is rejected", () => {
   const table: [number, number, boolean][] = [
     [0, 0, false],
     [0, 1, false],

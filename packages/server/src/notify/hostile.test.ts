@@ -71,7 +71,7 @@ test("[ours.notify.hostile] a name in a Slack or Mattermost message creates no m
     assert.doesNotMatch(text, /[<>]/, text);
     assert.doesNotMatch(text, /&(?!amp;|lt;|gt;)/, text);
     for (const line of lines) assert.doesNotMatch(line, UNSEEN);
-    // All of it stands in code, in which nothing has a meaning.
+    // The whole text is in code format, without active markup.
     const outside = lines
       .slice(0, -1)
       .join("\n")

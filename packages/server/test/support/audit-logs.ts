@@ -91,13 +91,13 @@ export async function tamper(
   assert.ok(changed > 0, sql);
 }
 
-/** Ids in the order in which they stand in a log. */
+/** Ids in the order of the log. */
 export async function sealedIds(store: Store, project: string): Promise<string[]> {
   const sql = "select ids from audit_seal where project_id = $1 order by position";
   return (await store.all(sql, [project])).flatMap(({ ids }) => String(ids).split(" "));
 }
 
-/** Every entry stands in its log, and none twice. */
+/** Every entry is in its log exactly once. */
 export async function assertAllOnce(store: Store): Promise<void> {
   const rows = await store.all("select project_id, id from audit_entry");
   for (const project of new Set(rows.map((row) => String(row.project_id)))) {

@@ -18,9 +18,9 @@ export interface ConnectProxy {
 }
 
 /**
- * @param route the port on loopback that stands for the target, or the status of the refusal, or
- *   undefined: silence
- * @param identity for a proxy that is itself spoken to over TLS
+ * @param route the port on loopback that replaces the target, or the status of the rejection;
+ *   undefined for no response
+ * @param identity for a proxy that accepts TLS connections
  */
 export async function startConnectProxy(
   t: Lifetime,

@@ -1,6 +1,6 @@
 /**
- * The gate of http by itself: on the server that stands under it and a real store, before routes
- * that say whom it has let through.
+ * The authentication of http alone: on its real server and a real store, in front of routes that
+ * return the caller.
  */
 
 import type { FastifyInstance, FastifyRequest } from "fastify";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/clock.ts";
 
-/** A clock that stands still until a test moves it. */
+/** A clock that advances only when a test moves it. */
 export class ManualClock implements Clock {
   #now: number;
   #monotonic = 0;

@@ -1,6 +1,6 @@
 /**
- * A provider with an instance that asks, a reviewer who decides and a clock that stands still:
- * what most tests about requests begin with.
+ * A provider with an instance that asks, a reviewer who decides and a stopped clock: the setup of
+ * most tests about requests.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ export interface Scene {
   readonly reviewer: string;
 }
 
-/** The clock stands still, so a rate would never refill. */
+/** The clock does not advance, so a rate would never refill. */
 export const NO_RATES = {
   instance_rate: "0",
   account_submission_rate: "0",

@@ -67,7 +67,7 @@ export function openTestEgress(t: Lifetime, options: TestEgressOptions = {}): Te
   };
 }
 
-/** A promise that never settles fails the test, because the client's clock may stand still. */
+/** A promise that never settles fails the test, because the client's clock may be stopped. */
 export async function patiently<T>(promise: Promise<T>, what: string): Promise<T> {
   const { promise: impatience, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`did not come: ${what}`)), PATIENCE_MS);

@@ -199,7 +199,7 @@ export class TestProvider {
     assert.deepEqual(violations, [], `${method} ${path} breaks the description`);
   }
 
-  /** The part of an answer in the contract; only fields admitted here may stand beside it. */
+  /** The part of a response in the contract. Only the fields listed here may be added to it. */
   #withoutExtensions(body: unknown): unknown {
     if (typeof body !== "object" || body === null) return body;
     const { extensions } = this.provider.context.settings;
@@ -236,7 +236,7 @@ export async function startTestProvider(
   return server;
 }
 
-/** Moves a clock that stands still: a test that failed halfway must not wait for its grace. */
+/** Advances a stopped clock: a test that failed halfway must not wait for its grace period. */
 async function runOut(clock: ManualClock, stopped: Promise<void>): Promise<void> {
   let hasStopped = false;
   const end = () => {

@@ -32,7 +32,7 @@ export const OTHER_SECRET = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
 
 export const REGISTRATION_ID = "5f6c1c0e-7a0e-4b9e-9d43-0f9a8f1f1c11";
 
-/** The clock may stand still, so a rate would never refill. */
+/** The clock may be stopped, so a rate would never refill. */
 const NO_RATES = {
   instance_rate: "0",
   account_submission_rate: "0",

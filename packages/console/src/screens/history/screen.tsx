@@ -1,6 +1,6 @@
 /**
- * History: all requests that have ended, the newest decision first, with what the same filters say
- * in figures and as files. The filters stand in the address.
+ * History: all resolved requests, latest decision first, with statistics and exports for the same
+ * filters. The filters are in the address.
  */
 
 import type { EndedRequest } from "@countersign/review-api";

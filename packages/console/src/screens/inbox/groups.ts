@@ -1,5 +1,5 @@
 /**
- * Calls that are letter for letter the same stand together, however many there are. Pure.
+ * Groups identical calls. Pure.
  */
 
 import type { PendingRequest } from "../../live/pending-request.ts";

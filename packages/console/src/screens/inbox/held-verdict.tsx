@@ -24,7 +24,7 @@ export function Held({ held }: { readonly held: DelayedVerdict }) {
   return <span class="badge pending">{text}</span>;
 }
 
-/** Stands there while something can be taken back; a reload does not change that. */
+/** Displayed while a verdict can be taken back, also after a reload. */
 export function HeldBar() {
   const held = pending.value.filter((request) => request.held !== undefined);
   const last = held.at(-1)?.held;

@@ -8,7 +8,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { type KeyBinding, useKeys } from "../../parts/keys.tsx";
 import { keysOn } from "../../preferences.ts";
 
-/** After which what stands there has been seen. */
+/** The keys do not work before this time, so that the reviewer has seen the content. */
 const SETTLE_MS = 300;
 
 export interface DecidingKey {

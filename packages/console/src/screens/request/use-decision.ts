@@ -140,7 +140,7 @@ function useOnce(open: OpenRequest) {
     if (!isThere || param === undefined) setFeedback({ ...NOTHING, alert: message });
     else {
       setFeedback({ ...NOTHING, faults: { [param]: sentenceOf(message, param) } });
-      // It may stand in something that only now unfolds.
+      // The field can be in a section that opens only now.
       requestAnimationFrame(() => document.getElementById(field)?.focus());
     }
     if (error instanceof Refusal && error.status === 409) void open.ask();

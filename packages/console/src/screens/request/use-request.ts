@@ -1,6 +1,6 @@
 /**
- * One request as it is shown: what never changes of it, with the digest that is computed here of
- * the text that stands on the page, and how it stands now.
+ * One request on the page: its constant parts, the digest that the browser computes of the
+ * displayed text, and its current state.
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";
@@ -42,7 +42,7 @@ const OPENING: RequestState = {
 export interface OpenRequest extends RequestState {
   /** Asks the server at once. */
   ask(): Promise<void>;
-  /** How it stands by an answer to something else. */
+  /** Uses the state in the response to another call. */
   take(request: ReviewedRequest): void;
 }
 

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { csvRecord } from "./csv.ts";
 
 /**
- * As spreadsheets and lenient parsers read: a quote counts at the beginning of a cell, and what
- * stands behind the quote that ends it is added to the cell.
+ * Reads like spreadsheets and lenient parsers: a quote counts at the start of a cell, and text
+ * after the closing quote is added to the cell.
  */
 function read(text: string, separator: string): string[] {
   const cells: string[] = [];
@@ -57,7 +57,7 @@ test("[ours.history.export.separators] no cell starts a formula with any separat
   }
 });
 
-test("[ours.history.export.separators] a guard stands where a formula would begin, and nowhere else", () => {
+test("[ours.history.export.separators] text gets a guard character only where a formula would start", () => {
   const guarded = {
     "=1": "'=1",
     "x;=1": "x;'=1",

@@ -1,6 +1,5 @@
 /**
- * Works that may stand beside others have their transactions together, and are none the worse for
- * it.
+ * Work that allows it shares a transaction with other work, with the same result as alone.
  */
 
 import assert from "node:assert/strict";

@@ -47,7 +47,7 @@ async function items(store: PostgresStore): Promise<string> {
   return rows.map(({ id, n }) => `${id}${n}`).join(" ");
 }
 
-test("an insert that the engine refuses undoes its transaction, wherever it stands", async (t) => {
+test("an insert that the engine rejects rolls back its transaction, at any position", async (t) => {
   const { store } = await openItems(t);
   const works: ((tx: Transaction) => Promise<unknown>)[] = [
     async (tx) => {
@@ -210,7 +210,7 @@ test("lookups of one turn get their own answers, and one that fails harms no oth
 
 const LOOKUPS = 7;
 
-test("a name of a prepared statement stands for one text on every connection", async (t) => {
+test("the name of a prepared statement has one text on every connection", async (t) => {
   const { url } = await openItems(t);
   const texts = ["select id from item where n = $1", "select n from item where id = $1"];
   const named = async (order: readonly string[]) => {

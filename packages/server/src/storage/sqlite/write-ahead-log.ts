@@ -33,9 +33,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * To be called at the start of a server: what a process that was killed has left in the log may
-   * be in memory only, after a sync that failed, and later commits would stand behind it. A log
-   * that was closed properly is empty.
+   * Call this at the start of a server. After a failed sync and a kill, frames in the log can be in
+   * memory only, and later commits would follow them. A log that was closed properly is empty.
    */
   carryOverWhatWasLeft(): void {
     this.#carryOver();

@@ -1,6 +1,6 @@
 /**
- * Rows of the tables `audit_seal`, which say what stands where in a sealed log, and `audit_tile`,
- * the hashes of large subtrees.
+ * Rows of the tables `audit_seal`, the positions of entries in a sealed log, and `audit_tile`, the
+ * hashes of large subtrees.
  */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";

@@ -182,7 +182,7 @@ export interface ReadRequests {
   readonly damaged: readonly string[];
 }
 
-/** The requests of these ids; one that is damaged does not stand in the way of the others. */
+/** The requests of these ids. The others are returned if one is damaged. */
 export async function readRequests(
   reader: Reader,
   projectId: string,
