@@ -27,7 +27,7 @@ const call = service({
   handlers: {
     approve: async (ctx, { key }) => {
       const { id, promise } = ctx.awakeable();
-      await ctx.run("tell", () => publishId(key, id));
+      await ctx.run("publish", () => publishId(key, id));
       return promise;
     },
   },

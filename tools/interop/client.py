@@ -66,7 +66,7 @@ def call_of(act, resume=None):
     )
 
 
-def told(verdict):
+def to_answer(verdict):
     if isinstance(verdict, Deny):
         kind = {"verdict": "deny", "reason": verdict.reason, "status": verdict.status}
     else:
@@ -112,7 +112,7 @@ def guard(act):
             ran = True
             if act.get("breaks"):
                 raise ToolBroke
-    return {**told(verdict), "ran": ran}
+    return {**to_answer(verdict), "ran": ran}
 
 
 async def guard_async(act):
@@ -124,13 +124,13 @@ async def guard_async(act):
                 ran = True
                 if act.get("breaks"):
                     raise ToolBroke
-    return {**told(verdict), "ran": ran}
+    return {**to_answer(verdict), "ran": ran}
 
 
 async def check(act):
-    """Asynchronous mode: the answer is pending until somebody has decided."""
+    """Asynchronous mode: the answer is pending until a reviewer has decided."""
     gate = AsyncGate(async_client(act["token"]), mode="async")
-    return told(await gate.check(call_of(act, resume={"framework": "interop", "run": act["key"]})))
+    return to_answer(await gate.check(call_of(act, resume={"framework": "interop", "run": act["key"]})))
 
 
 async def run_framework(name, act):

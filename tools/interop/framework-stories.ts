@@ -48,7 +48,7 @@ export const FRAMEWORK_STORIES: readonly Story<PythonScene>[] = Object.entries(F
         const call = { token, key: `${act}-2`, tool: "db_drop", times: 1 };
         const { ran, answers } = await client.act<Played>(act, call);
         assert.deepEqual(ran, []);
-        assert.match(answers[0] ?? "", /Nobody's agent drops tables\./);
+        assert.match(answers[0] ?? "", /Agents must not drop tables\./);
       },
     },
   ],

@@ -64,7 +64,7 @@ export const GO_STORIES: readonly Story<GoScene>[] = [
     title: "hook: policy denies at once, and the note reaches the model",
     async play(scene) {
       const { stdout } = await ended(startHook(scene, "db.drop", { table: "orders" }));
-      assert.match(refusalIn(stdout), /Nobody's agent drops tables\./);
+      assert.match(refusalIn(stdout), /Agents must not drop tables\./);
     },
   },
   {

@@ -92,7 +92,7 @@ const CLIENT: readonly Story<PythonScene>[] = [
     async play({ client, token }) {
       const { id: request_id } = await client.act<Shown>("create", {
         token,
-        key: "told",
+        key: "report",
         tool: "Read",
       });
       const report = (status: string, note?: string) =>

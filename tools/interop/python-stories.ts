@@ -137,7 +137,7 @@ const POLLING: readonly Story<PythonScene>[] = [
       const call = { token, key: "policy-denies", tool: "db.drop", arguments: EXACT };
       const { status, reason } = await client.act<Guarded>("guard", call);
       assert.equal(status, "denied");
-      assert.match(reason ?? "", /Nobody's agent drops tables\.$/);
+      assert.match(reason ?? "", /Agents must not drop tables\.$/);
       assert.deepEqual(await client.act("exchanges"), [["POST", "/v1/requests", 201]]);
     },
   },

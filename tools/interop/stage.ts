@@ -18,7 +18,7 @@ rules:
   - id: no-drops
     match: { tool: [db.drop, db_drop] }
     then: deny
-    note: Nobody's agent drops tables.
+    note: Agents must not drop tables.
 `;
 
 const PENDING = "/requests?state=pending&limit=200";

@@ -17,7 +17,7 @@ export interface Attempt {
   readonly arrival: Arrival;
   readonly connection: object;
   /** {@link World.elapsedMs}. */
-  readonly begunAt: number;
+  readonly startedAt: number;
   isOver: boolean;
 }
 
@@ -146,8 +146,8 @@ export class Facts {
     if (!arrival.body.includes('"request.resolved"')) return;
     for (const promise of this.#promises) promise.onArrival?.(this, arrival);
     const attempts = this.attempts.get(arrival.id) ?? [];
-    const begunAt = this.world.elapsedMs;
-    this.attempts.set(arrival.id, [...attempts, { arrival, connection, begunAt, isOver: false }]);
+    const startedAt = this.world.elapsedMs;
+    this.attempts.set(arrival.id, [...attempts, { arrival, connection, startedAt, isOver: false }]);
   }
 
   onOver(connection: object): void {

@@ -169,7 +169,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "purged-early",
     breaks: "I11",
-    file: "operations/operate/eraseExpired.ts",
+    file: "operations/operate/purgeExpired.ts",
     edits: [
       [
         "const before = now - context.settings.retentionMs;",

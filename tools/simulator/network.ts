@@ -13,7 +13,7 @@ export interface Played {
   readonly call: Call;
   readonly answer: Answer;
   /** {@link World.turns} when it began. */
-  readonly begunAt: number;
+  readonly startedAt: number;
 }
 
 export interface NetworkParts {
@@ -50,7 +50,7 @@ export class Network {
     await world.turn(client, `asks to ${call.kind}`);
     const serving = this.#serving();
     if (serving.length === 0) {
-      await world.sleep(client, 500, "finds nobody");
+      await world.sleep(client, 500, "finds no server");
       return LOST;
     }
     const isQuestionLost = draw.happens(faults().exchangeLost / 2);
@@ -100,9 +100,9 @@ export class Network {
     this.#playing.set(replica, playing);
     const played = (async () => {
       await world.turn(replica, `is asked to ${call.kind}`);
-      const begunAt = world.turns;
+      const startedAt = world.turns;
       const answer = await exchange(replica.context, call, onBug);
-      onAnswer({ call, answer, begunAt });
+      onAnswer({ call, answer, startedAt });
       world.note(replica, `answers ${call.kind}: ${answer.status} ${answer.code ?? ""}`);
       return answer;
     })();

@@ -8,7 +8,7 @@ import { before, type TestContext, test } from "node:test";
 import { type JsonObject, parseJson } from "@countersign/protocol";
 import { fileOwner } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
-import { startLyingProvider } from "@countersign/testing/lying-provider";
+import { startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
 import {
   assertBlocked,
   BIN,
@@ -133,22 +133,22 @@ test("[ours.adapters.hook.stopped] when the agent is gone the request is taken b
 
 test("[ours.adapters.hook.closed] a provider that cannot be asked, or refuses, runs nothing", async (t) => {
   const env = (fields: object) => ({ ...scene.environment, ...fields });
-  const lies = await startLyingProvider(t, ({ kind, honest }) => {
-    return kind === "read" ? honest.replace("make deploy", "make coffee") : honest;
+  const misbehaving = await startMisbehavingProvider(t, ({ kind, correctAnswer }) => {
+    return kind === "read" ? correctAnswer.replace("make deploy", "make coffee") : correctAnswer;
   });
-  const [gone, wrongToken, liar, plain, redirected] = await Promise.all(
+  const [gone, wrongToken, wrongAnswer, plain, redirected] = await Promise.all(
     [
       { COUNTERSIGN_URL: "http://127.0.0.1:9" },
       { COUNTERSIGN_API_KEY: `${scene.token.slice(0, -1)}x` },
-      { COUNTERSIGN_URL: lies.url },
+      { COUNTERSIGN_URL: misbehaving.url },
       { COUNTERSIGN_URL: "http://provider.example" },
       { COUNTERSIGN_URL: `${scene.url}/nowhere` },
     ].map((fields) => start(t, { input: callInput(), env: env(fields) }).ends()),
   );
-  assert.ok(gone && wrongToken && liar && plain && redirected);
+  assert.ok(gone && wrongToken && wrongAnswer && plain && redirected);
   assertBlocked(gone, /No decision .+ could not be reached/);
   assertBlocked(wrongToken, /No decision .+ Check the token/);
-  assertBlocked(liar, /violates the contract/);
+  assertBlocked(wrongAnswer, /violates the contract/);
   assertBlocked(plain, /Use https/);
   assertBlocked(redirected, /No decision/);
 });

@@ -96,9 +96,9 @@ test("empty pages are skipped, and loading pauses after five of them", async () 
   });
   await settle(pages, 0, 20);
   assert.deepEqual([requested.length, pages.isResting, pages.isComplete], [5, true, false]);
-  pages.lookFurther();
+  pages.loadMore();
   await settle(pages, 0, 20);
-  pages.lookFurther();
+  pages.loadMore();
   await settle(pages, 0, 20);
   assert.deepEqual([pages.count, pages.isComplete, pages.itemAt(0)], [1, true, 1]);
 });

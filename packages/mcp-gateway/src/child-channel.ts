@@ -106,7 +106,7 @@ export class ChildChannel implements Channel {
         continue;
       }
       const { messages, isExact } = readServerMessages(line);
-      if (!isExact) this.#report("server_message_mended", { chars: line.length });
+      if (!isExact) this.#report("server_message_fixed", { chars: line.length });
       for (const message of messages) events.message(message);
     }
   }

@@ -130,7 +130,7 @@ export class HttpChannel implements Channel {
 
   #read(text: string): Received[] {
     const { messages, isExact } = readServerMessages(text);
-    if (!isExact) this.#report("server_message_mended", { chars: text.length });
+    if (!isExact) this.#report("server_message_fixed", { chars: text.length });
     return messages;
   }
 }

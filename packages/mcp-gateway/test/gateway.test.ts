@@ -181,7 +181,7 @@ test("[ours.mcp.passes] unknown methods and numbers pass unchanged", async () =>
   assert.ok(fickle.lines().at(-1)?.endsWith('"method":"test/exact","params":{"n":1e400}}'));
   const halves = await client.request({ method: "test/halves" }, ResultSchema.loose());
   assert.equal(halves["text"], "\ufffd");
-  await gateway.reported("server_message_mended");
+  await gateway.reported("server_message_fixed");
 });
 
 test("[ours.mcp.passes] resources, prompts, completions, logging, sampling, elicitation and roots pass", async (t) => {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { Client, type CreateInput, type SdkError } from "@countersign/sdk";
 import { startAgentScene } from "@countersign/testing/agent-scene";
-import { startLyingProvider } from "@countersign/testing/lying-provider";
+import { startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
 import { manualTiming } from "./support/manual-timing.ts";
 
 const INPUT: CreateInput = { key: "k", tool: "deploy", arguments: { env: "prod" }, timeout: "1h" };
@@ -155,7 +155,7 @@ test("[ours.sdk.client.secret] no error contains the token, even if a provider o
     throw Object.assign(new TypeError(token), { code: token, cause: { code: `E ${token}` } });
   };
   const fetches = [echo(400), echo(401), echo(500), echo(200), failing];
-  const provider = await startLyingProvider(t, ({ response }) => {
+  const provider = await startMisbehavingProvider(t, ({ response }) => {
     response.writeHead(302, { location: `http://localhost/${token}` }).end();
     return undefined;
   });
@@ -265,8 +265,8 @@ test("[ours.sdk.client.retries] an error of a program's own fetch that is not th
 });
 
 test("[ours.sdk.client.strict] an answer that breaks the contract names its field, and a failed connection its cause", async (t) => {
-  const provider = await startLyingProvider(t, ({ honest }) => {
-    return honest.replace('"status":"pending"', '"status":"maybe"');
+  const provider = await startMisbehavingProvider(t, ({ correctAnswer }) => {
+    return correctAnswer.replace('"status":"pending"', '"status":"maybe"');
   });
   const client = new Client(provider.url, "t");
   await assert.rejects(client.create(INPUT), { code: "invalid_answer", param: "status" });

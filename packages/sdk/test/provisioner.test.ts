@@ -70,7 +70,7 @@ test("[ours.sdk.client.strict] an answer about an instance that breaks the contr
   const delivery = { type: "webhook", url: DELIVERY.url, registration_id: DELIVERY.registrationId };
   const instance = { id, name: "a", delivery };
   const credential = { token: "t" };
-  const lies: object[] = [
+  const wrongAnswers: object[] = [
     { instance },
     { instance, credential, extra: 1 },
     { instance: { ...instance, extra: 1 }, credential },
@@ -85,9 +85,9 @@ test("[ours.sdk.client.strict] an answer about an instance that breaks the contr
     const fetch = async () => Response.json(body);
     return new Provisioner("http://localhost:1", "t0ken", { fetch });
   };
-  for (const lie of lies) {
-    const wrong = answers(lie).create({ delivery: DELIVERY });
-    await assert.rejects(wrong, { code: "invalid_answer" }, JSON.stringify(lie));
+  for (const wrong of wrongAnswers) {
+    const creating = answers(wrong).create({ delivery: DELIVERY });
+    await assert.rejects(creating, { code: "invalid_answer" }, JSON.stringify(wrong));
   }
   assert.ok(await answers({ instance, credential }).create({ delivery: DELIVERY }));
   await assert.rejects(answers(instance).read(OTHER_ID), { code: "invalid_answer" });

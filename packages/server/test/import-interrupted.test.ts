@@ -8,11 +8,11 @@ import { countersign, spawnCountersign, startServer } from "@countersign/testing
 import { Client } from "pg";
 import {
   assertImported,
-  beginImport,
   copyOf,
   makeSource,
   newTarget,
   runImport,
+  startImport,
   type Target,
 } from "./support/imports.ts";
 import { execute } from "./support/postgres.ts";
@@ -51,7 +51,7 @@ test("[ours.import.interrupted] killed in the middle, it leaves an empty target 
   const data = copyOf(source, t);
   const target = await newTarget(source);
   const blocked = await block(t, target);
-  const child = beginImport(t, data, target);
+  const child = startImport(t, data, target);
   await until(async () => (await blocked.waiting("relation")) === 1, "it is in the middle");
   await child.end("SIGKILL");
   await blocked.release();
@@ -69,7 +69,7 @@ test("[ours.import.interrupted] killed in the middle, it leaves an empty target 
 test("[ours.import.interrupted] a server that starts meanwhile waits, and then serves all of it", async (t) => {
   const target = await newTarget(source);
   const blocked = await block(t, target);
-  const importing = beginImport(t, copyOf(source, t), target);
+  const importing = startImport(t, copyOf(source, t), target);
   await until(async () => (await blocked.waiting("relation")) === 1, "it is in the middle");
   const starting = startServer(t, { env: target.env });
   await until(async () => (await blocked.waiting("advisory")) === 1, "the server waits");

@@ -27,8 +27,8 @@ async function untilNotified(scene: WebhookScene, count: number): Promise<void> 
   await untilDelivered(scene, hasCome, `${count} notifications arrive`);
 }
 
-/** Everything that could make a second event of a request that has ended. */
-async function lookAt({ server }: WebhookScene, token: string, id: string): Promise<void> {
+/** Operations that could cause a second event of a resolved request. */
+async function readAndCancel({ server }: WebhookScene, token: string, id: string): Promise<void> {
   await server.read(token, id);
   await server.read(token, id, "?wait=30s");
   await cancel(server, token, id);
@@ -44,7 +44,7 @@ test("[event.emitted] every terminal status has exactly one event, also after re
     const { id } = await end({ ...scene, instance }, request, status);
     ended.set(status, id);
     await untilNotified(scene, ended.size);
-    await lookAt(scene, instance.token, id);
+    await readAndCancel(scene, instance.token, id);
     for (const verdict of ["approve", "deny"] as const) await server.decide(reviewer, id, verdict);
   }
   await pass(scene, 3_000);

@@ -160,13 +160,13 @@ test("[event.retry.one-outstanding] [event.retry.ten-seconds] while an attempt h
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
   await untilDelivered(scene, () => manual.arrived === 1, "the message arrives");
-  const begunAt = scene.clock.now();
+  const startedAt = scene.clock.now();
   await pass(scene, 8_750);
   assert.deepEqual([manual.arrived, manual.open], [1, 1]);
   await pass(scene, 250);
   const failed = await untilAttempted(scene, request, 1);
   assert.equal(failed.last_outcome, "unreachable:timeout");
-  assert.ok(scene.clock.now() - begunAt < 10_000);
+  assert.ok(scene.clock.now() - startedAt < 10_000);
   await untilDelivered(scene, () => manual.open === 0, "its connection is closed");
 
   // An answer at 9.9 seconds comes too late: it is sent again.

@@ -83,7 +83,7 @@ test("[ours.operations.crash] a server that is killed repeatedly under load keep
   const all: Sent[] = [];
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     const sent = await submitUntilKilled(server, agent, cycle);
-    // The lock of the killed one is nobody's: the next start needs no cleaning up.
+    // The kill releases the lock, so the next start needs no cleanup.
     server = await startServer(t, { data, args: NO_LIMIT });
     agent = agent.at(server);
     await assertKept(agent, sent);

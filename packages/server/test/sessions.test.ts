@@ -134,7 +134,7 @@ test("[ours.sign-in.projects] a session selects one project of its person at a t
 const CROSS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ["another site", { "sec-fetch-site": "cross-site" }],
   ["a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
-  ["nobody's page", { "sec-fetch-site": "none" }],
+  ["a page that the user opened directly", { "sec-fetch-site": "none" }],
   ["another origin, from an old browser", { origin: "https://evil.example" }],
   ["an opaque origin", { origin: "null" }],
   ["a page without these headers", {}],

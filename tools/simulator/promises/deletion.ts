@@ -19,12 +19,12 @@ export const DELETION: Promised = {
     }
   },
 
-  onAnswer(facts, { call, answer, begunAt }) {
+  onAnswer(facts, { call, answer, startedAt }) {
     const { world, deletionsConfirmed, holders } = facts;
     if (call.kind === "delete" && answer.status === 204) assertNothingPending(facts, call.id);
     const instanceId = holders.get(call.token);
     const confirmedAt = deletionsConfirmed.get(instanceId ?? "");
-    if (confirmedAt === undefined || confirmedAt >= begunAt) return;
+    if (confirmedAt === undefined || confirmedAt >= startedAt) return;
     const isRefused = answer.status === 401 || answer.status === 503;
     world.assert(isRefused, "I7", () => `${instanceId} may ${call.kind}: ${answer.status}`);
   },
@@ -35,8 +35,8 @@ export const DELETION: Promised = {
     if (removedIn === undefined || snapshot.get("receiver", instanceId) !== undefined) return;
     // A sender has read the database since it claimed, and was answered before the removal.
     const seenIn = claimsSeen.get(id) ?? -1;
-    const isBegun = seenIn < removedIn && seenIn >= (claimedIn.get(id) ?? -1);
-    world.assert(isBegun, "I7", () => `${id} was tried after the end of its receiver`);
+    const isStarted = seenIn < removedIn && seenIn >= (claimedIn.get(id) ?? -1);
+    world.assert(isStarted, "I7", () => `${id} was tried after the end of its receiver`);
   },
 };
 

@@ -12,8 +12,8 @@ export const ONE_ATTEMPT: Promised = {
   onArrival({ world, attempts, wasClockSet }, { id, replica }) {
     // Documented: it ends leases early.
     if (wasClockSet) return;
-    const outstanding = attempts.get(id)?.find(({ isOver, begunAt }) => {
-      return !isOver && world.elapsedMs - begunAt < ATTEMPT_MS_MAX;
+    const outstanding = attempts.get(id)?.find(({ isOver, startedAt }) => {
+      return !isOver && world.elapsedMs - startedAt < ATTEMPT_MS_MAX;
     });
     world.assert(outstanding === undefined, "I4", () => {
       return `${replica.name} sends ${id} while ${outstanding?.arrival.replica.name} does`;

@@ -105,13 +105,13 @@ export class Connection {
   async #exchange(call: RawCall, signal: AbortSignal, shared: boolean): Promise<RawAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
     const request = this.#open(call, signal, shared);
-    let hasBegun = false;
+    let hasStarted = false;
     request.once("error", (error) => {
-      const isStale = request.reusedSocket && !hasBegun && !signal.aborted;
+      const isStale = request.reusedSocket && !hasStarted && !signal.aborted;
       reject(isStale ? new StaleConnection(error.message) : error);
     });
     request.once("response", (response) => {
-      hasBegun = true;
+      hasStarted = true;
       const chunks: Buffer[] = [];
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {

@@ -86,9 +86,9 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
     async (kit) => {
       const instance = await kit.provision();
       const registration = kit.register();
-      const body = { instance_name: "Told", delivery: registration.delivery };
+      const body = { instance_name: "Renamed", delivery: registration.delivery };
       expectStatus(await updateWith(kit, instance, body), 200, "instance.update.renames");
-      const expected = { name: "Told", registration };
+      const expected = { name: "Renamed", registration };
       await expectInstance(kit, instance, expected, "instance.shape");
       await expectNotified(kit, instance, registration, "event.emitted");
     },

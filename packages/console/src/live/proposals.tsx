@@ -12,7 +12,7 @@ const waiting = signal(0);
 let round = 0;
 
 /** Reloads the number after a proposal was created, published or rejected. */
-export async function lookForProposals(): Promise<void> {
+export async function refreshProposals(): Promise<void> {
   const own = ++round;
   const scopes = [
     ...(may("publish") ? (["policy"] as const) : []),
@@ -39,15 +39,15 @@ export async function lookForProposals(): Promise<void> {
 export function ProposalCount() {
   useEffect(() => {
     waiting.value = 0;
-    const look = () => {
-      if (!document.hidden) void lookForProposals();
+    const refresh = () => {
+      if (!document.hidden) void refreshProposals();
     };
-    look();
-    const timer = setInterval(look, EVERY_MS);
-    document.addEventListener("visibilitychange", look);
+    refresh();
+    const timer = setInterval(refresh, EVERY_MS);
+    document.addEventListener("visibilitychange", refresh);
     return () => {
       clearInterval(timer);
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", refresh);
     };
   }, []);
   const count = waiting.value;

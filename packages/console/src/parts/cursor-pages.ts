@@ -65,7 +65,7 @@ export class CursorPages<T> {
     return this.#isLoading;
   }
 
-  /** Whether it has stopped at empty pages, until {@link lookFurther}. */
+  /** Whether it has stopped at empty pages, until {@link loadMore}. */
   get isResting(): boolean {
     return !this.isComplete && this.#emptyInARow >= EMPTY_PAGES;
   }
@@ -90,7 +90,7 @@ export class CursorPages<T> {
     this.#changed();
   }
 
-  lookFurther(): void {
+  loadMore(): void {
     this.#emptyInARow = 0;
     this.#changed();
   }

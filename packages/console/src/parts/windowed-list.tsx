@@ -116,7 +116,7 @@ function ListEnd<T>({ pages }: { readonly pages: CursorPages<T> }) {
   if (pages.isResting && !pages.isLoading) {
     return (
       <div class="list-end">
-        <Button onPress={() => pages.lookFurther()}>Load older entries</Button>
+        <Button onPress={() => pages.loadMore()}>Load older entries</Button>
       </div>
     );
   }

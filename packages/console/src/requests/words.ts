@@ -100,7 +100,7 @@ export function describeConfirmation({
 }
 
 /** Whether one approval may not be enough. */
-export function takesVotes({
+export function collectsVotes({
   from,
   quorum,
 }: Pick<ApprovalRequirement, "from" | "quorum">): boolean {
@@ -109,7 +109,7 @@ export function takesVotes({
 
 /** "1 of 2 approvals": empty where the first one decides. */
 export function countVotes({ requirement, votes }: Voted): string {
-  if (!takesVotes(requirement)) return "";
+  if (!collectsVotes(requirement)) return "";
   const { quorum } = requirement;
   const count = votes.length;
   if (quorum > 1) return `${count} of ${quorum} approvals`;

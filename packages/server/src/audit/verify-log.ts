@@ -80,7 +80,7 @@ class LogVerification {
   /** True when the log differed at the external checkpoint. */
   #isRewritten = false;
   /** Creation time of the log, for entries that are older. */
-  #begunAt = 0;
+  #startedAt = 0;
 
   constructor(reader: Reader, log: StoredLog, options: VerifyOptions) {
     this.#reader = reader;
@@ -115,7 +115,7 @@ class LogVerification {
     if (position !== ref.position) throw found("missing", ref, "its seal is missing");
     const isWhole = ids.length === count && hashes.length === count;
     if (!isWhole) throw found("seal", ref, "the seal that begins there was altered");
-    if (this.#begunAt === 0) this.#begunAt = sealedAt;
+    if (this.#startedAt === 0) this.#startedAt = sealedAt;
     const rows = await this.#rowsOf(seal);
     const texts = rows.map((row) => row && writeEntry(row));
     const leaves = texts.map(
@@ -178,7 +178,7 @@ class LogVerification {
       if (message !== undefined) {
         throw found("entry", describe({ position: position + i }, row), message);
       }
-      if (row.at > this.#begunAt && sealedAt - row.at > UNSEALED_MS_MAX) this.late++;
+      if (row.at > this.#startedAt && sealedAt - row.at > UNSEALED_MS_MAX) this.late++;
     }
   }
 

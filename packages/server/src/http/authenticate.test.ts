@@ -148,12 +148,12 @@ test("[ours.sign-in.session] a background read does not extend a session, every 
   ] as const;
   for (const [method, path, said, isUse] of cases) {
     const ana = await signIn();
-    const begunAt = clock.now();
+    const startedAt = clock.now();
     clock.advance(120_000);
     const headers = { ...asPage(ana), ...said };
     assert.equal((await gateServer.call(method, path, { headers })).status, 200);
     const row = await store.get("select seen_at from session where person_id = $1", [ana.id]);
-    assert.equal(Number(row?.seen_at), isUse ? clock.now() : begunAt, `${method} ${path}`);
+    assert.equal(Number(row?.seen_at), isUse ? clock.now() : startedAt, `${method} ${path}`);
   }
 });
 

@@ -174,11 +174,11 @@ export async function sendStream(
 ): Promise<FastifyReply> {
   const gone = disconnectSignal(reply);
   const stream = new PassThrough();
-  let hasBegun = false;
+  let hasStarted = false;
   const write = async (text: string) => {
     gone.throwIfAborted();
-    if (!hasBegun) {
-      hasBegun = true;
+    if (!hasStarted) {
+      hasStarted = true;
       // The second header prevents proxies from buffering parts.
       reply.code(200).headers({ ...headers, "x-accel-buffering": "no" });
       reply.send(stream);
@@ -189,7 +189,7 @@ export async function sendStream(
     await produce({ write, signal: gone });
   } catch (error) {
     if (gone.aborted) return reply.sent ? reply : reply.hijack();
-    if (!hasBegun) throw error;
+    if (!hasStarted) throw error;
     const problem = reply.server.toProblem(error, request.id);
     request.errorCode = problem.code;
     if (failed !== undefined) stream.write(failed(problem));

@@ -35,7 +35,11 @@ test("[ours.sign-in.cookie] the session cookie is found by its full name, at any
     assert.equal(read(cookie), undefined, cookie);
   }
   assert.equal(read(), undefined);
-  assert.equal(cookieNamed("", { headers: { cookie: "=v" } }), undefined, "no name is nobody's");
+  assert.equal(
+    cookieNamed("", { headers: { cookie: "=v" } }),
+    undefined,
+    "an empty name matches no cookie",
+  );
 });
 
 test("[ours.sign-in.cookie] two cookies of the name are ignored, also equal ones", () => {

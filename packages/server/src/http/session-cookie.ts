@@ -30,7 +30,7 @@ export function cookieNamed(
   return values.length > 1 ? "" : values[0]?.trim();
 }
 
-/** @param value from beginSession */
+/** @param value from createSession */
 export function setSessionCookie(reply: FastifyReply, value: string): void {
   const lastsS = SESSION_LIFETIME_MS / 1000;
   reply.header("set-cookie", `${NAME}=${value}; Max-Age=${lastsS}; ${ATTRIBUTES}`);

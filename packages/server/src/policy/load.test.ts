@@ -34,7 +34,7 @@ rules:
     match: { tool: ["stripe.refund*"], instance: { group: support-bots, id: x, name: "bot-*" } }
     when: args.amount < 5000
     then: approve
-    note: Small refunds need nobody.
+    note: Small refunds need no reviewer.
     valid_for: 2m
   - id: schema
     match: { tool: db.alter }

@@ -23,7 +23,7 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
   const store = { all } as unknown as Context["store"];
   const context = { clock, wake, store } as unknown as Context;
   const worker = startResolutionPoll(context, new Report("silent"));
-  const lookBesideHint = async () => {
+  const checkAfterHint = async () => {
     worker.check([HINTED]);
     end();
     await nextTurn();
@@ -31,7 +31,7 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
   for (let second = 1; second <= 3; second++) {
     reads.length = 0;
     clock.advance(1_000);
-    for (let i = 0; i < 10; i++) await lookBesideHint();
+    for (let i = 0; i < 10; i++) await checkAfterHint();
     assert.ok(reads.flat().includes(KEPT), `second ${second}`);
   }
   const stopped = worker.stop();

@@ -5,7 +5,7 @@
 
 import type { Context } from "../context.ts";
 import { finishDeletions } from "../operations/instances/finishDeletions.ts";
-import { eraseExpired } from "../operations/operate/eraseExpired.ts";
+import { purgeExpired } from "../operations/operate/purgeExpired.ts";
 import type { Report } from "../report.ts";
 import { TimerLoop, type Worker } from "../timer-loop.ts";
 
@@ -21,7 +21,7 @@ export function startRetention(context: Context, report: Report): Worker {
     firstDelayMs: BATCH_PAUSE_MS,
     async run() {
       await finishDeletions(context);
-      const { erased, more } = await eraseExpired(context);
+      const { erased, more } = await purgeExpired(context);
       if (erased > 0) report.rowsErased(erased);
       return more ? context.clock.now() + BATCH_PAUSE_MS : undefined;
     },

@@ -103,11 +103,11 @@ class Sealer {
     // A failed call may have consumed it.
     this.#recentSeal.delete(projectId);
     do {
-      const begunAt = context.clock.monotonic();
+      const startedAt = context.clock.monotonic();
       const step = await sealEntries(context, keys, projectId, recentSeal, next);
       [recentSeal, next] = [step.recentSeal, step.next];
       this.#report.entriesSealed(step.sealed);
-      if (next !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
+      if (next !== undefined) await this.#pause(context.clock.monotonic() - startedAt);
     } while (next !== undefined && !this.isStopped);
     return recentSeal;
   }
@@ -126,13 +126,13 @@ class Sealer {
     let after: string | undefined = range.after;
     for (let steps = 1; after !== undefined && !this.isStopped; steps++) {
       const part = { ...range, after };
-      const begunAt = context.clock.monotonic();
+      const startedAt = context.clock.monotonic();
       const step = await sealLateEntries(context, this.#keys, projectId, part);
       if (step.sealed > 0) this.#report.lateEntriesSealed(projectId, step.sealed);
       after = step.next;
       const isRecorded = after === undefined || steps % STEPS_PER_RECORD === 0;
       if (isFullScan && isRecorded) await recordFullScan(context, projectId, after);
-      if (after !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
+      if (after !== undefined) await this.#pause(context.clock.monotonic() - startedAt);
     }
     if (after === undefined) await recordRescan(context, rescan);
   }

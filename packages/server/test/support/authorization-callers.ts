@@ -79,7 +79,7 @@ export async function setCallers(scene: Scene): Promise<AuthorizationCallers> {
   tokens.set("foreign reviewer", await reviewer("foreign", { role: "admin", ...elsewhere }));
   return {
     header(caller, foreignKind) {
-      if (caller === "nobody") return undefined;
+      if (caller === "no credential") return undefined;
       if (caller === "malformed") return "Bearer cs_rev_short";
       return `Bearer ${tokens.get(caller === "foreign" ? `foreign ${foreignKind}` : caller)}`;
     },

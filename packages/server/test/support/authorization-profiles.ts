@@ -11,7 +11,7 @@ import type { AuthorizationStage } from "./authorization-callers.ts";
 
 /** Callers without a valid credential. */
 const UNAUTHENTICATED = [
-  "nobody",
+  "no credential",
   "malformed",
   "unknown",
   "revoked",

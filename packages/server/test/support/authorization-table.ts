@@ -38,7 +38,7 @@ function reviewRows(name: ReviewOperationName): readonly AuthorizationRow[] {
 function callersOf(name: string, { caller, power }: Operation, { exception }: AnyFixture): Profile {
   if (caller === "anonymous") return CALLERS;
   // The server rejects every `Authorization` header before it reads the token.
-  if (caller === "person") return CALLERS.filter((each) => each !== "nobody");
+  if (caller === "person") return CALLERS.filter((each) => each !== "no credential");
   const required = exception?.power ?? power;
   if (required === undefined) throw new Error(`The row of ${name} has no power. Add it.`);
   const { also = [], not = [] } = exception ?? {};

@@ -160,7 +160,7 @@ export function runImport(
 }
 
 /** Starts `countersign import` and goes on. */
-export function beginImport(owner: Owner, from: string, { env }: Pick<Target, "env">) {
+export function startImport(owner: Owner, from: string, { env }: Pick<Target, "env">) {
   return spawnCountersign(owner, ["import", from], { env });
 }
 

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../../src/context.ts";
 import type { ReviewerRole } from "../../src/index.ts";
-import { beginSession } from "../../src/steps/access/beginSession.ts";
+import { createSession } from "../../src/steps/access/createSession.ts";
 import { type BindKey, useInvitation } from "../../src/steps/sign-in/useInvitation.ts";
 import { ensureProject } from "../../src/storage/sql/access/holders.ts";
 import { insertInvitation } from "../../src/storage/sql/sign-in/invitations.ts";
@@ -59,7 +59,7 @@ export async function newPerson(
       bind?.(...all),
     );
     const order = { personId: person.id, method: "password", userAgent: "a test" } as const;
-    const cookie = await beginSession(tx, context, order);
+    const cookie = await createSession(tx, context, order);
     return { id: person.id, login, projectId, cookie };
   });
 }

@@ -4,7 +4,7 @@
 
 import { kindOf, leavesOf } from "../../exact/leaves.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
-import { takesVotes } from "../../requests/words.ts";
+import { collectsVotes } from "../../requests/words.ts";
 
 export const APPROVALS_MAX = 20;
 
@@ -24,7 +24,7 @@ export function whyNotTogether(requests: readonly PendingRequest[]): string {
   if (asks.some(({ confirm }) => confirm.kind !== "click")) {
     return "Calls that need a typed confirmation must be approved one by one.";
   }
-  if (asks.some(takesVotes))
+  if (asks.some(collectsVotes))
     return "Calls that need several approvals must be approved one by one.";
   if (requests.some(({ tool }) => tool !== first.tool)) {
     return "Calls of different tools must be approved one by one.";

@@ -9,7 +9,7 @@
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";
-import { takesVotes } from "../../requests/words.ts";
+import { collectsVotes } from "../../requests/words.ts";
 
 type Judged = Pick<ReviewedRequest, "requirement" | "policy">;
 
@@ -23,7 +23,7 @@ export const RISK_WORDS: Readonly<Record<Risk, string>> = {
 
 export function riskOf({ requirement, policy }: Judged): Risk {
   const { confirm, note, from, exclude } = requirement;
-  if (confirm.kind !== "click" || takesVotes(requirement)) return "high";
+  if (confirm.kind !== "click" || collectsVotes(requirement)) return "high";
   const isUnjudged = policy.because === "error" || policy.because === "inexact";
   const isNarrow = from.length > 0 || exclude.length > 0 || note === "required";
   return isUnjudged || policy.errors.length > 0 || isNarrow ? "raised" : "usual";

@@ -5,7 +5,7 @@ import { Text } from "../../exact/text.tsx";
 import { isDecidable, type PendingRequest } from "../../live/pending-request.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
-import { takesVotes } from "../../requests/words.ts";
+import { collectsVotes } from "../../requests/words.ts";
 import { href } from "../../route.ts";
 import { Held } from "./held-verdict.tsx";
 import { RISK_WORDS, type Risk, reasonOf, riskOf } from "./risk.ts";
@@ -142,7 +142,7 @@ function ArgumentsLine({ source }: { readonly source: string }) {
 }
 
 function Votes({ request: { requirement, votes } }: { readonly request: PendingRequest }) {
-  if (!takesVotes(requirement)) return null;
+  if (!collectsVotes(requirement)) return null;
   const count = `${votes.length}/${Math.max(requirement.quorum, requirement.from.length)}`;
   return <span class="votes">{count} votes</span>;
 }

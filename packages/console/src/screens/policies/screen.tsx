@@ -6,7 +6,7 @@
 import type { PolicyPath, ShownPolicy } from "@countersign/review-api";
 import "./policies.css";
 import { Text } from "../../exact/text.tsx";
-import { lookForProposals } from "../../live/proposals.tsx";
+import { refreshProposals } from "../../live/proposals.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -78,7 +78,7 @@ function Desk({ scope, place, active, mayPublish, onPublished }: DeskProps) {
   const published = () => {
     onPublished();
     reload();
-    void lookForProposals();
+    void refreshProposals();
   };
   const sent = () => {
     // Text typed during the request was not sent, so it stays in the draft.

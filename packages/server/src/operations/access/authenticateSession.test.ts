@@ -103,14 +103,14 @@ test("[ours.sign-in.cookie] an unknown cookie, or one of an ended session, is re
 
 test("[ours.sign-in.session] an hour without use, and twelve in all, end a session to the millisecond", async () => {
   const [idle, busy] = [await signIn(), await signIn()];
-  const begunAt = clock.now();
-  clock.set(begunAt + SESSION_IDLE_MS - 1);
+  const startedAt = clock.now();
+  clock.set(startedAt + SESSION_IDLE_MS - 1);
   await authenticateSession(context, idle.cookie, false);
   await authenticateSession(context, busy.cookie);
   clock.advance(1);
   await assertInvalid(idle.cookie);
   await authenticateSession(context, busy.cookie);
-  const lastMs = begunAt + SESSION_LIFETIME_MS - 1;
+  const lastMs = startedAt + SESSION_LIFETIME_MS - 1;
   await store.transact((tx) => tx.run("update session set seen_at = $1", [lastMs]));
   clock.set(lastMs);
   await authenticateSession(context, busy.cookie);
@@ -127,13 +127,13 @@ test("[ours.sign-in.at-once] the session of a disabled person is rejected", asyn
 
 test("[ours.sign-in.session] a use is written down once a minute, and what a page asks for by itself never", async () => {
   const ana = await signIn();
-  const begunAt = clock.now();
-  clock.set(begunAt + SESSION_SEEN_MS - 1);
+  const startedAt = clock.now();
+  clock.set(startedAt + SESSION_SEEN_MS - 1);
   await authenticateSession(context, ana.cookie);
-  assert.equal(await seenAt(ana), begunAt);
+  assert.equal(await seenAt(ana), startedAt);
   clock.advance(1);
   await authenticateSession(context, ana.cookie, false);
-  assert.equal(await seenAt(ana), begunAt);
+  assert.equal(await seenAt(ana), startedAt);
   await authenticateSession(context, ana.cookie);
   assert.equal(await seenAt(ana), clock.now());
   clock.advance(SESSION_SEEN_MS);

@@ -22,9 +22,9 @@ export async function showSession(
 /**
  * The same for a new session.
  *
- * @param cookie from beginSession
+ * @param cookie from createSession
  * @throws Problem `invalid_credential` when it has ended meanwhile
  */
-export async function showBegunSession(context: Context, cookie: string): Promise<ShownSession> {
+export async function showNewSession(context: Context, cookie: string): Promise<ShownSession> {
   return showSession(context, await authenticateSession(context, cookie));
 }

@@ -43,7 +43,7 @@ export interface Rescan {
   readonly projectId: string;
   readonly range: Required<IdRange>;
   /** Epoch ms. */
-  readonly begunAt: number;
+  readonly startedAt: number;
   /** Over the complete log. Its progress is recorded, so another process can continue it. */
   readonly isFullScan: boolean;
 }
@@ -76,7 +76,7 @@ export async function claimRescans({
       // A full scan near the end of the log reads the recent entries too.
       const after = fullScan !== undefined && fullScan.after < recent ? fullScan.after : recent;
       const range = { after, upTo };
-      return [{ projectId, range, begunAt: now, isFullScan: fullScan !== undefined }];
+      return [{ projectId, range, startedAt: now, isFullScan: fullScan !== undefined }];
     });
     rescans.push(...claimed);
   }
@@ -84,15 +84,15 @@ export async function claimRescans({
 }
 
 function boundsOf(now: number): RescanBounds {
-  return { begunBefore: now - RESCAN_EVERY_MS, lostBefore: now - RESCAN_LEASE_MS, now };
+  return { startedBefore: now - RESCAN_EVERY_MS, lostBefore: now - RESCAN_LEASE_MS, now };
 }
 
 /** Records the end of a rescan. Without it, the rescan is repeated. */
 export async function recordRescan(
   { store }: Pick<Context, "store">,
-  { projectId, begunAt }: Rescan,
+  { projectId, startedAt }: Rescan,
 ): Promise<void> {
-  await store.transact((tx) => endRescan(tx, projectId, begunAt));
+  await store.transact((tx) => endRescan(tx, projectId, startedAt));
 }
 
 /** Records the progress of a full scan. @param after undefined at its end */

@@ -6,7 +6,7 @@ import {
   type OpenKeys,
   sealedIdAfter,
 } from "../../steps/audit/appendSealed.ts";
-import { beginAuditLog } from "../../steps/audit/beginAuditLog.ts";
+import { createAuditLog } from "../../steps/audit/createAuditLog.ts";
 import {
   readEntriesBetween,
   readEntryIds,
@@ -98,7 +98,7 @@ async function sealSome(
   recentSeal: RecentSeal | undefined,
   next: string | undefined,
 ): Promise<Sealed> {
-  const log = (await lockLog(tx, projectId)) ?? (await beginAuditLog(tx, context, projectId));
+  const log = (await lockLog(tx, projectId)) ?? (await createAuditLog(tx, context, projectId));
   const now = await tx.now();
   const window = windowOf(log, now, next);
   const known = await sealedIn(tx, log, window, recentSeal);
@@ -137,7 +137,7 @@ function rememberBatch(
 ): RecentSeal {
   for (const id of batch) known.ids.add(id);
   if (known.ids.size < 2 * known.kept) return { ...known, checkpoint };
-  const begin = beginOf(sealedId, now - OVERLAP_MS);
+  const begin = startOf(sealedId, now - OVERLAP_MS);
   const after = begin > known.after ? begin : known.after;
   const ids = new Set([...known.ids].filter((id) => id > after));
   return { checkpoint, after, ids, kept: ids.size };
@@ -154,7 +154,7 @@ interface Window {
 
 function windowOf({ sealedId }: StoredLog, now: number, next: string | undefined): Window {
   const isAhead = (timeOfId(sealedId) ?? 0) > now + OVERLAP_MS;
-  const after = next ?? beginOf(sealedId, now);
+  const after = next ?? startOf(sealedId, now);
   return {
     after,
     upTo: isAhead ? firstIdAt(now + OVERLAP_MS) : undefined,
@@ -162,7 +162,7 @@ function windowOf({ sealedId }: StoredLog, now: number, next: string | undefined
   };
 }
 
-function beginOf(sealedId: string, now: number): string {
+function startOf(sealedId: string, now: number): string {
   return firstIdAt(Math.min(timeOfId(sealedId) ?? 0, now) - OVERLAP_MS);
 }
 

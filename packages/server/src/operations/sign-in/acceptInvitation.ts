@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { parseLogin, parsePersonName } from "../../core/login.ts";
 import { parsePassword } from "../../core/password.ts";
 import type { SignedIn } from "../../identity/caller.ts";
-import { beginSession } from "../../steps/access/beginSession.ts";
+import { createSession } from "../../steps/access/createSession.ts";
 import { setPassword } from "../../steps/sign-in/setPassword.ts";
 import { useInvitation } from "../../steps/sign-in/useInvitation.ts";
 import { moveSession } from "../../storage/sql/sign-in/sessions.ts";
@@ -38,7 +38,7 @@ export async function acceptInvitation(
     const { person, projectId } = await useInvitation(tx, context, use, (_, { id }) =>
       setPassword(tx, context, id, hash),
     );
-    return beginSession(tx, context, {
+    return createSession(tx, context, {
       personId: person.id,
       method: "password",
       userAgent,

@@ -7,7 +7,7 @@ import { assertFresh } from "../../identity/assert-fresh.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { creationOptions, type RelyingParty } from "../../identity/passkeys.ts";
 import { hashToken } from "../../secrets/token.ts";
-import { ADD_CEREMONY, beginCeremony, LINK_CEREMONY } from "../../steps/sign-in/beginCeremony.ts";
+import { ADD_CEREMONY, LINK_CEREMONY, startCeremony } from "../../steps/sign-in/startCeremony.ts";
 import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 import { openInvitation } from "./openInvitation.ts";
 
@@ -28,7 +28,7 @@ export async function beginPasskey(
   assertFresh(session, context.clock.now(), CHANGE_PASSKEYS);
   const existing = await listPasskeysOf(context.store, person.id);
   assertPasskeyLimit(existing.length);
-  const challenge = await beginCeremony(context, ADD_CEREMONY, person.id);
+  const challenge = await startCeremony(context, ADD_CEREMONY, person.id);
   return creationOptions(party, person, existing, challenge);
 }
 
@@ -47,7 +47,7 @@ export async function beginPasskeyByLink(
 ): Promise<string> {
   const invitation = await openInvitation(context, token);
   const name = parseLogin(invitation.login ?? login ?? "");
-  const challenge = await beginCeremony(context, LINK_CEREMONY, null, hashToken(token));
+  const challenge = await startCeremony(context, LINK_CEREMONY, null, hashToken(token));
   // The user has no id before the link is used.
   const id = context.random.uuid();
   return creationOptions(party, { id, login: name, name }, [], challenge);

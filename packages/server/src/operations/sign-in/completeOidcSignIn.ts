@@ -4,7 +4,7 @@ import { readClaims } from "../../core/claims.ts";
 import { isOpaque } from "../../secrets/opaque.ts";
 import { deriveSignInSecrets } from "../../secrets/sign-in-secrets.ts";
 import { hashToken } from "../../secrets/token.ts";
-import { beginSession } from "../../steps/access/beginSession.ts";
+import { createSession } from "../../steps/access/createSession.ts";
 import { admitClaimedPerson } from "../../steps/sign-in/admitClaimedPerson.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { OIDC_CEREMONY } from "./beginOidcSignIn.ts";
@@ -43,7 +43,7 @@ export async function completeOidcSignIn(
     if (admission.refusal !== undefined) return admission;
     const { personId, projectId } = admission;
     const order = { personId, projectId, method: "oidc", userAgent } as const;
-    return { session: await beginSession(tx, context, order), refusal: undefined };
+    return { session: await createSession(tx, context, order), refusal: undefined };
   });
   // After the commit, so that removed roles stay removed.
   if (outcome.refusal !== undefined) throw new Problem("sign_in_refused", outcome.refusal);

@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { BrowserCredential, RelyingParty } from "../../identity/passkeys.ts";
-import { beginSession } from "../../steps/access/beginSession.ts";
+import { createSession } from "../../steps/access/createSession.ts";
 import { bindPasskey } from "../../steps/sign-in/bindPasskey.ts";
 import { type InvitationUse, useInvitation } from "../../steps/sign-in/useInvitation.ts";
 import { openInvitation } from "./openInvitation.ts";
@@ -28,6 +28,6 @@ export async function joinWithPasskey(
   return context.store.transact(async (tx) => {
     const { person, projectId } = await useInvitation(tx, context, use, bind);
     const order = { personId: person.id, method: "passkey", userAgent, projectId } as const;
-    return beginSession(tx, context, order);
+    return createSession(tx, context, order);
   });
 }

@@ -11,9 +11,9 @@ import {
   requestOptions,
   verifyAssertion,
 } from "../../identity/passkeys.ts";
-import { beginSession } from "../../steps/access/beginSession.ts";
-import { beginCeremony, endCeremony } from "../../steps/sign-in/beginCeremony.ts";
+import { createSession } from "../../steps/access/createSession.ts";
 import { toRefusal } from "../../steps/sign-in/bindPasskey.ts";
+import { endCeremony, startCeremony } from "../../steps/sign-in/startCeremony.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
 
@@ -25,7 +25,7 @@ const SIGN_IN_CEREMONY = "passkey.sign-in";
  * @returns options for `navigator.credentials.get`, as JSON text
  */
 export async function beginPasskeySignIn(context: Context, party: RelyingParty): Promise<string> {
-  return requestOptions(party, [], await beginCeremony(context, SIGN_IN_CEREMONY, null));
+  return requestOptions(party, [], await startCeremony(context, SIGN_IN_CEREMONY, null));
 }
 
 /**
@@ -68,7 +68,7 @@ async function signIn(
     await endCeremony(tx, SIGN_IN_CEREMONY, challenge, now, { personId: null });
     await recordPasskeyUse(tx, id, counter, now);
     const { personId } = passkey;
-    return beginSession(tx, context, { personId, method: "passkey", userAgent });
+    return createSession(tx, context, { personId, method: "passkey", userAgent });
   });
 }
 

@@ -2,7 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
 import { parseSubmittedPassword } from "../../core/password.ts";
-import { assertMethod, beginSession } from "../../steps/access/beginSession.ts";
+import { assertMethod, createSession } from "../../steps/access/createSession.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
 
 export interface PasswordSignIn {
@@ -33,7 +33,7 @@ export async function signInWithPassword(
     const current = await lockPerson(tx, "update", person.id);
     // Changed during the comparison, so the submitted password is the old one.
     if (current?.passwordHash !== person.passwordHash) throw WRONG;
-    return beginSession(tx, context, { personId: person.id, method: "password", userAgent });
+    return createSession(tx, context, { personId: person.id, method: "password", userAgent });
   });
 }
 

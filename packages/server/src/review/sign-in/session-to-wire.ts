@@ -6,12 +6,12 @@ import type { FastifyReply } from "fastify";
 import type { Context } from "../../context.ts";
 import { SESSION_IDLE_MS } from "../../core/session.ts";
 import { setSessionCookie } from "../../http/session-cookie.ts";
-import { type ShownSession, showBegunSession } from "../../operations/access/showSession.ts";
+import { type ShownSession, showNewSession } from "../../operations/access/showSession.ts";
 
 /**
  * Sets the cookie of a user who has signed in.
  *
- * @param cookie from beginSession
+ * @param cookie from createSession
  * @returns the answer of `GET /review/v1/session` with that cookie
  */
 export async function setSession(
@@ -19,7 +19,7 @@ export async function setSession(
   context: Context,
   cookie: string,
 ): Promise<Writable<Session>> {
-  const shown = await showBegunSession(context, cookie);
+  const shown = await showNewSession(context, cookie);
   setSessionCookie(reply, cookie);
   return toWireSession(shown, context.clock.now());
 }

@@ -17,7 +17,7 @@ import {
   writeTile,
 } from "../../storage/sql/audit/audit-seals.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { keyContext } from "./beginAuditLog.ts";
+import { keyContext } from "./createAuditLog.ts";
 
 /**
  * Limits the time for which one transaction blocks the thread to about 2 ms (see

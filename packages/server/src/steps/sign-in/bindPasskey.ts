@@ -14,7 +14,7 @@ import {
 import { hashToken } from "../../secrets/token.ts";
 import { insertPasskey, type StoredPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { endCeremony, LINK_CEREMONY } from "./beginCeremony.ts";
+import { endCeremony, LINK_CEREMONY } from "./startCeremony.ts";
 import type { BindKey } from "./useInvitation.ts";
 
 /**

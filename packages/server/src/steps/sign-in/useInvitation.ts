@@ -55,7 +55,7 @@ export type BindKey = (tx: Transaction, person: StoredPerson, now: number) => Pr
 
 /**
  * Uses a link: creates the user and the reviewer, adds a reviewer to a signed-in user, or gives a
- * returning user a new credential and ends their sessions. It starts no session: see beginSession.
+ * returning user a new credential and ends their sessions. It starts no session: see createSession.
  *
  * @throws Problem `not_found` when the link cannot be used; `invalid_request` naming the field,
  * also for a taken login or name; and problems of `bind`. The link stays unused then.

@@ -60,7 +60,7 @@ export class PostgresTransaction implements Transaction {
   readonly hooks = new CommitHooks();
   /** True when a rollback would undo a write. */
   hasWritten = false;
-  #hasBegun = false;
+  #hasStarted = false;
   #ended = false;
 
   constructor(connection: Connection, { works, time, integrity, begun }: TransactionOptions) {
@@ -70,7 +70,7 @@ export class PostgresTransaction implements Transaction {
     this.#time = time;
     this.#waits = works === 1;
     begun.then(() => {
-      this.#hasBegun = true;
+      this.#hasStarted = true;
     });
   }
 
@@ -106,7 +106,7 @@ export class PostgresTransaction implements Transaction {
     this.#assertRunning();
     const inserted = this.#query("write", sql, values);
     this.hasWritten = true;
-    if (!this.#hasBegun) {
+    if (!this.#hasStarted) {
       await inserted;
       return;
     }

@@ -112,7 +112,7 @@ export async function readUnsealedLogs(
 
 export interface RescanBounds {
   /** After a rescan that started before this, another one is due. */
-  readonly begunBefore: number;
+  readonly startedBefore: number;
   /** A rescan that started before this and has not ended is repeated: its process has died. */
   readonly lostBefore: number;
   readonly now: number;
@@ -125,10 +125,10 @@ const RESCAN_IS_DUE = `(rescan_started_at <= $1
 /** Logs that are due for a rescan for late entries; also those of a clock that was set back. */
 export async function readLogsDueForRescan(
   reader: Reader,
-  { begunBefore, lostBefore, now }: RescanBounds,
+  { startedBefore, lostBefore, now }: RescanBounds,
 ): Promise<string[]> {
   const sql = `select project_id from audit_log where ${RESCAN_IS_DUE}`;
-  const rows = await reader.all(sql, [begunBefore, lostBefore, now]);
+  const rows = await reader.all(sql, [startedBefore, lostBefore, now]);
   return rows.map((row) => String(row.project_id));
 }
 
@@ -139,12 +139,12 @@ export async function readLogsDueForRescan(
 export async function claimRescan(
   tx: Transaction,
   projectId: string,
-  { begunBefore, lostBefore, now }: RescanBounds,
+  { startedBefore, lostBefore, now }: RescanBounds,
 ): Promise<number | undefined> {
   const [row] = await tx.runReturning(
     `update audit_log set rescan_started_at = $3 where project_id = $4 and ${RESCAN_IS_DUE}
      returning rescanned_at`,
-    [begunBefore, lostBefore, now, projectId],
+    [startedBefore, lostBefore, now, projectId],
   );
   return row === undefined ? undefined : Number(row.rescanned_at);
 }
@@ -153,11 +153,11 @@ export async function claimRescan(
 export async function endRescan(
   tx: Transaction,
   projectId: string,
-  begunAt: number,
+  startedAt: number,
 ): Promise<void> {
   const sql =
     "update audit_log set rescanned_at = $2 where project_id = $1 and rescan_started_at = $2";
-  await tx.run(sql, [projectId, begunAt]);
+  await tx.run(sql, [projectId, startedAt]);
 }
 
 export interface FullScanBounds {

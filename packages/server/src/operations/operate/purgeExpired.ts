@@ -34,7 +34,7 @@ const LAST_ATTEMPT_MS = 60_000;
  * @returns how many rows were purged, and whether there may be more
  * @see contract: Limits; Endpoints, POST /v1/requests (retention)
  */
-export async function eraseExpired(
+export async function purgeExpired(
   context: Context,
 ): Promise<{ readonly erased: number; readonly more: boolean }> {
   const projects = await readProjectIds(context.store);

@@ -18,18 +18,18 @@ export interface Exchange {
   /** As it was sent. */
   readonly body: string;
   /** The answer of a correct provider. */
-  readonly honest: string;
+  readonly correctAnswer: string;
   readonly response: ServerResponse;
 }
 
-export interface LyingProvider {
+export interface MisbehavingProvider {
   readonly url: string;
   /** Kinds of all exchanges, in order. */
   readonly seen: readonly Kind[];
 }
 
 /** @returns the answer to send; undefined when the function has answered by itself */
-export type Lie = (exchange: Exchange) => string | undefined;
+export type Respond = (exchange: Exchange) => string | undefined;
 
 export const ID = "0197f3c5-3e7c-7a7e-8d3b-1d2a3c4b5e6f";
 export const OTHER_ID = "0197f3c5-3e7c-7a7e-8d3b-ffffffffffff";
@@ -47,7 +47,10 @@ export const APPROVED = `"status":"approved","decision":{"status":"approved","de
   DECIDED_AT,
 )}","expires_at":"${at(EXPIRES_AT)}"}`;
 
-export async function startLyingProvider(t: Lifetime, lie: Lie): Promise<LyingProvider> {
+export async function startMisbehavingProvider(
+  t: Lifetime,
+  respond: Respond,
+): Promise<MisbehavingProvider> {
   const seen: Kind[] = [];
   let submitted = "";
   const server = createServer(async (request, response) => {
@@ -57,10 +60,10 @@ export async function startLyingProvider(t: Lifetime, lie: Lie): Promise<LyingPr
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     if (kind === "create") submitted = body.slice(1, -1);
-    const answer = lie({
+    const answer = respond({
       kind,
       body,
-      honest: honest(kind, submitted),
+      correctAnswer: correctAnswer(kind, submitted),
       response,
       path: request.url ?? "",
       key: request.headers["idempotency-key"] as string | undefined,
@@ -83,7 +86,7 @@ function kindOf({ method }: IncomingMessage): Kind {
 }
 
 /** @param submitted members of the input, as they were sent */
-function honest(kind: Kind, submitted: string): string {
+function correctAnswer(kind: Kind, submitted: string): string {
   const decided = at(DECIDED_AT);
   const states: Readonly<Record<Kind, string>> = {
     create: '"status":"pending"',

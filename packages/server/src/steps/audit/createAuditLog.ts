@@ -17,7 +17,7 @@ const ORIGIN_BYTES = 8;
  *
  * @returns the locked log; another transaction's if that was first
  */
-export async function beginAuditLog(
+export async function createAuditLog(
   tx: Transaction,
   { random, keyring }: Pick<Context, "random" | "keyring">,
   projectId: string,

@@ -39,7 +39,7 @@ const SESSIONS_MAX = 20;
  * @throws Problem `invalid_credential` when the user does not exist or is disabled; `forbidden`
  * when the user must sign in at the identity provider
  */
-export async function beginSession(
+export async function createSession(
   tx: Transaction,
   { random, settings }: Pick<Context, "random" | "settings">,
   { personId, method, userAgent, projectId }: SessionOrder,

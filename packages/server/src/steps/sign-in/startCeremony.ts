@@ -19,7 +19,7 @@ export const LINK_CEREMONY = "passkey.link";
  *
  * @param subject its purpose, besides the user
  */
-export async function beginCeremony(
+export async function startCeremony(
   { store, random }: Pick<Context, "store" | "random">,
   kind: string,
   personId: string | null,

@@ -1,5 +1,5 @@
 /**
- * Providers that lie, and what is between them and an agent: none of it ever lets a call run.
+ * Wrong answers of a provider or of a proxy in front of it: none lets a call run.
  */
 
 import assert from "node:assert/strict";
@@ -14,17 +14,21 @@ import {
   type Exchange,
   ID,
   type Kind,
-  type Lie,
   OTHER_ID,
-  startLyingProvider,
-} from "@countersign/testing/lying-provider";
+  type Respond,
+  startMisbehavingProvider,
+} from "@countersign/testing/misbehaving-provider";
 import { manualTiming } from "./support/manual-timing.ts";
 
 const ARGUMENTS = { account: "A-1", cents: 5_000, nested: { list: [1, 2.5, null, true, "x"] } };
 
-/** Asks a liar, and answers why nothing ran. */
-async function lieTo(t: Parameters<typeof startLyingProvider>[0], lie: Lie, client = {}) {
-  const provider = await startLyingProvider(t, lie);
+/** Guards a call at a provider with wrong answers. */
+async function guardAt(
+  t: Parameters<typeof startMisbehavingProvider>[0],
+  respond: Respond,
+  client = {},
+) {
+  const provider = await startMisbehavingProvider(t, respond);
   // A bad answer is asked for again, after pauses.
   const timing = manualTiming();
   const options = { answerBytesMax: 100_000, timing, ...client };
@@ -46,12 +50,12 @@ async function lieTo(t: Parameters<typeof startLyingProvider>[0], lie: Lie, clie
 }
 
 async function assertNoDecision(
-  t: Parameters<typeof startLyingProvider>[0],
-  lie: Lie,
+  t: Parameters<typeof startMisbehavingProvider>[0],
+  respond: Respond,
   message: RegExp,
   code = "invalid_answer",
 ): Promise<void> {
-  const { outcome, runs } = await lieTo(t, lie);
+  const { outcome, runs } = await guardAt(t, respond);
   assert.equal(runs(), 0);
   assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision", JSON.stringify(outcome));
   const { error } = outcome.verdict;
@@ -60,12 +64,16 @@ async function assertNoDecision(
   assert.match(error.message, message);
 }
 
-/** Replaces a part of the honest answers of one kind; the part must be there. */
-function altering(kind: Kind, from: string | RegExp, to: string): Lie {
+/** Replaces a part of the correct answers of one kind; the part must be there. */
+function altering(kind: Kind, from: string | RegExp, to: string): Respond {
   return (exchange) => {
-    if (exchange.kind !== kind) return exchange.honest;
-    const altered = exchange.honest.replace(from, to);
-    assert.notEqual(altered, exchange.honest, `nothing to alter in ${exchange.honest}`);
+    if (exchange.kind !== kind) return exchange.correctAnswer;
+    const altered = exchange.correctAnswer.replace(from, to);
+    assert.notEqual(
+      altered,
+      exchange.correctAnswer,
+      `nothing to alter in ${exchange.correctAnswer}`,
+    );
     return altered;
   };
 }
@@ -74,8 +82,8 @@ function approvedWith(from: string, to: string): [string, string] {
   return [APPROVED, APPROVED.replace(from, to)];
 }
 
-test("[ours.sdk.gate.fail-closed] a provider that is honest in everything lets the call run", async (t) => {
-  const { outcome, provider, runs } = await lieTo(t, ({ honest }) => honest);
+test("[ours.sdk.gate.fail-closed] the call runs after an approval in a correct answer", async (t) => {
+  const { outcome, provider, runs } = await guardAt(t, ({ correctAnswer }) => correctAnswer);
   assert.ok(outcome.ran, JSON.stringify(outcome));
   assert.equal(runs(), 1);
   assert.deepEqual(provider.seen, ["create", "read"]);
@@ -198,8 +206,8 @@ for (const [what, from, to, message] of APPROVALS) {
     await assertNoDecision(t, altering("read", from, to), message);
   });
   test(`[ours.sdk.client.strict] nothing runs when an approval at once has ${what}`, async (t) => {
-    const lie: Lie = ({ honest }) => honest.replace('"status":"pending"', to);
-    await assertNoDecision(t, lie, message);
+    const respond: Respond = ({ correctAnswer }) => correctAnswer.replace('"status":"pending"', to);
+    await assertNoDecision(t, respond, message);
   });
 }
 
@@ -211,83 +219,83 @@ test("[ours.sdk.client.strict] nothing runs when a time of a request moves", asy
   const moved = at(CREATED_AT + 1_000);
   await assertNoDecision(t, altering("read", at(CREATED_AT), moved), /created_at has changed/);
   const later = `"deadline_at":"${at(EXPIRES_AT + 1)}"`;
-  const lie = altering("read", `"deadline_at":"${at(EXPIRES_AT)}"`, later);
-  await assertNoDecision(t, lie, /deadline_at has changed/);
+  const respond = altering("read", `"deadline_at":"${at(EXPIRES_AT)}"`, later);
+  await assertNoDecision(t, respond, /deadline_at has changed/);
 });
 
 test("[ours.sdk.client.strict] a status never goes back, and a decision never changes", async (t) => {
-  let answer = ({ honest }: Exchange) => honest;
-  const provider = await startLyingProvider(t, (exchange) => answer(exchange));
+  let answer = ({ correctAnswer }: Exchange) => correctAnswer;
+  const provider = await startMisbehavingProvider(t, (exchange) => answer(exchange));
   const client = new Client(provider.url, "t0ken");
   const input = { key: "k", tool: "pay", arguments: {}, timeout: "1h" };
   const approved = await client.read(await client.create(input));
   assert.equal(approved.status, "approved");
-  const lies = [
+  const wrongAnswers = [
     APPROVED.replace(/.*/, '"status":"pending"'),
     APPROVED.replace(at(EXPIRES_AT), at(EXPIRES_AT + 1)),
     APPROVED.replace(at(DECIDED_AT), at(DECIDED_AT + 1)),
     APPROVED.replace(DECIDED, `"note":"more",${DECIDED}`),
   ];
-  for (const lie of lies) {
-    answer = ({ honest }) => honest.replace(APPROVED, lie);
+  for (const wrong of wrongAnswers) {
+    answer = ({ correctAnswer }) => correctAnswer.replace(APPROVED, wrong);
     await assert.rejects(client.read(approved), { code: "invalid_answer", message: /has changed/ });
   }
-  answer = ({ honest }) => honest;
+  answer = ({ correctAnswer }) => correctAnswer;
   assert.deepEqual(await client.read(approved), approved);
 });
 
 test("[ours.sdk.client.strict] an answer that is not application/json, or has another status, is invalid", async (t) => {
   for (const type of ["text/html", "application/json+x", "application/json; charset=latin1", ""]) {
-    const lie: Lie = ({ kind, honest, response }) => {
-      if (kind !== "read") return honest;
-      response.writeHead(200, type === "" ? {} : { "content-type": type }).end(honest);
+    const respond: Respond = ({ kind, correctAnswer, response }) => {
+      if (kind !== "read") return correctAnswer;
+      response.writeHead(200, type === "" ? {} : { "content-type": type }).end(correctAnswer);
       return undefined;
     };
-    await assertNoDecision(t, lie, /not application\/json/);
+    await assertNoDecision(t, respond, /not application\/json/);
   }
   for (const status of [202, 204, 206]) {
-    const lie: Lie = ({ kind, honest, response }) => {
-      if (kind !== "read") return honest;
+    const respond: Respond = ({ kind, correctAnswer, response }) => {
+      if (kind !== "read") return correctAnswer;
       response.writeHead(status, { "content-type": "application/json" });
-      response.end(status === 204 ? undefined : honest);
+      response.end(status === 204 ? undefined : correctAnswer);
       return undefined;
     };
-    await assertNoDecision(t, lie, new RegExp(`status is ${status}`));
+    await assertNoDecision(t, respond, new RegExp(`status is ${status}`));
   }
 });
 
 test("[ours.sdk.client.strict] an answer that is not valid UTF-8 is invalid", async (t) => {
-  const lie: Lie = ({ kind, honest, response }) => {
-    if (kind !== "read") return honest;
+  const respond: Respond = ({ kind, correctAnswer, response }) => {
+    if (kind !== "read") return correctAnswer;
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(Buffer.from(honest.replace("A-1", "\u00e9"), "latin1"));
+    response.end(Buffer.from(correctAnswer.replace("A-1", "\u00e9"), "latin1"));
     return undefined;
   };
-  await assertNoDecision(t, lie, /UTF-8/);
+  await assertNoDecision(t, respond, /UTF-8/);
 });
 
 test("[ours.sdk.client.redirect] a redirect is never followed, with any operation", async (t) => {
   let followed = 0;
-  const elsewhere = await startLyingProvider(t, ({ honest }) => {
+  const elsewhere = await startMisbehavingProvider(t, ({ correctAnswer }) => {
     followed++;
-    return honest;
+    return correctAnswer;
   });
   for (const status of [301, 302, 303, 307, 308]) {
-    for (const lied of ["create", "read"]) {
-      const lie: Lie = ({ kind, path, honest, response }) => {
-        if (kind !== lied) return honest;
+    for (const faulty of ["create", "read"]) {
+      const respond: Respond = ({ kind, path, correctAnswer, response }) => {
+        if (kind !== faulty) return correctAnswer;
         response.writeHead(status, { location: elsewhere.url + path }).end();
         return undefined;
       };
-      await assertNoDecision(t, lie, /redirect/, "redirected");
+      await assertNoDecision(t, respond, /redirect/, "redirected");
     }
   }
   assert.equal(followed, 0);
 });
 
 test("[ours.sdk.client.bounded] an answer that does not end is given up", async (t) => {
-  const flood: Lie = ({ kind, honest, response }) => {
-    if (kind !== "read") return honest;
+  const flood: Respond = ({ kind, correctAnswer, response }) => {
+    if (kind !== "read") return correctAnswer;
     response.writeHead(200, { "content-type": "application/json" });
     const more = () => {
       while (!response.destroyed && response.write(" ".repeat(65_536)));
@@ -300,10 +308,10 @@ test("[ours.sdk.client.bounded] an answer that does not end is given up", async 
 });
 
 test("[ours.sdk.client.bounded] an answer that comes too slowly is given up", async (t) => {
-  const provider = await startLyingProvider(t, ({ kind, honest, response }) => {
-    if (kind !== "read") return honest;
+  const provider = await startMisbehavingProvider(t, ({ kind, correctAnswer, response }) => {
+    if (kind !== "read") return correctAnswer;
     response.writeHead(200, { "content-type": "application/json" });
-    response.write(honest.slice(0, -1));
+    response.write(correctAnswer.slice(0, -1));
     return undefined;
   });
   const client = new Client(provider.url, "t0ken", { httpTimeoutMs: 50 });
@@ -312,9 +320,9 @@ test("[ours.sdk.client.bounded] an answer that comes too slowly is given up", as
 
 test("[ours.sdk.gate.fail-closed] a provider that calls a request pending for ever is given up", async (t) => {
   const timing = manualTiming();
-  const provider = await startLyingProvider(t, ({ kind, honest }) => {
+  const provider = await startMisbehavingProvider(t, ({ kind, correctAnswer }) => {
     const deadline = `"deadline_at":"${at(CREATED_AT + 60_000)}"`;
-    const answer = honest.replace(/"deadline_at":"[^"]*"/, deadline);
+    const answer = correctAnswer.replace(/"deadline_at":"[^"]*"/, deadline);
     return kind === "read" ? answer.replace(APPROVED, '"status":"pending"') : answer;
   });
   const gate = new Gate(new Client(provider.url, "t0ken", { timing }), {
@@ -334,7 +342,7 @@ test("[ours.sdk.gate.fail-closed] a provider that calls a request pending for ev
 });
 
 test("[ours.sdk.gate.once] one request that answers two keys lets one call run", async (t) => {
-  const provider = await startLyingProvider(t, ({ honest }) => honest);
+  const provider = await startMisbehavingProvider(t, ({ correctAnswer }) => correctAnswer);
   const gate = new Gate(new Client(provider.url, "t0ken"), { store: new MemoryStore() });
   let runs = 0;
   const call = { tool: "pay", arguments: ARGUMENTS };
@@ -346,7 +354,9 @@ test("[ours.sdk.gate.once] one request that answers two keys lets one call run",
 
 test("[ours.sdk.gate.once] a provider that forgets a key and approves again lets nothing run again", async (t) => {
   let id = ID;
-  const provider = await startLyingProvider(t, ({ honest }) => honest.replace(ID, id));
+  const provider = await startMisbehavingProvider(t, ({ correctAnswer }) =>
+    correctAnswer.replace(ID, id),
+  );
   const gate = new Gate(new Client(provider.url, "t0ken"), { store: new MemoryStore() });
   let runs = 0;
   const call = { key: "k1", tool: "pay", arguments: ARGUMENTS };
@@ -366,17 +376,17 @@ test("[ours.sdk.client.bad-answers] a few answers that are not the provider's do
     () => "{}",
   ];
   let reads = 0;
-  const { outcome, provider } = await lieTo(t, (exchange) => {
+  const { outcome, provider } = await guardAt(t, (exchange) => {
     const page = exchange.kind === "read" ? pages[reads++] : undefined;
-    return page === undefined ? exchange.honest : page(exchange);
+    return page === undefined ? exchange.correctAnswer : page(exchange);
   });
   assert.ok(outcome.ran, JSON.stringify(outcome));
   assert.deepEqual(provider.seen, ["create", ...Array(6).fill("read")]);
 });
 
 test("[ours.sdk.client.bad-answers] a wait that bad answers end leaves the request to the same key", async (t) => {
-  const { outcome, provider } = await lieTo(t, ({ kind, honest }) =>
-    kind === "read" ? "{}" : honest,
+  const { outcome, provider } = await guardAt(t, ({ kind, correctAnswer }) =>
+    kind === "read" ? "{}" : correctAnswer,
   );
   assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
   assert.deepEqual(provider.seen, ["create", ...Array(11).fill("read")]);
