@@ -133,7 +133,7 @@ test("[ours.notify.test] a test by mail answers with the code of the mail server
   assert.doesNotMatch(JSON.stringify(answers), /secret|wrong|right|localhost/);
 });
 
-test("[ours.notify.email] a mail server that says nothing is given up after 8 seconds", async (t) => {
+test("[ours.notify.email] an attempt at a silent mail server fails after 8 seconds", async (t) => {
   const silent = createServer((socket) => void socket.on("error", () => undefined));
   silent.listen(0, "127.0.0.1");
   await new Promise((resolve) => silent.once("listening", resolve));

@@ -113,7 +113,7 @@ test("[ours.notify.only-asked] requests that policy decides, and those of other 
   assert.equal(scene.receiver.requests.length, 1);
 });
 
-test("[ours.notify.retried] a failed channel is retried, without requests that were resolved or expired meanwhile", async (t) => {
+test("[ours.notify.retried] a failed channel is retried, without requests that were resolved or expired in the meantime", async (t) => {
   let status = 500;
   const scene = await startChannelScene(t, {
     answer: (_, response) => response.writeHead(status).end("secret answer"),
@@ -338,7 +338,7 @@ test("[ours.notify.digest] one digest covers more than a thousand calls, with th
   assert.equal(scene.at("/all").length, 2);
 });
 
-test("[ours.notify.independent] as many channels as other projects may have, all slow, delay none of a project", async (t) => {
+test("[ours.notify.independent] the maximum number of slow channels of other projects delays no channel of a project", async (t) => {
   const manual = new ManualMessages();
   const scene = await startChannelScene(t, {
     answer: (received, response) => {

@@ -190,7 +190,7 @@ const CHANGES: readonly (readonly [string, keyof typeof ids, object?])[] = [
 ];
 
 for (const [operation, kind, body] of CHANGES) {
-  test(`[ours.authorization.projects] ${operation} of another project's ${kind} is a 404 that changes nothing`, async () => {
+  test(`[ours.authorization.projects] ${operation} of another project's ${kind} returns 404 and changes nothing`, async () => {
     const route = routes.find((each) => each.operation === operation && each.path.includes(":"));
     assert.ok(route);
     const before = await snapshot();
@@ -213,7 +213,7 @@ async function snapshot(): Promise<unknown> {
   return [await store.get(`select ${rows.join(", ")}`), refused];
 }
 
-test("[ours.authorization.projects] switching to a project where the user is not a reviewer is refused", async () => {
+test("[ours.authorization.projects] the server rejects a switch to a project without a reviewer role of the user", async () => {
   const route = routes.find(({ operation }) => operation === "switchProject");
   assert.ok(route);
   const answer = await callAs(
@@ -251,7 +251,7 @@ test("[ours.authorization.projects] an id of another project and an unknown id g
   }
 });
 
-test("[ours.authorization.projects] every operation with an id is refused for another project, here or in the table", () => {
+test("[ours.authorization.projects] every operation with an id has a test for another project, here or in the table", () => {
   const inTable = new Set(
     ROWS.filter(({ foreign }) => foreign === 404).map(({ operation }) => operation),
   );

@@ -114,7 +114,7 @@ async function submit(server: Server, agent: Agent, count: number): Promise<void
   }
 }
 
-test("[ours.audit.crash] on SQLite a server that is killed again and again goes on with the log it had", async (t) => {
+test("[ours.audit.crash] on SQLite, a repeatedly killed server continues its log", async (t) => {
   const data = join(temporaryFolder(t), "data");
   let server = await startServer(t, { data, args: ARGS });
   const { credential } = await provision(server, await makeToken(data, { kind: "provisioner" }));
@@ -134,7 +134,7 @@ test("[ours.audit.crash] on SQLite a server that is killed again and again goes 
   await assertVerifies(t, { data }, "--checkpoint", checkpoint);
 });
 
-test("[ours.audit.rotation] after a rotation of the secret key the log goes on under the same key of its own", async (t) => {
+test("[ours.audit.rotation] after a rotation of the secret key, the log continues with its own key", async (t) => {
   const data = join(temporaryFolder(t), "data");
   let server = await startServer(t, { data, args: ARGS });
   const { credential } = await provision(server, await makeToken(data, { kind: "provisioner" }));
@@ -161,7 +161,7 @@ test("[ours.audit.rotation] after a rotation of the secret key the log goes on u
   await assertVerifies(t, { data }, "--server");
 });
 
-test("[ours.audit.rotation] a log that was moved to PostgreSQL verifies there against the checkpoint from before, and goes on", async (t) => {
+test("[ours.audit.rotation] a log moved to PostgreSQL verifies against an earlier checkpoint, and continues", async (t) => {
   const source = await makeSource(t);
   const data = copyOf(source, t);
   let server = await startServer(t, { data, args: ARGS });

@@ -17,7 +17,7 @@ const PROJECTS = ["aaa", "default", "zzz"];
 
 /** Some come before the damaged one in any order, and some behind. */
 for (const name of PROJECTS) {
-  test(`[ours.audit.sealed] a damaged log, that of ${name}, keeps no other from being sealed, and goes on when it is whole`, async (t) => {
+  test(`[ours.audit.sealed] a damaged log of ${name} does not stop other logs, and continues after its repair`, async (t) => {
     const lines: string[] = [];
     const report = new Report("info", { write: (line) => lines.push(line) });
     const scene = await startScene(t, { report });

@@ -82,7 +82,7 @@ test("[ours.audit.sealed] entries are sealed in the order in which the sealer fi
   assert.equal((await verifyAll(scene)).logs.length, 2);
 });
 
-test("[ours.audit.sealed] entries of before there was a log are sealed, however many and however old", async (t) => {
+test("[ours.audit.sealed] entries from before the log are sealed, for any number and age", async (t) => {
   const scene = await startScene(t);
   const store = storeOf(scene);
   const project = await projectId(store);
@@ -188,7 +188,7 @@ test("[ours.audit.late] entries of a clock that was set back or ahead are sealed
   await assertAllOnce(storeOf(scene));
 });
 
-test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entries that come in any order, seal each of them once", async (t) => {
+test("[ours.audit.late] [ours.audit.sealed] two concurrent sealers seal each entry once, for any order of commits", async (t) => {
   const scene = await startScene(t);
   const { server, clock } = scene;
   const { context } = server.provider;

@@ -222,7 +222,7 @@ for (const [table, column, condition] of [
   });
 }
 
-test("[ours.audit.verify] a seal that was taken away leaves a gap that is named", async () => {
+test("[ours.audit.verify] a removed seal is reported as a gap", async () => {
   const row = await store.get(`select * from audit_seal where ${SEAL}`);
   assert.ok(row);
   await tamper(scene, `delete from audit_seal where ${SEAL}`);
@@ -271,7 +271,7 @@ test("[ours.audit.external] a truncated log verifies by itself, but not against 
   assert.equal(finding?.fault, "truncated");
 });
 
-test("[ours.audit.external] a log that was written anew with the same key is good by itself, and not against a checkpoint of before", async (t) => {
+test("[ours.audit.external] a log rewritten with the same key verifies alone, but not against an earlier checkpoint", async (t) => {
   const own = await startScene(t);
   await own.server.submit(own.instance.token);
   await untilSealed(own);
@@ -289,7 +289,7 @@ test("[ours.audit.external] a log that was written anew with the same key is goo
   assert.equal((await verifyAll(own, { older })).finding?.fault, "rewritten");
 });
 
-test("[ours.audit.verify] [ours.audit.external] a log that was taken away as a whole is missed, and begun anew it is another one", async (t) => {
+test("[ours.audit.verify] [ours.audit.external] a removed log is reported as missing, and a new log as another one", async (t) => {
   const own = await startScene(t);
   await untilSealed(own);
   const older = await checkpointOf(own);
@@ -302,7 +302,7 @@ test("[ours.audit.verify] [ours.audit.external] a log that was taken away as a w
   assert.equal((await verifyAll(own, { older })).finding?.fault, "rewritten");
 });
 
-test("[ours.audit.external] a log that was written anew with another key is found by the key that was kept, and by the checkpoint", async () => {
+test("[ours.audit.external] a log rewritten with another key does not match the stored public key or the checkpoint", async () => {
   const log = await logOf(scene);
   const older = await checkpointOf(scene);
   const privateKey = privateKeyOf(new Uint8Array(32));

@@ -30,7 +30,7 @@ async function auditCount(): Promise<number> {
   return Number(row?.n);
 }
 
-test("[ours.audit.every-transition] [ours.audit.bound] opening a request has its row: when, by whom, on which arguments", async () => {
+test("[ours.audit.every-transition] [ours.audit.bound] opening a request has an entry with time, actor and arguments digest", async () => {
   const request = await server.submit(instance.token);
   const rows = await auditOf(scene, `request:${request.id}`);
   assert.equal(rows.length, 1);

@@ -213,7 +213,7 @@ test("[ours.rows.before] rows from before there were MACs are read, decided and 
   assert.equal(await failuresOf(scene, "request"), 0);
 });
 
-test("[ours.rows.before] a row without a MAC passes only as it was before the upgrade: not with a later id or decision, and an entry only within a day", async (t) => {
+test("[ours.rows.before] a row without a MAC is valid only from before the upgrade, and an audit entry only within a day", async (t) => {
   const scene = await upgraded(t);
   const { server, instance, clock, ids } = scene;
   const [pending = ""] = ids;

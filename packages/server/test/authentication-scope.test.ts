@@ -26,7 +26,7 @@ const foreign = await setStage(server, "elsewhere");
 const INSTANCE_ID_OPERATIONS = ["getInstance", "updateInstance", "deleteInstance"] as const;
 const REQUEST_ID_OPERATIONS = ["getApprovalRequest", "cancelApprovalRequest"] as const;
 
-test("[auth.provisioner.scope] [ours.provisioner.project] the instances of another project are a 404 for every operation", async () => {
+test("[auth.provisioner.scope] [ours.provisioner.project] every operation on an instance of another project returns 404", async () => {
   for (const operation of INSTANCE_ID_OPERATIONS) {
     const answer = await callOperation(server, operation, own, { id: foreign.instanceId });
     assertRefused(answer, 404, "not_found");
@@ -36,7 +36,7 @@ test("[auth.provisioner.scope] [ours.provisioner.project] the instances of anoth
   assert.notEqual(untouched.json.name, "renamed");
 });
 
-test("[auth.provisioner.scope] deleting a deleted instance of another project is a 404 too", async () => {
+test("[auth.provisioner.scope] deleting a deleted instance of another project returns 404", async () => {
   const gone = await setStage(server, "elsewhere");
   await callOperation(server, "deleteInstance", gone);
   const answer = await callOperation(server, "deleteInstance", own, { id: gone.instanceId });
@@ -69,7 +69,7 @@ test("[ours.provisioner.project] a provisioner reads, updates and deletes what o
 });
 
 for (const [whose, other] of Object.entries({ neighbour, foreign })) {
-  test(`[auth.instance.own-requests] the requests of a ${whose} instance are a 404`, async () => {
+  test(`[auth.instance.own-requests] a request of a ${whose} instance returns 404`, async () => {
     for (const operation of REQUEST_ID_OPERATIONS) {
       const answer = await callOperation(server, operation, own, { id: other.requestId });
       assertRefused(answer, 404, "not_found");
@@ -78,7 +78,7 @@ for (const [whose, other] of Object.entries({ neighbour, foreign })) {
   });
 }
 
-test("[auth.instance.own-requests] a wait on another instance's request is a 404 at once", async () => {
+test("[auth.instance.own-requests] a wait on another instance's request returns 404 at once", async () => {
   const path = `/v1/requests/${neighbour.requestId}?wait=30s`;
   const answer = await server.call("GET", path, { token: own.credential });
   assertRefused(answer, 404, "not_found");

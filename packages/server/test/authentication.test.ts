@@ -58,7 +58,7 @@ test("[auth.bearer] [ours.auth.challenge] every operation is authenticated by Au
   }
 });
 
-test("[auth.missing] [ours.auth.matrix] every operation without a credential is a 401", async () => {
+test("[auth.missing] [ours.auth.matrix] every operation without a credential returns 401", async () => {
   await assertAllRefused(OPERATION_NAMES, { token: undefined }, 401);
 });
 
@@ -105,7 +105,7 @@ const MALFORMED: Readonly<Record<string, (token: string) => string>> = {
 };
 
 for (const [what, headerFor] of Object.entries(MALFORMED)) {
-  test(`[auth.invalid] [ours.auth.matrix] ${what} for a credential is a 401`, async () => {
+  test(`[auth.invalid] [ours.auth.matrix] ${what} for a credential returns 401`, async () => {
     for (const token of [stage.provisioner, stage.credential]) {
       const headers = { authorization: headerFor(token) };
       await assertAllRefused(OPERATION_NAMES, { token: undefined, headers }, 401);
@@ -119,7 +119,7 @@ test("[auth.invalid] [ours.auth.matrix] a well-formed token that was never issue
   }
 });
 
-test("[auth.revoked] [ours.auth.matrix] a revoked provisioner token is a 401", async () => {
+test("[auth.revoked] [ours.auth.matrix] a revoked provisioner token returns 401", async () => {
   const { id, token } = await issueToken(server, { kind: "provisioner" });
   const path = `/v1/instances/${stage.instanceId}`;
   assert.equal((await server.call("GET", path, { token })).status, 200);
@@ -151,13 +151,13 @@ test("[auth.revoked] a token that is revoked while a body is on its way does not
   }
 });
 
-test("[auth.revoked] [ours.auth.matrix] a revoked instance credential is a 401", async () => {
+test("[auth.revoked] [ours.auth.matrix] a revoked instance credential returns 401", async () => {
   const own = await setStage(server);
   await callOperation(server, "deleteInstance", own);
   await assertAllRefused(OPERATION_NAMES, { token: own.credential }, 401);
 });
 
-test("[auth.expired] [ours.auth.matrix] an expired provisioner token is a 401, from its end on", async () => {
+test("[auth.expired] [ours.auth.matrix] an expired provisioner token returns 401, from its end on", async () => {
   const expiresAt = clock.now() + 60_000;
   const token = await server.token({ kind: "provisioner", expiresAt });
   clock.advance(59_999);
@@ -167,7 +167,7 @@ test("[auth.expired] [ours.auth.matrix] an expired provisioner token is a 401, f
   await assertAllRefused(OPERATION_NAMES, { token }, 401);
 });
 
-test("[auth.expired] [ours.auth.matrix] an expired instance credential is a 401, from its end on", async () => {
+test("[auth.expired] [ours.auth.matrix] an expired instance credential returns 401, from its end on", async () => {
   const expiresAt = clock.now() + 60_000;
   const token = await issueInstanceCredential(server, stage.instanceId, expiresAt);
   clock.advance(59_999);
@@ -177,15 +177,15 @@ test("[auth.expired] [ours.auth.matrix] an expired instance credential is a 401,
   await assertAllRefused(OPERATION_NAMES, { token }, 401);
 });
 
-test("[auth.provisioner.not-requests] [ours.auth.matrix] a provisioner token on any approval operation is a 403", async () => {
+test("[auth.provisioner.not-requests] [ours.auth.matrix] a provisioner token on any approval operation returns 403", async () => {
   await assertAllRefused(REQUEST_OPERATIONS, { token: stage.provisioner }, 403);
 });
 
-test("[auth.instance.not-instances] [ours.auth.matrix] an instance credential on any instance operation is a 403", async () => {
+test("[auth.instance.not-instances] [ours.auth.matrix] an instance credential on any instance operation returns 403", async () => {
   await assertAllRefused(INSTANCE_OPERATIONS, { token: stage.credential }, 403);
 });
 
-test("[ours.auth.reviewer-token] [ours.auth.matrix] a reviewer token of any role on any operation is a 403", async () => {
+test("[ours.auth.reviewer-token] [ours.auth.matrix] a reviewer token of any role on any operation returns 403", async () => {
   for (const role of ["reviewer", "viewer"] as const) {
     const token = await server.token({ kind: "reviewer", name: role, role });
     await assertAllRefused(OPERATION_NAMES, { token }, 403);

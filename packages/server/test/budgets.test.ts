@@ -84,7 +84,7 @@ test("[ours.policy.budget] decisions of reviewers and grants count, each under i
   assert.equal((await pay()).status, "pending", "after six");
 });
 
-test("[ours.policy.budget] a replay counts nothing and is answered as it was", async (t) => {
+test("[ours.policy.budget] a replay is not counted and returns the original response", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, instance } = scene;
   await enforce(scene, 'history.calls("1h") < 2');
@@ -137,7 +137,7 @@ test("[ours.policy.budget.fails] a count above the limit is unknown, and the req
   assert.equal((await server.submit(instance.token, { tool: "pay" })).status, "approved");
 });
 
-test("[ours.policy.budget.checked] a time for which requests are not kept is refused, and asks people where retention has become shorter", async (t) => {
+test("[ours.policy.budget.checked] a time span above the retention is rejected; after a shorter retention, a reviewer decides", async (t) => {
   const scene = await startScene(t, { settings: { retention: "400h" } });
   const editor = await scene.server.token({ kind: "reviewer", name: "Ed", role: "editor" });
   const long = policyWhen('history.calls("10d") == 0');

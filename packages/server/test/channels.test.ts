@@ -346,7 +346,7 @@ test("[ours.notify.off] where webhooks are off, nothing is sent over HTTP", asyn
   assert.deepEqual([answer.status, answer.json.error.param], [400, "kind"]);
 });
 
-test("[ours.secret-key.rotation] a rotation of the secret key seals the targets of channels anew", async (t) => {
+test("[ours.secret-key.rotation] a rotation of the secret key encrypts the targets of channels again", async (t) => {
   const [before, after] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"));
   const scene = await startChannelScene(t, { settings: { secret_key: before ?? "" } });
   const { server, admin, receiver, clock } = scene;

@@ -44,7 +44,7 @@ async function statuses(scene: Scene, forwardedFor: readonly string[]): Promise<
 const spoofed = (client: string) =>
   Array.from({ length: BURST }, (_, n) => `192.0.2.${n}, ${client}`);
 
-test("[ours.limit.client-address] behind a trusted proxy each client has its own limit, whatever it writes in front", async (t) => {
+test("[ours.limit.client-address] behind a trusted proxy, each client has its own limit, for any forged X-Forwarded-For prefix", async (t) => {
   const scene = await start(t, "127.0.0.0/8, 10.1.0.0/16");
   const one = "198.51.100.7";
   assert.deepEqual(await statuses(scene, spoofed(one)), Array(BURST).fill(401));
@@ -85,7 +85,7 @@ test("[ours.limit.client-address] invalid tokens from an address stop no sign-in
 });
 
 for (const network of ["everything", "10.1.0.0", "10.1.0.0/33", "0.0.0.0/0", "::/0"]) {
-  test(`[ours.limit.client-address] ${network} is refused as a trusted proxy`, () => {
+  test(`[ours.limit.client-address] the server rejects ${network} as a trusted proxy`, () => {
     const read = () => toSettings(readConfig({ trusted_proxies: `10.0.0.0/8,${network}` }, {}));
     assert.throws(read, (error) => {
       assert.ok(error instanceof ConfigError);

@@ -66,7 +66,7 @@ test("[ours.review.list.damaged] a damaged request is named beside the others of
   assert.deepEqual([decided.status, decided.json.error.code], [503, "unavailable"]);
 });
 
-test("[ours.policy.simulate.unreadable] a simulation counts and names what is damaged, and goes on", async (t) => {
+test("[ours.policy.simulate.unreadable] a simulation counts and lists damaged requests, and continues", async (t) => {
   const { server, instance, editor } = await startPolicyScene(t);
   const past = await storePast(server, instance.id, 130);
   for (const { id } of past.slice(10, 115)) await damage(server, id);

@@ -15,7 +15,7 @@ const test = testOnly(
   "the server process is on a folder; replicas: postgres-events.test.ts",
 );
 
-test("[ours.hold.durable] a server that was killed gives what was held when it is back", async (t) => {
+test("[ours.hold.durable] a killed server applies delayed verdicts after its restart", async (t) => {
   const data = temporaryFolder(t);
   const killed = await startServer(t, { data });
   const reviewer = await makeToken(killed.data, { kind: "reviewer" });

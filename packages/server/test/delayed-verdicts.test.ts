@@ -118,7 +118,7 @@ test("[ours.hold.back] a token with group scopes cancels only the delayed verdic
   assert.deepEqual((await takeBack(id, narrow)).json, { taken_back: true });
 });
 
-test("[ours.hold.repeat] the same verdict again begins nothing anew, another takes its place, one without a hold is given at once", async () => {
+test("[ours.hold.repeat] the same verdict does not restart the delay, another replaces it, one without a delay applies at once", async () => {
   const { id } = await server.submit(instance.token);
   const first = (await send(id, "approve")).json.held;
   await pass(1_000);
@@ -139,7 +139,7 @@ test("[ours.hold.repeat] the same verdict again begins nothing anew, another tak
   assert.deepEqual(await kindsOf(id), kinds);
 });
 
-test("[ours.hold.checked] an invalid delayed verdict is refused at once and stores nothing", async () => {
+test("[ours.hold.checked] the server rejects an invalid delayed verdict at once and stores nothing", async () => {
   const { id } = await server.submit(instance.token);
   for (const hold of ["0s", "61s", "5", "2m", "", 5, null]) {
     const refused = await send(id, "approve", { hold });
@@ -191,7 +191,7 @@ test("[ours.hold.lapsed] a delayed verdict that is no longer valid when it is du
   assert.equal((await show(id)).json.status, "cancelled");
 });
 
-test("[ours.hold.frozen] a freeze that is set meanwhile wins", async () => {
+test("[ours.hold.frozen] a freeze during the delay overrides the verdict", async () => {
   const { id } = await server.submit(instance.token);
   await send(id, "approve");
   const body = { scope: "project" };
@@ -232,7 +232,7 @@ test("[ours.hold.deadline] a delay ends a second before the deadline, and withou
   }, "the verdict lapses");
 });
 
-test("[ours.hold.durable] a server that was stopped meanwhile gives the verdict when it is back", async (t) => {
+test("[ours.hold.durable] a server stopped during the delay applies the verdict after its restart", async (t) => {
   const own = await startScene(t);
   const { id } = await own.server.submit(own.instance.token);
   const path = `/review/v1/requests/${id}`;

@@ -91,7 +91,7 @@ async function untilAcknowledged(scene: WebhookScene): Promise<void> {
   );
 }
 
-test("[ours.delivery.frozen] a process that was stopped while the receiver had the message ends this attempt before it begins another", async (t) => {
+test("[ours.delivery.frozen] a process paused during an attempt records it before it starts another one", async (t) => {
   const scene = await startFrozenScene(t);
   const { clock, notifications } = scene;
   await scene.decide();
@@ -158,7 +158,7 @@ for (const [how, setBackMs] of [
   ["with an unchanged clock", 0],
   ["also if its clock was set back meanwhile", 2 * FROZEN_MS],
 ] as const) {
-  test(`[ours.delivery.frozen] a process that was stopped on the way to the receiver sends nothing when it goes on, ${how}`, async (t) => {
+  test(`[ours.delivery.frozen] a process paused before it sends does not send when it continues, ${how}`, async (t) => {
     const resolver = new PausableResolver();
     const scene = await startFrozenScene(t, { resolver });
     const { clock, notifications } = scene;
@@ -198,7 +198,7 @@ test("[ours.delivery.frozen] a server that SIGSTOP keeps for longer than an atte
   assert.deepEqual([webhooks.notifications.length, webhooks.openAtOnceMax], [2, 1]);
 });
 
-test("[ours.delivery.frozen] a server that is answered while SIGSTOP keeps it takes the answer when it goes on", async (t) => {
+test("[ours.delivery.frozen] a server paused by SIGSTOP uses a response from the pause when it continues", async (t) => {
   const webhooks = await startWebhookServer(t);
   const agent = await newNotifiedAgent(webhooks);
   webhooks.onNotification = () => {};

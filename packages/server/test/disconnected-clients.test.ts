@@ -86,7 +86,7 @@ test("[ours.exchange.slow] unread responses use bounded memory until their clien
   assert.equal(await statusOf("/answer"), 200);
 });
 
-test("[ours.events.bounded] readers that disconnect before their stream opens take none of the eight streams", async (t) => {
+test("[ours.events.bounded] readers that disconnect before their stream opens do not use up the eight streams", async (t) => {
   const { provider } = await startTestProvider(t);
   const { store } = provider.context;
   const project = await store.get("select id from project", []);

@@ -83,7 +83,7 @@ test("[delivery.url.every-connection] the server connects to the address that it
   assert.deepEqual(await post(url), REFUSED);
 });
 
-test("[delivery.url.addresses] an alias to a private address is refused", async (t) => {
+test("[delivery.url.addresses] the server rejects an alias to a private address", async (t) => {
   const dns = await startDnsServer(t, (_, type) => ({
     alias: "metadata.internal",
     addresses: type === "A" ? ["169.254.169.254"] : [],

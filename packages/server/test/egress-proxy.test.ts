@@ -173,6 +173,6 @@ test("a forward proxy over TLS must show its own certificate", async (t) => {
   assert.equal(receiver.requests.length, 1);
 });
 
-test("an invalid forward proxy URL is refused at once", (t) => {
+test("the server rejects an invalid forward proxy URL at once", (t) => {
   assert.throws(() => openTestEgress(t, { proxyUrl: "no proxy" }), /Invalid URL/);
 });

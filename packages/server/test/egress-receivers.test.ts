@@ -194,7 +194,7 @@ test("[ours.webhooks.misbehaving] an endless unused body is cut off, and the res
   await closed(receiver.sockets[0]);
 });
 
-test("[ours.webhooks.misbehaving] a body of exactly the wanted size is taken, one byte more is too large", async (t) => {
+test("[ours.webhooks.misbehaving] a body of exactly the limit is accepted, one byte more is too large", async (t) => {
   let size = 4_096;
   const { post } = await setUpHttp(t, (_, response) => response.end("x".repeat(size)));
   const reply = await post({ responseBytesMax: 4_096 });
@@ -273,7 +273,7 @@ test("a host with an untrusted certificate gets nothing of the message", async (
   assert.equal(receiver.received, "");
 });
 
-test("versions before TLS 1.2 are refused", async (t) => {
+test("TLS versions before 1.2 are rejected", async (t) => {
   const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" } as const;
   const receiver = await startRawReceiver(t, () => undefined, old);
   const { post } = openTestEgress(t, { ca: [receiver.certificate] });

@@ -110,7 +110,7 @@ test("[ours.error.codes-documented] the error reference has status, type, meanin
   }
 });
 
-test("[error.malformed] malformed JSON is a 400 on every operation with a body", async (t) => {
+test("[error.malformed] malformed JSON returns 400 on every operation with a body", async (t) => {
   const server = await startTestProvider(t);
   const stage = await setStage(server);
   for (const operation of BODY_OPERATIONS) {
@@ -121,7 +121,7 @@ test("[error.malformed] malformed JSON is a 400 on every operation with a body",
   }
 });
 
-test("[error.internal] a verdict that cannot be completed is a 500, and nothing is approved by it", async (t) => {
+test("[error.internal] a verdict that fails with a defect returns 500 and approves nothing", async (t) => {
   const server = await startTestProvider(t);
   const stage = await setStage(server);
   const reviewer = await server.token({ kind: "reviewer" });

@@ -67,7 +67,7 @@ test("[ours.events.told] a request that is opened, voted on, resolved or cancell
   assert.deepEqual(reader.requests, []);
 });
 
-test("[ours.events.told] a held verdict makes a hint for its reviewer alone", async (t) => {
+test("[ours.events.told] a delayed verdict sends an event only to its reviewer", async (t) => {
   const other = await server.token({ kind: "reviewer", name: "other" });
   const { id } = await server.submit(instance.token);
   const [mine, theirs] = [await follow(t), await follow(t, other)];
@@ -142,7 +142,7 @@ test("[ours.events.alive] an idle stream sends heartbeats while the server's clo
   }
 });
 
-test("[ours.events.reconnect] a hint follows each change after ready, so that a reader who then lists misses none", async (t) => {
+test("[ours.events.reconnect] an event follows each change after ready, so that a reader who lists then misses none", async (t) => {
   const own: Scene = await startScene(t);
   const reader = await follow(t, own.reviewer, own.server);
   await reader.next("ready");

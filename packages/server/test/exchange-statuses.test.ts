@@ -105,7 +105,7 @@ for (const operation of OPERATION_NAMES) {
     }
   });
 
-  test(`[exchange.statuses] ${operation} answers with no other status, whatever comes with it`, async () => {
+  test(`[exchange.statuses] ${operation} returns only its documented statuses, for any input`, async () => {
     const declared: readonly number[] = statuses;
     const stage = await setStage(server);
     const bodies = OPERATIONS[operation].method === "GET" ? [] : [{ body: "{" }, { body: "" }];

@@ -31,7 +31,7 @@ test("[exchange.request-id] every response carries an X-Request-ID of its exchan
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test("[exchange.request-id] an X-Request-ID of the caller is not taken over", async () => {
+test("[exchange.request-id] the server ignores the caller's X-Request-ID", async () => {
   const theirs = "019cebab-898c-7217-800b-f38c40604079";
   for (const token of [stage.provisioner, undefined]) {
     const { headers } = await callOperation(server, "getInstance", stage, {
@@ -106,7 +106,7 @@ const UNKNOWN_PATHS = [
   "/favicon.ico",
 ];
 
-test("[ours.exchange.unknown-route] an unknown path is a 404 not_found in the envelope, with any credential", async () => {
+test("[ours.exchange.unknown-route] an unknown path returns 404 not_found in the envelope, with any credential", async () => {
   for (const path of UNKNOWN_PATHS) {
     for (const token of [undefined, stage.provisioner, stage.credential]) {
       for (const method of ["GET", "POST", "DELETE", "PUT"]) {

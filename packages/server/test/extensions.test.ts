@@ -275,7 +275,7 @@ test("[ours.extensions.outcome] the outcome of a call is stored as the agent's c
   });
 });
 
-test("[ours.extensions.outcome] a report that is malformed is refused by the name of its field, and changes nothing", async (t) => {
+test("[ours.extensions.outcome] a malformed report returns an error with the name of its field, and changes nothing", async (t) => {
   const scene = await startExtended(t);
   const { id } = await approved(scene);
   await consumeCall(scene, id, "once");
@@ -357,7 +357,7 @@ test("[ours.extensions.consume.kept] a use is erased with its request, and not b
   assert.equal(await storedStatus(scene, id), undefined);
 });
 
-test("[ours.extensions.setting] a start with an extension that is none, or one without what it is about, is refused", async (t) => {
+test("[ours.extensions.setting] the server does not start with an unknown extension, or with outcome but without consume", async (t) => {
   const start = (extensions: string) => startTestProvider(t, { settings: { extensions } });
   await assert.rejects(start("consume,outcomes"), /extensions: unknown name "outcomes"/);
   await assert.rejects(start("outcome"), /outcome requires consume/);

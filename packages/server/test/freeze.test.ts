@@ -102,7 +102,7 @@ test("[ours.freeze.pending] receivers are notified of what a freeze denied", asy
   assert.match(webhooks.notifications[0]?.body.toString() ?? "", new RegExp(id));
 });
 
-test("[ours.freeze.approve] an approval under a freeze is refused and the request is denied by the freeze", async () => {
+test("[ours.freeze.approve] an approval under a freeze is rejected, and the freeze denies the request", async () => {
   const { reviewer, instance } = await newTestProject(server);
   const { id } = await server.submit(instance.token);
   const freezeId = await leaveFreeze(server, instance.id);
@@ -168,7 +168,7 @@ test("[ours.freeze.once] freezing again answers the active freeze, and denies wh
   assert.equal((await listFreezes(server, reviewer)).length, 2);
 });
 
-test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen anew", async () => {
+test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen again", async () => {
   const { reviewer, instance } = await newTestProject(server);
   const body = { scope: "instance", instance_id: instance.id, note: "why" };
   const { json } = await freeze(server, reviewer, body);

@@ -15,7 +15,7 @@ function send(
   return server.call("POST", GRANTS, { token, key, body });
 }
 
-test("[ours.grant.idempotent] the same key and body answer the same grant, as it is by then", async (t) => {
+test("[ours.grant.idempotent] the same key and body return the same grant in its current state", async (t) => {
   const { server, instance, reviewer } = await startScene(t);
   const body = { instance_id: instance.id, tool: "deploy", calls: 3 };
   const first = await send(server, reviewer, "key", body);

@@ -74,7 +74,7 @@ test("[ours.grant.revoke] a revoked grant answers nothing any more; revoking aga
   assert.deepEqual([audit[0]?.detail.calls_max, audit[1]?.detail.calls], [10, 1]);
 });
 
-test("[ours.grant.powers] deciders make grants; their makers, and users who may freeze or publish, revoke them", async () => {
+test("[ours.grant.powers] reviewers who may decide create grants; their creators and users who may freeze or publish revoke them", async () => {
   const testProject = await newTestProject(server);
   const { project, instance } = testProject;
   const token = (role: "viewer" | "editor" | "reviewer" | "admin") =>

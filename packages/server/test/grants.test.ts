@@ -162,7 +162,7 @@ test("[ours.grant.authority] a grant answers only while its maker has a live tok
   await assertUsed({ ...testProject, reviewer }, made, 3);
 });
 
-test("[ours.grant.policy] a grant answers what its maker could approve alone with a click, and nothing else", async () => {
+test("[ours.grant.policy] a grant approves only calls that its creator could approve alone with a click", async () => {
   const testProject = await newTestProject(server);
   const made = await grant(testProject, { calls: 1_000 });
   const rule = (ask: string, then = "ask") =>

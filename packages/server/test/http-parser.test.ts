@@ -54,7 +54,7 @@ const NO_HTTP: Readonly<Record<string, string>> = {
 };
 
 for (const [what, bytes] of Object.entries(NO_HTTP)) {
-  test(`[ours.exchange.request-id.everywhere] ${what} is a 400 in the envelope`, async (t) => {
+  test(`[ours.exchange.request-id.everywhere] ${what} returns 400 in the envelope`, async (t) => {
     const refused = await answer(t, bytes);
     assertRefused(refused, 400, "invalid_request");
     assert.equal(refused.headers.get("connection"), "close");
@@ -66,12 +66,12 @@ for (const [what, bytes] of Object.entries({
   path: `GET /${"x".repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`,
   number: `GET /healthz HTTP/1.1\r\n${HOST}${"X: x\r\n".repeat(4_000)}\r\n`,
 })) {
-  test(`[ours.exchange.request-id.everywhere] headers too large by their ${what} are a 400 in the envelope`, async (t) => {
+  test(`[ours.exchange.request-id.everywhere] headers above the limit of their ${what} return 400 in the envelope`, async (t) => {
     assertRefused(await answer(t, bytes), 400, "invalid_request", "headers");
   });
 }
 
-test("[ours.exchange.request-id.everywhere] HTTP/1.1 without a Host is a 400 in the envelope, on every path", async (t) => {
+test("[ours.exchange.request-id.everywhere] HTTP/1.1 without a Host returns 400 in the envelope, on every path", async (t) => {
   for (const path of ["/healthz", "/v1/instances", "/nowhere", "/v1/requests/%zz"]) {
     const refused = await answer(t, `GET ${path} HTTP/1.1\r\n\r\n`);
     if (path.includes("%")) assertRefused(refused, 404, "not_found");
@@ -85,7 +85,7 @@ test("[ours.exchange.request-id.everywhere] HTTP/1.0 needs no Host and is answer
   assert.match(headers.get("x-request-id") ?? "", UUID);
 });
 
-test("[ours.exchange.request-id.everywhere] an expectation that cannot be met is a 400 in the envelope", async (t) => {
+test("[ours.exchange.request-id.everywhere] an expectation that cannot be met returns 400 in the envelope", async (t) => {
   const refused = await answer(t, submission("Expect: tea", "Content-Length: 0"));
   assertRefused(refused, 400, "invalid_request", "Expect");
 });
@@ -100,7 +100,7 @@ test("[ours.exchange.request-id.everywhere] a client that expects 100-continue g
   assert.match(headers.get("x-request-id") ?? "", UUID);
 });
 
-test("[ours.exchange.request-id.everywhere] CONNECT is a 405 in the envelope, and the connection is closed", async (t) => {
+test("[ours.exchange.request-id.everywhere] CONNECT returns 405 in the envelope, and the connection is closed", async (t) => {
   const connection = await connectRaw(t, server.url);
   connection.send(`CONNECT example.com:443 HTTP/1.1\r\n${HOST}\r\n`);
   const refused = await connection.answer();
@@ -152,7 +152,7 @@ test("[ours.exchange.request-id.everywhere] a request that arrives byte by byte 
   assert.match(headers.get("x-request-id") ?? "", UUID);
 });
 
-test("[ours.exchange.request-id.everywhere] a body that ends before its length is a 400 in the envelope", async (t) => {
+test("[ours.exchange.request-id.everywhere] a body that ends before its length returns 400 in the envelope", async (t) => {
   const connection = await connectRaw(t, server.url);
   connection.send(`${submission("Content-Length: 1000")}${BODY}`);
   connection.socket.end();
@@ -174,13 +174,13 @@ for (const [how, headers, body] of [
   ["chunked", ["Transfer-Encoding: chunked"], `2711\r\n${"x".repeat(10_001)}\r\n0\r\n\r\n`],
   ["chunked without end", ["Transfer-Encoding: chunked"], `ffff\r\n${"x".repeat(10_001)}`],
 ] as const) {
-  test(`[ours.exchange.request-id.everywhere] an oversized body, ${how}, is a 400 in the envelope`, async (t) => {
+  test(`[ours.exchange.request-id.everywhere] an oversized body, ${how}, returns 400 in the envelope`, async (t) => {
     const refused = await answer(t, submission(...headers) + body);
     assertRefused(refused, 400, "body_too_large", "body");
   });
 }
 
-test("[ours.exchange.request-id.everywhere] malformed JSON is a 400 in the envelope", async (t) => {
+test("[ours.exchange.request-id.everywhere] malformed JSON returns 400 in the envelope", async (t) => {
   const refused = await answer(t, `${submission("Content-Length: 1")}{`);
   assertRefused(refused, 400, "invalid_json", "body");
 });

@@ -49,7 +49,7 @@ test("[request.create.replay] the same key and input return the existing request
   assert.equal((await auditOf(scene, `request:${created.json.id}`)).length, 1);
 });
 
-test("[request.create.replay] a replay returns the current state, whatever it is", async () => {
+test("[request.create.replay] a replay returns the current state, in every status", async () => {
   for (const status of TERMINAL) {
     const key = server.freshKey();
     const { json } = await submitBody(server, instance.token, SUBMISSION, key);
@@ -62,7 +62,7 @@ test("[request.create.replay] a replay returns the current state, whatever it is
   }
 });
 
-test("[request.create.conflict] the same key with other input in any field is a 409 and changes nothing", async () => {
+test("[request.create.conflict] the same key with other input in any field returns 409 and changes nothing", async () => {
   const original = { ...SUBMISSION, agent_reasoning: "why", context: { cwd: "/" } };
   const changes: readonly object[] = [
     { tool: "deploy2" },
@@ -191,7 +191,7 @@ test("[ours.idempotency.invalid-not-recorded] a refused submission does not use 
   }
 });
 
-test("[ours.idempotency.invalid-not-recorded] an invalid body under a used key is a 400 and no conflict", async () => {
+test("[ours.idempotency.invalid-not-recorded] an invalid body with a used key returns 400, not 409", async () => {
   const key = server.freshKey();
   const created = await submitBody(server, instance.token, SUBMISSION, key);
   assert.equal((await submitBody(server, instance.token, "{", key)).status, 400);

@@ -79,7 +79,7 @@ test("[ours.import.damaged] a value that PostgreSQL cannot store is named and re
   assert.equal(code, 0, stderr);
 });
 
-test("[ours.import.damaged] a reference to nothing is refused", async (t) => {
+test("[ours.import.damaged] a reference to a missing row is rejected", async (t) => {
   const data = copyOf(source, t);
   const orphan = "update request set instance_id = 'nobody'";
   tamperWith(data, "pragma foreign_keys = off", `${orphan} where id = '${idOf("deny")}'`);
@@ -89,7 +89,7 @@ test("[ours.import.damaged] a reference to nothing is refused", async (t) => {
   assert.match(stderr, /request \S+: the instance that it belongs to is missing/);
 });
 
-test("[ours.import.damaged] a damaged page is refused before anything is copied", async (t) => {
+test("[ours.import.damaged] a damaged page stops the import before it copies anything", async (t) => {
   const data = copyOf(source, t);
   const noise = new Uint8Array(PAGE_BYTES).fill(0xa5);
   const descriptor = openSync(databaseFile(data), "r+");

@@ -66,7 +66,7 @@ test("[ours.import.interrupted] killed in the middle, it leaves an empty target 
   await assertImported(await startServer(t, { env: target.env }), source);
 });
 
-test("[ours.import.interrupted] a server that starts meanwhile waits, and then serves all of it", async (t) => {
+test("[ours.import.interrupted] a server that starts during the import waits, and then serves all data", async (t) => {
   const target = await newTarget(source);
   const blocked = await block(t, target);
   const importing = startImport(t, copyOf(source, t), target);
@@ -99,7 +99,7 @@ test("[ours.import.interrupted] ended between the commit and the last word, it i
   assert.equal(existsSync(join(data, "MOVING")), false);
 });
 
-test("[ours.import.interrupted] [ours.import.verified] what is there but not the same is not taken for it", async (t) => {
+test("[ours.import.interrupted] [ours.import.verified] a target with different data does not count as a completed import", async (t) => {
   const data = copyOf(source, t);
   const target = await newTarget(source);
   assert.equal((await runImport(t, data, target)).code, 0);

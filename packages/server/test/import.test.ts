@@ -42,7 +42,7 @@ async function rowsIn({ url }: Target): Promise<number | undefined> {
 
 const FILLED = ["health", "schema_version"];
 
-test("[ours.import.whole] a store with something in every table is served by replicas as it was before", async (t) => {
+test("[ours.import.whole] replicas serve an imported database with rows in every table unchanged", async (t) => {
   const data = copyOf(source, t);
   const target = await newTarget(source);
   const { code, stdout, stderr } = await runImport(t, data, target, "--json");
@@ -117,7 +117,7 @@ test("[ours.import.verified] a row that the target drops is missed", async (t) =
   assert.equal(await rowsIn(target), 0);
 });
 
-test("[ours.import.refused] an invalid import is refused with one line, and changes nothing", async (t) => {
+test("[ours.import.refused] an invalid import prints one line and changes nothing", async (t) => {
   const target = await newTarget(source);
   const { env } = target;
   const folder = temporaryFolder(t);
@@ -168,7 +168,7 @@ test("[ours.import.refused] beside a running server nothing is imported", async 
   assert.equal((await exchange("GET", `${server.url}/readyz`)).status, 200);
 });
 
-test("[ours.import.refused] a target that holds anything is refused, and what it holds is said", async (t) => {
+test("[ours.import.refused] a target that is not empty is rejected with its content", async (t) => {
   const data = copyOf(source, t);
   const target = await newTarget(source);
   await (await startServer(t, { env: target.env })).stop();

@@ -173,7 +173,7 @@ test("[ours.poll.credential-rechecked] a long poll of a deleted instance returns
   for (const { answer } of polls) assertRefused(await answer, 401, "invalid_credential");
 });
 
-test("[ours.poll.credential-rechecked] a poll held beyond a revocation returns 401 in place of the approval", async (t) => {
+test("[ours.poll.credential-rechecked] a poll held during a revocation returns 401 instead of the approval", async (t) => {
   const scene = await startScene(t);
   const { server, instance, reviewer } = scene;
   const { id } = await server.submit(instance.token);

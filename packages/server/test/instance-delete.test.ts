@@ -43,7 +43,7 @@ test("[instance.read.no-secrets] reading or updating an instance returns no cred
   }
 });
 
-test("[instance.read.unknown] [instance.delete.unknown] an instance that never existed is a 404", async () => {
+test("[instance.read.unknown] [instance.delete.unknown] an instance that never existed returns 404", async () => {
   const stage = await setStage(server);
   for (const operation of ["getInstance", "deleteInstance"] as const) {
     const answer = await callOperation(server, operation, stage, { id: randomUUID() });
@@ -71,14 +71,14 @@ test("[instance.delete.repeat] deleting it again returns 204, also with another 
   }
 });
 
-test("[instance.read.deleted] reading a deleted instance is a 404", async () => {
+test("[instance.read.deleted] reading a deleted instance returns 404", async () => {
   const { provisioner, instanceId } = await setStage(server);
   await remove(provisioner, instanceId);
   const answer = await server.call("GET", `/v1/instances/${instanceId}`, { token: provisioner });
   assertRefused(answer, 404, "not_found");
 });
 
-test("[instance.delete.credentials-revoked] [auth.revoked] from the 204 on its credential is a 401 on every operation", async () => {
+test("[instance.delete.credentials-revoked] [auth.revoked] after the 204, its credential returns 401 on every operation", async () => {
   const stage = await setStage(server);
   await remove(stage.provisioner, stage.instanceId);
   for (const operation of REQUEST_OPERATIONS) {

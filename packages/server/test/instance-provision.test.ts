@@ -73,7 +73,7 @@ test("[ours.instance.name.readable] an assigned name is two words and four chara
   assert.equal(names.size, 20);
 });
 
-test("[instance.provision.body-object] a missing body is refused with 400", async () => {
+test("[instance.provision.body-object] a missing body returns 400", async () => {
   const answer = await server.call("POST", "/v1/instances", {
     token: provisioner,
     key: server.freshKey(),
@@ -115,26 +115,26 @@ test("[instance.provision.name] a name need not be unique", async () => {
   assert.notEqual(first.json.instance.id, second.json.instance.id);
 });
 
-test("[instance.provision.name] an empty name, null or no string is a 400 naming instance_name", async () => {
+test("[instance.provision.name] a name that is empty, null or not a string returns 400 and names instance_name", async () => {
   for (const name of ["", null, 7, true, [], ["a"], {}]) {
     const answer = await provision({ body: { instance_name: name } });
     assertRefused(answer, 400, "invalid_request", "instance_name");
   }
 });
 
-test("[instance.provision.additional-properties] an unknown property is a 400 naming it", async () => {
+test("[instance.provision.additional-properties] an unknown property returns 400 and names it", async () => {
   for (const property of ["name", "id", "Instance_name", "credential", "__proto__"]) {
     const body = `{"instance_name":"a",${JSON.stringify(property)}:"x"}`;
     assertRefused(await provision({ body }), 400, "invalid_request", property);
   }
 });
 
-test("[instance.provision.delivery-null] a null delivery is refused with 400", async () => {
+test("[instance.provision.delivery-null] a null delivery returns 400", async () => {
   const answer = await provision({ body: { delivery: null } });
   assertRefused(answer, 400, "invalid_request", "delivery");
 });
 
-test("[instance.provision.key-required] without an Idempotency-Key, or with an empty one, it is a 400", async () => {
+test("[instance.provision.key-required] a missing or empty Idempotency-Key returns 400", async () => {
   const count = await countInstances();
   const without = await server.call("POST", "/v1/instances", { token: provisioner, body: {} });
   assertRefused(without, 400, "invalid_request", "Idempotency-Key");
@@ -192,7 +192,7 @@ test("[instance.provision.replay] white space and escapes do not make it another
   assert.deepEqual(again.json, first.json);
 });
 
-test("[instance.provision.conflict] the same key with other input is a 409 and creates nothing", async () => {
+test("[instance.provision.conflict] the same key with other input returns 409 and creates nothing", async () => {
   const key = server.freshKey();
   await provision({ key, body: { instance_name: "one" } });
   const count = await countInstances();
@@ -253,7 +253,7 @@ test("[instance.provision.concurrent] of concurrent other inputs with one key on
   assert.equal(await countInstances(), count + 1);
 });
 
-test("[instance.provision.replay.deleted] a replay after the deletion is a 409 instance_deleted and recreates nothing", async () => {
+test("[instance.provision.replay.deleted] a replay after the deletion returns 409 instance_deleted and recreates nothing", async () => {
   const key = server.freshKey();
   const { json } = await provision({ key });
   const { id } = json.instance;

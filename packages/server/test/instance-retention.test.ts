@@ -49,7 +49,7 @@ function provision(
   return server.call<ProvisionInstanceResponse>("POST", "/v1/instances", call);
 }
 
-test("[instance.provision.retention] key and result are kept for 168 hours from the creation, whatever is replayed", async (t) => {
+test("[instance.provision.retention] key and result are kept for 168 hours from the creation, also after replays", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const first = await provision(server, provisioner);
   const { id } = first.json.instance;
@@ -76,7 +76,7 @@ test("[ours.retention.credential-erased] the sealed copy of a credential is eras
   await server.submit(json.credential.token);
 });
 
-test("[instance.update.retention] key and result are kept for 168 hours from the update, whatever is replayed", async (t) => {
+test("[instance.update.retention] key and result are kept for 168 hours from the update, also after replays", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const { instance } = await server.provision(provisioner);
   clock.advance(10 * HOUR);
@@ -105,7 +105,7 @@ test("[instance.update.retention] key and result are kept for 168 hours from the
   assert.equal(await update("anew", "the key"), "anew");
 });
 
-test("[instance.delete.record-retention] the deletion record is kept for 168 hours from the deletion, whatever is repeated", async (t) => {
+test("[instance.delete.record-retention] the deletion record is kept for 168 hours from the deletion, also after repeated deletions", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const { instance } = await server.provision(provisioner);
   clock.advance(100 * HOUR);

@@ -128,7 +128,7 @@ test("[ours.policy.two-person.instances] the baseline policy requires two people
   assert.deepEqual((await show(scene)).groups, []);
 });
 
-test("[ours.policy.two-person.instances] of two people who ask for the same at once, one proposes and one confirms", async (t) => {
+test("[ours.policy.two-person.instances] two simultaneous equal changes of two people: one proposes and one confirms", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator } = scene;
   await requireTwo(server, editor);

@@ -47,7 +47,7 @@ test("[instance.update.name] any string of at least one character becomes the na
   }
 });
 
-test("[instance.update.name] [instance.update.refused-changes-nothing] an empty name, null or no string is a 400 naming instance_name", async () => {
+test("[instance.update.name] [instance.update.refused-changes-nothing] a name that is empty, null or not a string returns 400 and names instance_name", async () => {
   const id = await provision();
   for (const name of ["", null, 7, false, [], {}]) {
     const answer = await update(id, { instance_name: name });
@@ -56,7 +56,7 @@ test("[instance.update.name] [instance.update.refused-changes-nothing] an empty 
   assert.equal(await nameOf(id), "before");
 });
 
-test("[instance.update.additional-properties] [instance.update.refused-changes-nothing] an unknown property is a 400 naming it", async () => {
+test("[instance.update.additional-properties] [instance.update.refused-changes-nothing] an unknown property returns 400 and names it", async () => {
   const id = await provision();
   for (const property of ["name", "id", "credential", "Delivery"]) {
     const answer = await update(id, { instance_name: "after", [property]: "x" });
@@ -65,12 +65,12 @@ test("[instance.update.additional-properties] [instance.update.refused-changes-n
   assert.equal(await nameOf(id), "before");
 });
 
-test("[instance.update.not-empty] an update without any property is refused with 400", async () => {
+test("[instance.update.not-empty] an update without any property returns 400", async () => {
   const id = await provision();
   assertRefused(await update(id, {}), 400, "invalid_request", "body");
 });
 
-test("[instance.update.not-empty] a body that is empty or no object is refused with 400", async () => {
+test("[instance.update.not-empty] a body that is empty or not an object returns 400", async () => {
   const id = await provision();
   assertRefused(await update(id, ""), 400, "invalid_json", "body");
   for (const body of ["null", "[]", '"after"', "1"]) {
@@ -101,7 +101,7 @@ test("[instance.update.omitted-unchanged] an update leaves credential and reques
   assert.deepEqual(await server.read(credential.token, before.id), before);
 });
 
-test("[instance.update.key-required] without an Idempotency-Key, or with an empty one, it is a 400", async () => {
+test("[instance.update.key-required] a missing or empty Idempotency-Key returns 400", async () => {
   const id = await provision();
   const body = { instance_name: "after" };
   const path = `/v1/instances/${id}`;
@@ -138,7 +138,7 @@ test("[instance.update.replay] the replay of a removed delivery returns the name
   assert.equal(await nameOf(id), "second");
 });
 
-test("[instance.update.conflict] [instance.update.refused-changes-nothing] the same key with other input is a 409 and changes nothing", async () => {
+test("[instance.update.conflict] [instance.update.refused-changes-nothing] the same key with other input returns 409 and changes nothing", async () => {
   const id = await provision();
   const key = server.freshKey();
   await update(id, { instance_name: "first" }, { key });
@@ -222,12 +222,12 @@ test("[instance.update.concurrent] of concurrent other inputs with one key one w
   assert.equal(await countUpdates(id), 1);
 });
 
-test("[instance.update.unknown] updating an unknown instance is a 404", async () => {
+test("[instance.update.unknown] updating an unknown instance returns 404", async () => {
   const answer = await update(randomUUID(), { instance_name: "after" });
   assertRefused(answer, 404, "not_found");
 });
 
-test("[instance.update.unknown] [instance.update.replay.deleted] a new update and a replay against a deleted instance are a 404 and restore nothing", async () => {
+test("[instance.update.unknown] [instance.update.replay.deleted] a new or replayed update of a deleted instance returns 404 and restores nothing", async () => {
   const id = await provision();
   const key = server.freshKey();
   await update(id, { instance_name: "after" }, { key });

@@ -41,7 +41,7 @@ async function reviewerId(name: string): Promise<string> {
   return reviewers.find((each) => each.name === name)?.id ?? "";
 }
 
-test("[ours.groups.instances] an instance is in no group and has no owner until it is given them", async () => {
+test("[ours.groups.instances] a new instance has no groups and no owner", async () => {
   const { id } = await server.instance();
   const created_at = new Date(clock.now()).toISOString();
   const before = await show(id);
@@ -65,7 +65,7 @@ test("[ours.groups.instances] an omitted member stays, and null removes the owne
   assert.equal((await change(id, {})).json.owner, "ana");
 });
 
-test("[ours.groups.instances] each change is in the audit log with who made it, and none where nothing changed", async () => {
+test("[ours.groups.instances] each change is in the audit log with its author; an unchanged value writes no entry", async () => {
   const { id } = await server.instance();
   clock.advance(5);
   for (const _ of [1, 2]) await change(id, { groups: ["b", "a"], owner: "ana" });
@@ -98,7 +98,7 @@ test("[ours.groups.instances] [ours.review.credential-kinds] an instance and its
   assert.deepEqual((await show(id)).json.groups, []);
 });
 
-test("[ours.groups.instances] wrong names, unknown owners and unknown fields are refused by their field", async () => {
+test("[ours.groups.instances] invalid names, unknown owners and unknown fields return an error with their field", async () => {
   const { id } = await server.instance();
   const many = Array.from({ length: 33 }, (_, i) => `g${i}`);
   await server.token({ kind: "reviewer", name: "stranger", project: "elsewhere" });
@@ -161,7 +161,7 @@ test("[ours.groups.instances] instances are listed in pages, each once, without 
   assertRefused(await page("?after=x"), 400, "invalid_request", "after");
 });
 
-test("[ours.groups.instances] an instance goes on as before while it is grouped", async () => {
+test("[ours.groups.instances] a change of groups does not affect the running instance", async () => {
   const { id, token } = await server.instance();
   const [answer, ...submitted] = await Promise.all([
     change(id, { groups: ["bots"] }),

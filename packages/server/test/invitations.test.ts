@@ -185,7 +185,7 @@ test("[ours.sign-in.invitation.power] an invitation ends when its creator is rem
   assert.equal((await use((await invited(boss, { name: "fine" })).token)).status, 201);
 });
 
-test("[ours.sign-in.invitation] a reviewer with tokens only becomes a person with the same role; other names cannot be taken", async () => {
+test("[ours.sign-in.invitation] a reviewer with only tokens becomes a user with the same role; existing names are rejected", async () => {
   const { project, admin } = await newTestProject();
   const order = { kind: "reviewer", project, name: "ana", role: "editor" } as const;
   const token = await server.token({ ...order, groups: ["dba"] });
@@ -209,7 +209,7 @@ test("[ours.sign-in.invitation] a reviewer with tokens only becomes a person wit
   assertRefused(await invite(admin, { name: "root" }), 403, "forbidden");
 });
 
-test("[ours.sign-in.invitation] a reviewer who was promoted since, or a taken name, is rejected, and the link stays valid", async () => {
+test("[ours.sign-in.invitation] a promoted reviewer or an existing name is rejected, and the link stays valid", async () => {
   const { project, admin } = await newTestProject();
   const early = await invited(admin, { name: "eve" });
   await server.token({ kind: "reviewer", project, name: "eve", role: "operator" });
@@ -265,7 +265,7 @@ test("[ours.sign-in.invitation] a user removed from a project joins again with a
   );
 });
 
-test("[ours.sign-in.invitation] an unknown link is refused like an expired one, before the server hashes a password", async (t) => {
+test("[ours.sign-in.invitation] an unknown link is rejected like an expired one, before the server hashes a password", async (t) => {
   const hash = t.mock.method(passwords, "hash");
   for (const token of ["none", "a".repeat(43), "é".repeat(43), "a".repeat(4_000)]) {
     assertRefused(await showInvitation(token), 404, "not_found");
@@ -296,7 +296,7 @@ test("[ours.sign-in.setup] the first person is made by one link, the last that w
   await assert.rejects(makeSetupLink(context, "default"), { code: "forbidden" });
 });
 
-test("[ours.sign-in.setup] a setup link does not outlive the first person, however they came, nor a day", async (t) => {
+test("[ours.sign-in.setup] a setup link becomes invalid when a first user exists, and after a day", async (t) => {
   const own = await startScene(t);
   const { context } = own.server.provider;
   const opened = (token: string) =>

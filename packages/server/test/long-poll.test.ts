@@ -10,7 +10,7 @@ const { server, clock, instance, reviewer } = scene;
 const { wake } = server.provider.context;
 const { token } = instance;
 
-test("[request.read.wait.held] [request.read.wait.terminal] a poll is held until the request is terminal and answers the decision", async () => {
+test("[request.read.wait.held] [request.read.wait.terminal] a poll waits until the request is terminal and returns the decision", async () => {
   for (const status of TERMINAL) {
     const request = await server.submit(token);
     const { answer } = await startLongPoll(server, token, request.id);
@@ -76,7 +76,7 @@ test("[request.read.wait.keeps-deadline] polling does not move the deadline", as
   assert.equal(json.deadline_at, request.deadline_at);
 });
 
-test("[request.read.wait.cancelled] cancelling a request ends the polls that are held on it", async () => {
+test("[request.read.wait.cancelled] cancelling a request answers its held polls", async () => {
   const request = await server.submit(token);
   const polls = [];
   for (const _ of [1, 2, 3]) polls.push(await startLongPoll(server, token, request.id));

@@ -83,7 +83,7 @@ test("[event.retry.retry-after] a claim prepared before a late result was record
   assert.equal(claimed, false);
 });
 
-test("[ours.delivery.frozen] a claim is good for an attempt that is over three seconds before its lease, whatever the clocks of its process say", async (t) => {
+test("[ours.delivery.frozen] a claim is valid only for an attempt that ends three seconds before its lease, for any clock of the process", async (t) => {
   const scene = await startIdle(t);
   const { context } = scene.server.provider;
   const from = context.clock.monotonic();

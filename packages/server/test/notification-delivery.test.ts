@@ -102,7 +102,7 @@ async function startRawScene(
 
 const NO_CONTENT = "HTTP/1.1 204 No Content\r\n\r\n";
 
-test("[event.acknowledged] interim responses do not acknowledge, whatever their number, and 199 does not end the exchange", async (t) => {
+test("[event.acknowledged] any number of interim responses does not acknowledge, and 199 does not end the exchange", async (t) => {
   const { scene, messages, token } = await startRawScene(t, (socket, ordinal) => {
     if (ordinal === 1)
       socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 MaybePromise\r\n\r\n");

@@ -104,7 +104,7 @@ test("[event.receiver-only] an instance without a receiver has no events, and a 
   );
 });
 
-test("[event.emitted] [delivery.delete.ends] [instance.delete.no-decision] the deletion of an instance makes no events, however much is pending", async (t) => {
+test("[event.emitted] [delivery.delete.ends] [instance.delete.no-decision] the deletion of an instance sends no events for its pending requests", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, clock } = scene;
   const instance = await provisionWithReceiver(scene);

@@ -181,7 +181,7 @@ test("[event.retry.one-outstanding] [event.retry.ten-seconds] while an attempt h
   assert.equal(manual.openMax, 1);
 });
 
-test("[event.retry.one-outstanding] an event loop that was frozen for a minute begins no second attempt beside the first", async (t) => {
+test("[event.retry.one-outstanding] after a pause of the event loop for a minute, no second attempt overlaps the first", async (t) => {
   const manual = new ManualMessages();
   const scene = await startWebhookScene(t, { onNotification: manual.receive });
   const { token } = await provisionWithReceiver(scene);
@@ -344,7 +344,7 @@ async function replaceReceiver(scene: WebhookScene, instanceId: string): Promise
   assert.equal((await tryUpdate(scene, instanceId, { delivery })).status, 200);
 }
 
-test("[ours.delivery.new-receiver] a new receiver is notified at once, whatever Retry-After the previous one sent", async (t) => {
+test("[ours.delivery.new-receiver] a new receiver is notified at once, despite the Retry-After of the previous one", async (t) => {
   const busy = status(503, { "retry-after": "600000" });
   const scene = await startWebhookScene(t, {
     onNotification: (received, response) =>
@@ -384,7 +384,7 @@ test("[ours.delivery.new-receiver] an attempt that was in flight during the repl
   }
 });
 
-test("[ours.delivery.new-receiver] the backoff starts anew at a new receiver", async (t) => {
+test("[ours.delivery.new-receiver] the backoff starts again for a new receiver", async (t) => {
   const scene = await startWebhookScene(t, { onNotification: status(500) });
   const instance = await provisionWithReceiver(scene);
   const request = await denied(scene, instance.token);

@@ -45,7 +45,7 @@ test("[ours.oidc.pages] [ours.oidc.flow] a user signs in with the button in a re
   assert.deepEqual(others(), []);
 });
 
-test("[ours.oidc.pages] [ours.oidc.refused] who is refused sees why, and the way back", async (t) => {
+test("[ours.oidc.pages] [ours.oidc.refused] a rejected user sees the reason and a link back", async (t) => {
   const scene = await startOidcScene(t);
   scene.idp.error = "access_denied";
   const { page, context, others } = await visit(scene, "/sign-in");

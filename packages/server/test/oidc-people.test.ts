@@ -165,7 +165,7 @@ test("[ours.oidc.identity] another subject with the same login is another person
   assert.match(await refused(scene), /Another account has the login ana/);
 });
 
-test("[ours.oidc.identity] a local account of the same login is not taken over", async (t) => {
+test("[ours.oidc.identity] a sign-in does not take over a local account with the same login", async (t) => {
   const scene = await startOidcScene(t);
   const local = await newPerson(scene.server, { login: "ana", role: "admin" });
   const message = await refused(scene);
@@ -193,7 +193,7 @@ test("[ours.oidc.identity] a subject with anything in it is shown as one word fo
   assert.match(await refused(scene), /--subject 'a'\\''; rm -rf \$HOME <b>'/);
 });
 
-test("[ours.oidc.identity] a disabled person is refused", async (t) => {
+test("[ours.oidc.identity] the server rejects a disabled person", async (t) => {
   const scene = await startOidcScene(t);
   const { person } = await signedIn(scene);
   await scene.server.provider.context.store.transact((tx) =>
@@ -273,7 +273,7 @@ test("[ours.oidc.only] with oidc_only only the break-glass login uses a password
   assert.equal((await signedIn(scene)).person.login, "ana");
 });
 
-test("[ours.oidc.there] whom the provider knows has no other way in, whatever keys they have made here", async (t) => {
+test("[ours.oidc.there] a user of the provider cannot sign in with a password, passkey or link", async (t) => {
   const scene = await startOidcScene(t);
   const { server, idp } = scene;
   const { context } = server.provider;

@@ -120,7 +120,7 @@ test("[ours.oidc.ceremony] of concurrent answers exactly one counts", async (t) 
   assert.deepEqual(statuses.sort(), [200, 403, 403, 403, 403, 403, 403, 403]);
 });
 
-test("[ours.oidc.ceremony] an answer after five minutes is refused", async (t) => {
+test("[ours.oidc.ceremony] the server rejects an answer after five minutes", async (t) => {
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const { store } = scene.server.provider.context;

@@ -110,7 +110,7 @@ test("[ours.operations.backup] an existing file is not overwritten", async (t) =
   assert.equal(readFileSync(target, "utf8"), "mine");
 });
 
-test("[ours.operations.backup] a folder without a database, or a place that is none, is refused with one line", async (t) => {
+test("[ours.operations.backup] a folder without a database, or an invalid path, prints one line", async (t) => {
   const data = temporaryFolder(t);
   const nothing = await countersign(t, ["backup", join(data, "copy.db"), "--data", data]);
   assert.equal(nothing.code, 1);

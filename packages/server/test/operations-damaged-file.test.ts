@@ -187,7 +187,7 @@ test("[ours.operations.damaged-file] the commands beside the server refuse a dam
   }
 });
 
-test("[ours.operations.damaged-file] a backup of a database with a damaged page is refused, not made", async (t) => {
+test("[ours.operations.damaged-file] backup of a database with a damaged page fails and writes no copy", async (t) => {
   const { data, database } = copyOfSound(t);
   overwrite(database, requestsAt(database), NOISE);
   const target = join(data, "copy.db");
@@ -262,7 +262,7 @@ const PATTERNS: Readonly<Record<string, (page: number) => Uint8Array | undefined
 };
 
 for (const [what, bytesOf] of Object.entries(PATTERNS)) {
-  test(`[ours.operations.damaged-file] while the server runs and ${what}, it answers rightly or 503, and stops as it should`, async (t) => {
+  test(`[ours.operations.damaged-file] while the server runs and ${what}, it returns correct answers or 503, and stops normally`, async (t) => {
     const { data, database } = copyOfSound(t);
     const reviewer = await makeToken(data, { kind: "reviewer" });
     const server = await startServer(t, { data });

@@ -107,7 +107,7 @@ test("[ours.operations.disk-full] a restart with disk space has everything, and 
   }
 });
 
-test("[ours.operations.disk-full] no decision is invented: a verdict is refused, an expiry waits, and both happen later", async (t) => {
+test("[ours.operations.disk-full] a verdict fails and an expiry waits; both succeed when the disk has space", async (t) => {
   const server = await startServer(t);
   const agent = await newAgent(server);
   const env = { COUNTERSIGN_TOKEN: await makeToken(server.data, { kind: "reviewer" }) };
@@ -149,7 +149,7 @@ test("[ours.operations.disk-full] a start without disk space fails with one line
   assert.equal((await (await newAgent(server)).submit()).status, "pending");
 });
 
-test("[ours.operations.disk-full] a backup without room is refused and leaves no half copy", async (t) => {
+test("[ours.operations.disk-full] backup on a full disk fails and leaves no partial copy", async (t) => {
   const server = await startServer(t, { args: ["--instance-rate", "0"] });
   const agent = await newAgent(server);
   for (let number = 0; number < 20; number++) await agent.submit(fieldsOf(String(number)));

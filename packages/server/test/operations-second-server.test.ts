@@ -7,7 +7,7 @@ import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "replicas share a PostgreSQL");
 
-test("[ours.operations.second-server] a second server is refused with the folder, the process and the address of the first one", async (t) => {
+test("[ours.operations.second-server] a second server does not start, and prints the folder, process and address of the first one", async (t) => {
   const server = await startServer(t);
   const args = ["serve", "--port", "0", "--data", server.data];
   const { code, stdout, stderr } = await countersign(t, args);

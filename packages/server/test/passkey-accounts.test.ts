@@ -264,7 +264,7 @@ test("[ours.passkey.sign-in] an unverified, foreign, replayed, late, copied, rem
   assertRefused(await signIn(server, key), 401, "invalid_credential");
 });
 
-test("[ours.passkey.sign-in] a refused passkey that is known is written down, so many times and no more", async () => {
+test("[ours.passkey.sign-in] a rejected known passkey is in the audit log, up to a limit", async () => {
   const person = await newSigner(server, { login: login() });
   const countRefusals = async () => {
     clock.advance(0);

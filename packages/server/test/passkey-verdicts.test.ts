@@ -120,7 +120,7 @@ test("[ours.passkey.people] a passkey of another person, and an unknown one, are
   await assertNotSigned(id, ana, { ...verdict, passkey: { nonce: begun.json.nonce, assertion } });
 });
 
-test("[ours.passkey.people] a missing passkey and a token are refused with the reason, before and at the verdict", async () => {
+test("[ours.passkey.people] an approval without a passkey or with a token is rejected with the reason, before and at the verdict", async () => {
   const { id } = await submitRequiring(scene, PASSKEY);
   const cas = await newPerson(server, { login: "cas@example.com" });
   const shown = await callAs<ReviewedRequest>(server, cas, "GET", `/requests/${id}`);

@@ -37,13 +37,13 @@ for (const operation of OPERATION_NAMES) {
   });
 }
 
-test("[ours.exchange.prefix] [ours.exchange.wrong-method] a wrong method under the prefix is a 405 that says which are right", async () => {
+test("[ours.exchange.prefix] [ours.exchange.wrong-method] a wrong method under the prefix returns 405 with the allowed methods", async () => {
   const answer = await server.call("PUT", `${PREFIX}/v1/requests`);
   assertRefused(answer, 405, "method_not_allowed");
   assert.equal(answer.headers.get("allow"), "POST");
 });
 
-test("[ours.exchange.prefix] an unknown path under the prefix is a 404", async () => {
+test("[ours.exchange.prefix] an unknown path under the prefix returns 404", async () => {
   for (const path of ["", "/", "/v1", "/v1/nowhere", "/healthz", "/review/v1/requests"]) {
     assertRefused(await server.call("GET", PREFIX + path), 404, "not_found");
   }

@@ -47,7 +47,7 @@ test("[ours.people.removed] [ours.verdict.quorum] the vote of a reviewer removed
   assert.equal((await server.decide(cleo ?? "", id, "approve")).json.status, "approved");
 });
 
-test("[ours.verdict.owner] a removed owner who returns as another reviewer is still the owner, and may not approve", async () => {
+test("[ours.verdict.owner] a removed owner who returns as another reviewer is still the owner and cannot approve", async () => {
   const ana = await newPerson(server, { login: "ana" });
   await setOwner(store, instance.id, "ana");
   const { id } = await submitRequiring(scene, { excludeOwner: true });

@@ -140,7 +140,7 @@ async function twoAdmins(t: TestContext) {
   return { other, own, one, two };
 }
 
-test("[ours.people.reviewers] the last who may say who may do what is neither removed nor lowered over HTTP", async (t) => {
+test("[ours.people.reviewers] the last user with the power people can be neither removed nor demoted over HTTP", async (t) => {
   const { other, own, one } = await twoAdmins(t);
   await own.token("ghost", { role: "admin", scopes: ["read"] });
   assert.equal((await own.change(one, "two", { role: "auditor" })).status, 200);
@@ -150,7 +150,7 @@ test("[ours.people.reviewers] the last who may say who may do what is neither re
   assert.equal(await isLive(other, one), false);
 });
 
-test("[ours.people.reviewers] of two reviewers who remove each other one stays", async (t) => {
+test("[ours.people.reviewers] two reviewers remove each other at once: one remains", async (t) => {
   for (let round = 0; round < 3; round++) {
     const { own, one, two } = await twoAdmins(t);
     const answers = await Promise.all([own.remove(one, "two"), own.remove(two, "one")]);

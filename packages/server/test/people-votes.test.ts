@@ -75,7 +75,7 @@ test("[ours.people.bots] a grant by a bot answers only where bots count", async 
   assert.equal((await other.server.submit(other.instance.token)).status, "approved");
 });
 
-test("[ours.verdict.withdrawn] a vote is taken back, once, and can be cast again", async () => {
+test("[ours.verdict.withdrawn] a vote can be withdrawn once, and cast again", async () => {
   const id = await asked({ quorum: 2 });
   await server.decide(ana ?? "", id, "approve", { note: "yes" });
   const first = await people.withdraw(ana ?? "", id);

@@ -229,7 +229,7 @@ test("[ours.policy.errors] beside an unreadable baseline policy a project denies
   assert.equal(await statusOf("read_file"), "pending");
   assert.equal(await statusOf("write_file"), "pending");
 });
-test("[ours.policy.decides] the same key answers the same decision, whatever policy says by now", async (t) => {
+test("[ours.policy.decides] the same key returns the same decision after a policy change", async (t) => {
   const { server, instance } = await startScene(t);
   await enforce(server, policyOf(APPROVE_ALL));
   const key = server.freshKey();

@@ -12,7 +12,7 @@ import {
 } from "./support/publishing.ts";
 import { auditOf } from "./support/scene.ts";
 
-test("[ours.policy.history] every version stays as it was, and going back publishes an old source as a new version", async (t) => {
+test("[ours.policy.history] every version stays unchanged, and a rollback publishes an old source as a new version", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, reviewer } = scene;
   const sources = ["a", "b", "c"].map((tool) => policySaying("deny", tool));

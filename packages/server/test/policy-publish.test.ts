@@ -71,7 +71,7 @@ test("[ours.policy.publish.versions] a version is not written without its audit 
   assert.equal(await countVersions(scene), 0);
 });
 
-test("[ours.policy.publish.checked] a policy with faults is refused with every one of them and its place", async (t) => {
+test("[ours.policy.publish.checked] a policy with faults is rejected with every fault and its position", async (t) => {
   const scene = await startPolicyScene(t);
   const source = `version: 1
 rules:

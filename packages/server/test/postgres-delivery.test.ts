@@ -149,7 +149,7 @@ describe("one outbox", { concurrency: true }, () => {
     }
   });
 
-  test("[ours.delivery.crash] attempts of a killed process are taken over by others after their lease ends, and its queued ones at once", async (t) => {
+  test("[ours.delivery.crash] other replicas take over outstanding attempts of a killed process after the lease, and queued ones at once", async (t) => {
     const notified = await startNotified(t, 1);
     const { cluster, webhooks } = notified;
     webhooks.onNotification = () => {};
@@ -178,7 +178,7 @@ describe("one outbox", { concurrency: true }, () => {
     for (const ms of takenOver) assert.ok(ms >= 0, `taken ${-ms} ms before the end of a lease`);
   });
 
-  test("[ours.delivery.crash] a database that starts anew in the midst of attempts loses none, and repeats only what was open", async (t) => {
+  test("[ours.delivery.crash] a database restart during attempts loses none, and repeats only the open ones", async (t) => {
     const database = await startPostgres();
     t.after(() => database.stop());
     const notified = await startNotified(t, 2, { database });

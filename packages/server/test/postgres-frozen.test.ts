@@ -105,7 +105,7 @@ describe("stopped for longer than a lease", { concurrency: true }, () => {
     assert.deepEqual([webhooks.notifications.length, webhooks.openAtOnceMax], [1, 1]);
   });
 
-  test("[ours.delivery.frozen] where a process is stopped in the middle of an attempt a replica begins the next one when that is over by the contract, and the process adds none", async (t) => {
+  test("[ours.delivery.frozen] after the time of a paused process's attempt, a replica starts the next one, and the process adds none", async (t) => {
     const webhooks = await startOnPostgres(t);
     const frozen = webhooks.server;
     const agent = await newNotifiedAgent(webhooks);

@@ -67,7 +67,7 @@ test("[instance.delete.no-decision] the last of two votes waits for a deletion t
   assertRefused(await vote, 409, "already_terminal");
 });
 
-test("[instance.delete.no-decision] a submission waits for a deletion that has begun, and is refused", async (t) => {
+test("[instance.delete.no-decision] a submission during a deletion waits for it, and is rejected", async (t) => {
   const { server, instance, other, untilBlocked } = await startScene(t);
   await other.query("begin");
   await other.query(MARK, [instance.id, 1]);

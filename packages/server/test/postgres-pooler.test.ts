@@ -92,7 +92,7 @@ const PREPARED = /^max_prepared_statements = .*$/m;
 const LOSES_PREPARED: Change =
   version() < PREPARES_SINCE ? [PREPARED, ""] : [PREPARED, "max_prepared_statements = 0"];
 
-test("[ours.deploy.pooler] a pooler that loses prepared statements is refused at the start", async (t) => {
+test("[ours.deploy.pooler] the server rejects a pooler that loses prepared statements at the start", async (t) => {
   const url = await startPooler(t, [LOSES_PREPARED]);
   await assert.rejects(
     open(url),

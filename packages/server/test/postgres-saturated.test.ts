@@ -64,7 +64,7 @@ test("[ours.replicas.saturated] a call without a free connection returns 503 in 
   await until(async () => (await fetch(`${server.url}/readyz`)).status === 200, "it is ready");
 });
 
-test("[ours.replicas.saturated] a database that takes no more connections is a 503, until it takes some", async (t) => {
+test("[ours.replicas.saturated] a database without free connections returns 503, until one is free", async (t) => {
   const url = await createDatabase();
   const role = `clerk_${new URL(url).pathname.slice(1)}`;
   await execute(url, `create role ${role} login`, `grant all on schema public to ${role}`);

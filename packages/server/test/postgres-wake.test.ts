@@ -228,7 +228,7 @@ test("[ours.replicas.not-notified] while the listening connection is cut, a scan
   assert.deepEqual(events, ["wake.listening", "wake.lost", "wake.listening"]);
 });
 
-test("[ours.replicas.not-notified] where LISTEN is refused, a scan every second answers polls, and the log says once what to do", async (t) => {
+test("[ours.replicas.not-notified] if LISTEN is rejected, a scan every second answers polls, and the log states the fix once", async (t) => {
   const pair = await startDeaf(t, "refused");
   const { there, log } = pair;
   const lost = () => log.filter(({ event }) => event === "wake.lost");

@@ -27,7 +27,7 @@ async function assertAllRefused(
   assert.equal(await countRequests(scene), before);
 }
 
-test("[request.create] [request.as-submitted] a new submission returns 201 and the request as it was recorded", async () => {
+test("[request.create] [request.as-submitted] a new submission returns 201 and the recorded request", async () => {
   const call = { token: instance.token, key: server.freshKey(), body: COMPLETE };
   const answer = await server.call<ApprovalRequest>("POST", "/v1/requests", call);
   assert.equal(answer.status, 201);
@@ -54,7 +54,7 @@ test("[request.shape] a request has the fields of the contract and no others", a
   assert.equal(Object.values(complete).includes(null as never), false);
 });
 
-test("[request.decision.absent-while-pending] a pending request has no decision, wherever it is shown", async () => {
+test("[request.decision.absent-while-pending] a pending request has no decision in any response", async () => {
   const request = await server.submit(instance.token);
   assert.equal("decision" in request, false);
   assert.equal("decision" in (await server.read(instance.token, request.id)), false);
@@ -77,7 +77,7 @@ test("[request.create.additional-properties] a submission with an unknown proper
   await assertAllRefused([`{"__proto__":{},${JSON.stringify(COMPLETE).slice(1)}`], "__proto__");
 });
 
-test("[request.create.no-delivery] a submission that carries a delivery is refused, whatever it holds", async () => {
+test("[request.create.no-delivery] a submission with any delivery is rejected", async () => {
   const url = "https://receiver.example/hook";
   const deliveries = [{ type: "webhook", url }, {}, null, "webhook"];
   await assertAllRefused(
@@ -97,7 +97,7 @@ test("[request.create.body-object] a body that is not a JSON object is rejected"
   await assertAllRefused(bodies, "body");
 });
 
-test("[request.create.body-object] an empty body is refused, with a content type or without", async () => {
+test("[request.create.body-object] an empty body is rejected, with or without a content type", async () => {
   const before = await countRequests(scene);
   await assertAllRefused([""], "body", "invalid_json");
   const missing = await submitBody(server, instance.token, undefined);

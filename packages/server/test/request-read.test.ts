@@ -22,7 +22,7 @@ test("[request.read] an identifier is the same in upper case", async () => {
   assert.deepEqual(await server.read(instance.token, request.id.toUpperCase()), request);
 });
 
-test("[request.read.unknown] [request.cancel.unknown] reading or cancelling what does not exist is a 404", async () => {
+test("[request.read.unknown] [request.cancel.unknown] reading or cancelling an unknown request returns 404", async () => {
   const { token } = instance;
   for (const id of [randomUUID(), "019c0000-0000-7000-8000-000000000000"]) {
     for (const query of ["", "?wait=1s"]) {
@@ -60,7 +60,7 @@ test("[request.read.wait.invalid] [scalar.duration.refused] a wait that is not a
   assertRefused(twice, 400, "invalid_request", "wait");
 });
 
-test("[request.read.wait.invalid] a wrong wait is refused also for a decided request", async () => {
+test("[request.read.wait.invalid] an invalid wait is rejected also for a decided request", async () => {
   const { id } = await end(scene, await server.submit(instance.token), "denied");
   const answer = await server.call("GET", `/v1/requests/${id}?wait=soon`, {
     token: instance.token,

@@ -45,7 +45,7 @@ test("[ours.limit.duration.huge] a wait of any number of digits is accepted", as
   }
 });
 
-test("[request.timeout.as-submitted] the timeout reads as it was submitted in every state", async () => {
+test("[request.timeout.as-submitted] a read returns the submitted timeout in every state", async () => {
   const timeouts = ["60s", "1m", "3600s", "9000h"];
   for (const [i, status] of TERMINAL.entries()) {
     const timeout = timeouts[i] ?? "60s";

@@ -79,7 +79,7 @@ test("[ours.retention.erased] [request.retention.terminal] after that a worker e
   assert.notEqual(fresh.json.id, id);
 });
 
-test("[request.retention.pending] a pending request and its key are kept, however long it is pending", async (t) => {
+test("[request.retention.pending] a pending request and its key are kept until its end", async (t) => {
   const scene = await startScene(t, { settings: { window_max: "2000h" } });
   const { server, clock, instance } = scene;
   const submission = { ...SUBMISSION, timeout: "2000h" };

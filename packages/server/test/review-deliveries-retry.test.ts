@@ -200,7 +200,7 @@ test("[ours.deliveries.retry] a retry of an ended delivery returns 409 with the 
   assertRefused(await retryInstance(scene), 404, "not_found");
 });
 
-test("[ours.deliveries.retry-instance] all waiting deliveries of an instance become due at once, whatever their number, and no others", async (t) => {
+test("[ours.deliveries.retry-instance] all waiting deliveries of an instance become due at once, for any number, and no others", async (t) => {
   const scene = await startDeliveryScene(t);
   const { server, clock, instance } = scene;
   const other = { ...scene, instance: await provisionWithReceiver(scene) };

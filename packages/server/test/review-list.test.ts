@@ -166,7 +166,7 @@ test("[ours.review.scope] the list has requests of every instance of the project
   assert.equal((await listedIds(scene, "?state=decided")).length, 1);
 });
 
-test("[ours.review.list] a page of very large requests ends early, and the next one goes on", async (t) => {
+test("[ours.review.list] a page of very large requests is shorter, and the next one continues", async (t) => {
   const scene = await startScene(t);
   const filler = "x".repeat(1_000_000);
   const ids: string[] = [];

@@ -9,7 +9,7 @@ const ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 /** Opened by a browser on its way from an identity provider, which adds parameters of its own. */
 const CALLBACK = "/review/v1/session/oidc/callback";
 
-test("[ours.review.parameters] a misspelt filter of history is refused with its name and the known ones", async (t) => {
+test("[ours.review.parameters] a misspelled history filter returns an error with its name and the known filters", async (t) => {
   const server = await startTestProvider(t);
   const token = await server.token({ kind: "reviewer" });
   const answer = await server.call("GET", "/review/v1/history?statsu=denied&limit=5", { token });

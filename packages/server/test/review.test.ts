@@ -159,7 +159,7 @@ test("[ours.review.finished] the same reviewer cannot turn a verdict round or ch
   assert.ok((await show(id)).text.startsWith(first.text.slice(0, -1)));
 });
 
-test("[ours.review.past-deadline] a verdict at or after the deadline is refused and the request is expired", async () => {
+test("[ours.review.past-deadline] a verdict at or after the deadline is rejected, and the request expires", async () => {
   for (const late of [0, 1, 3_600_000]) {
     for (const verdict of ["approve", "deny"]) {
       const { id, deadline_at, body } = await pending();
@@ -177,7 +177,7 @@ test("[ours.review.validity-bounds] without a validity the operator's default ho
   assert.equal(validity(await cast(id, body)), 120_000);
 });
 
-test("[ours.review.validity-bounds] the bounds themselves are accepted, anything beyond is refused", async () => {
+test("[ours.review.validity-bounds] the limits themselves are accepted, values beyond them are rejected", async () => {
   const bounds = { "1s": 1_000, "60m": 3_600_000, "3600s": 3_600_000, "1h": 3_600_000 };
   for (const [valid_for, ms] of Object.entries(bounds)) {
     const { id, body } = await pending();

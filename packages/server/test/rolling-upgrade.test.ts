@@ -203,7 +203,7 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   for (const id of created) assert.equal((await server.read(token, id)).status, "pending");
 });
 
-test("[ours.migrate.breaking] a program is refused where it cannot go on, also between announcement and migration", async (t) => {
+test("[ours.migrate.breaking] an incompatible program does not start, also between announcement and migration", async (t) => {
   const database = await newDatabase();
   await (await start(t, database)).server.stop();
   const migrations = readMigrations(laterMigrations(t, BREAKING));

@@ -54,7 +54,7 @@ test("[scalar.duration.accepted] positive whole seconds, minutes and hours are d
   assert.equal(spelled.json.timeout, "1s");
 });
 
-test("[scalar.duration.refused] zero, leading zeros, signs, fractions, spaces, other units and bare numbers are refused", async () => {
+test("[scalar.duration.refused] zero, leading zeros, signs, fractions, spaces, other units and bare numbers are rejected", async () => {
   const wrong =
     "0s 0m 0h 00s 01s 007m -1s +1s 1.5h 1,5h .5s 1e3s 1 90 s m h ss 1S 1M 1H 1d 1w 1y 1ms 1us " +
     "1sec 1h30m 1s1s PT1S P1D 0x1s 1_000s ١s １s infinity NaNs";

@@ -235,7 +235,7 @@ async function rotateUntil(data: string, keyring: Keyring, transactions: number)
   }
 }
 
-test("[ours.secret-key.interrupted] a rotation that ends after any of its transactions is finished by the next start, and the old key alone is refused or still fits", async (t) => {
+test("[ours.secret-key.interrupted] the next start completes a rotation interrupted after any transaction; the old key alone is rejected or still works", async (t) => {
   const [sound, old, current] = [dataFolder(t), newKey(), newKey()];
   const provisioned = await serving(t, sound, { secret_key: old }, (server) =>
     provisionAndRename(server),
@@ -319,7 +319,7 @@ test("[ours.secret-key.interrupted] a command beside the server does not finish 
   });
 });
 
-test("[ours.secret-key.lost] without the key that the database is encrypted with, a start is refused and names it", async (t) => {
+test("[ours.secret-key.lost] without the key of the database, the server does not start, and names the key", async (t) => {
   const [data, key, other, another] = [dataFolder(t), newKey(), newKey(), newKey()];
   await serving(t, data, { secret_key: key }, (server) => provisionAndRename(server));
   const needed = new RegExp(
@@ -367,7 +367,7 @@ test("[ours.secret-key.waiting] a secret with a missing key is kept unchanged, b
   );
 });
 
-test("[ours.secret-key.rotate] a rotation is refused beside a running server, and when the key is a setting", async (t) => {
+test("[ours.secret-key.rotate] rotation is rejected beside a running server, and for a key from the settings", async (t) => {
   const data = dataFolder(t);
   await serving(t, data, {}, async (server) => {
     const provisioned = await provisionAndRename(server);

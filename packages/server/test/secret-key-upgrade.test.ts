@@ -92,7 +92,7 @@ test("[ours.secret-key.upgrade] one start can do the upgrade and a rotation", as
   await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
 });
 
-test("[ours.secret-key.lost] a database of schema 1 is refused without its key and taken with it", async (t) => {
+test("[ours.secret-key.lost] a database of schema 1 opens only with its key", async (t) => {
   const [old, current] = [newKey(), newKey()];
   const { data, provisioned } = await dataOf010(t, old);
   await assert.rejects(

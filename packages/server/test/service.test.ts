@@ -93,7 +93,7 @@ const OTHER_TYPES = [
   "*/*",
 ];
 
-test("[service.body.content-type] a body of any other media type is a 400 in the envelope", async () => {
+test("[service.body.content-type] a body of any other media type returns 400 in the envelope", async () => {
   const stage = await setStage(server);
   for (const operation of BODY_OPERATIONS) {
     for (const type of OTHER_TYPES) {
@@ -105,7 +105,7 @@ test("[service.body.content-type] a body of any other media type is a 400 in the
   assert.equal((await server.read(stage.credential, stage.requestId)).status, "pending");
 });
 
-test("[service.body.content-type] a body without a media type is a 400 in the envelope", async (t) => {
+test("[service.body.content-type] a body without a media type returns 400 in the envelope", async (t) => {
   const stage = await setStage(server);
   for (const operation of BODY_OPERATIONS) {
     const { method, credential } = OPERATIONS[operation];
@@ -122,7 +122,7 @@ test("[service.body.content-type] a body without a media type is a 400 in the en
   }
 });
 
-test("[service.body.content-type] a compressed body is a 400 in the envelope", async () => {
+test("[service.body.content-type] a compressed body returns 400 in the envelope", async () => {
   const stage = await setStage(server);
   const headers = { "content-encoding": "gzip" };
   for (const operation of BODY_OPERATIONS) {
@@ -131,7 +131,7 @@ test("[service.body.content-type] a compressed body is a 400 in the envelope", a
   }
 });
 
-test("[service.delivery.synchronous-only] a provisioning with a delivery is refused and creates nothing", async () => {
+test("[service.delivery.synchronous-only] provisioning with a delivery is rejected and creates nothing", async () => {
   const provisioner = await synchronous.token({ kind: "provisioner" });
   const call = { token: provisioner, key: synchronous.freshKey(), body: { delivery: DELIVERY } };
   const refused = await synchronous.call("POST", "/v1/instances", call);
@@ -141,7 +141,7 @@ test("[service.delivery.synchronous-only] a provisioning with a delivery is refu
   assert.equal(accepted.status, 201);
 });
 
-test("[service.delivery.synchronous-only] an update with a delivery is refused and changes nothing", async () => {
+test("[service.delivery.synchronous-only] an update with a delivery is rejected and changes nothing", async () => {
   const provisioner = await synchronous.token({ kind: "provisioner" });
   const { instance } = await synchronous.provision(provisioner, "before");
   const path = `/v1/instances/${instance.id}`;
@@ -153,7 +153,7 @@ test("[service.delivery.synchronous-only] an update with a delivery is refused a
   assert.deepEqual(read.json, instance);
 });
 
-test("[service.delivery.synchronous-only] a transport other than webhook is refused alike", async () => {
+test("[service.delivery.synchronous-only] a transport other than webhook is also rejected", async () => {
   const provisioner = await synchronous.token({ kind: "provisioner" });
   const body = { delivery: { type: "carrier-pigeon", loft: "north" } };
   const call = { token: provisioner, key: synchronous.freshKey(), body };

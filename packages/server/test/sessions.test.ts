@@ -30,7 +30,7 @@ async function statusOf(who: SignedInPerson): Promise<number> {
   return (await session(who)).status;
 }
 
-test("[ours.sign-in.session] a session says who is signed in, in which project, and until when", async () => {
+test("[ours.sign-in.session] a session returns the user, the project and its end", async () => {
   const ana = await person({ role: "admin", groups: ["dba"] });
   const { status, json, headers } = await session(ana);
   assert.equal(status, 200);

@@ -44,7 +44,7 @@ function partsOf({ status, headers, text }: Answer): unknown[] {
   return [status, text.replace(id, "ID"), names.map((name) => [name, headers.get(name)])];
 }
 
-test("[ours.sign-in.password] login and password begin a session, however the login is written", async () => {
+test("[ours.sign-in.password] login and password create a session, for any spelling of the login", async () => {
   const ana = await person("ana@example.org");
   for (const login of ["ana@example.org", " ANA@Example.org ", "ａna@example.org"]) {
     const answer = await signIn(login, PASSWORD);
@@ -131,7 +131,7 @@ test("[ours.sign-in.rate] after ten concurrent wrong passwords, a login is locke
   assert.equal((await signIn(ana.login, PASSWORD)).status, 200);
 });
 
-test("[ours.sign-in.rate] one address has sixty wrong attempts, whatever logins it tries", async (t) => {
+test("[ours.sign-in.rate] an address has sixty failed attempts, for all logins together", async (t) => {
   const { server: fresh } = await startScene(t);
   const attempt = (n: number) =>
     callAs(fresh, undefined, "POST", "/session", { body: { login: `l${n}`, password: "x" } });
@@ -149,7 +149,7 @@ test("[ours.sign-in.rate] a successful sign-in is not counted", async (t) => {
   }
 });
 
-test("[ours.sign-in.audit] refusals of a known person are written down, at most ten at a time; of others nothing is", async (t) => {
+test("[ours.sign-in.audit] the audit log records rejected sign-ins of a known user, at most ten at a time, and none of unknown logins", async (t) => {
   t.mock.method(passwords, "verify", async () => false);
   const ana = await person();
   const refused = async () => {
@@ -177,7 +177,7 @@ test("[ours.sign-in.audit] refusals of a known person are written down, at most 
   assert.ok((await refused()).length <= 12);
 });
 
-test("[ours.sign-in.password] a password that was changed while it was compared begins no session", async (t) => {
+test("[ours.sign-in.password] a password that changes during its check creates no session", async (t) => {
   const ana = await person();
   const { verify } = passwords;
   t.mock.method(passwords, "verify", async (...given: Parameters<typeof verify>) => {
@@ -198,7 +198,7 @@ test("[ours.sign-in.password] a user without a project can sign in, and has no p
   assertRefused(await callAs(server, { cookie }, "GET", "/requests"), 403, "forbidden");
 });
 
-test("[ours.sign-in.account] the account shows one's own sessions, and ends them one by one, never those of others", async () => {
+test("[ours.sign-in.account] the account lists only the user's own sessions and ends them one by one", async () => {
   const [ana, eve] = [await person(), await person()];
   const second = { ...ana, cookie: cookieSet(await signIn(ana.login, PASSWORD)) ?? "" };
   interface Account {

@@ -53,14 +53,14 @@ test("[ours.json.malformed] the text that is wrong is not repeated", async () =>
   assert.doesNotMatch(JSON.stringify(error), /hunter2/);
 });
 
-test("[ours.json.encoding] lone surrogates are refused with their place", async () => {
+test("[ours.json.encoding] lone surrogates are rejected with their position", async () => {
   const halves = ["\\ud800", "\\udc00", "\\ud800\\ud800", "\\udbffx", "\\ud83d\\u0041"];
   const bodies = halves.map((half) => around(`{"a":["${half}"]}`));
   await assertEach(bodies, "invalid_json", "arguments.a[0]");
   await assertEach([around('{"\\udfff":1}')], "invalid_json", "arguments");
 });
 
-test("[ours.json.encoding] invalid UTF-8, a byte order mark and UTF-16 are refused", async () => {
+test("[ours.json.encoding] invalid UTF-8, a byte order mark and UTF-16 are rejected", async () => {
   const body = Buffer.from(around('{"a":"?"}'));
   const at = body.indexOf("?");
   const broken = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf4, 0x90, 0x80, 0x80]];
@@ -144,7 +144,7 @@ function sendChunked(body: string): Promise<{ status: number; text: string; id: 
   return promise;
 }
 
-test("[ours.json.body-size] a body of the limit is accepted, one byte more is refused", async () => {
+test("[ours.json.body-size] a body of exactly the limit is accepted, one byte more is rejected", async () => {
   const fits = await submitBody(server, instance.token, ofSize(BODY_BYTES_MAX));
   assert.equal(fits.status, 201);
   const tooLarge = await submitBody(server, instance.token, ofSize(BODY_BYTES_MAX + 1));

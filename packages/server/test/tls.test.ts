@@ -88,7 +88,7 @@ test("[service.https.required] a port with HTTPS does not answer plain HTTP", as
   assert.equal((await callSecurely("GET", "/healthz")).status, 200);
 });
 
-test("[ours.config.tls] versions before TLS 1.2 are refused", async (t) => {
+test("[ours.config.tls] TLS versions before 1.2 are rejected", async (t) => {
   const { port } = new URL(server.url);
   const old = { maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "ALL:@SECLEVEL=0" } as const;
   const socket = connectTls({ host: "localhost", port: Number(port), ca: certificate, ...old });
@@ -110,7 +110,7 @@ const ELSEWHERE = ["0.0.0.0", "::", "192.168.1.5", "10.0.0.1", "fe80::1", "count
 const NEARLY_LOOPBACK = ["", "127.example.com", "localhost.example.com", "1127.0.0.1", "::2"];
 
 for (const host of [...ELSEWHERE, ...NEARLY_LOOPBACK]) {
-  test(`[ours.config.loopback] [service.https.required] listening on ${JSON.stringify(host)} without TLS or a stated proxy is refused with a clear line`, () => {
+  test(`[ours.config.loopback] [service.https.required] listening on ${JSON.stringify(host)} without TLS or a configured proxy fails with a clear line`, () => {
     assert.throws(
       () => settingsFor({ host }),
       (error) => {
@@ -141,7 +141,7 @@ test("[ours.config.loopback] [ours.config.tls] elsewhere TLS is enough, but not 
   }
 });
 
-test("[ours.config.loopback] [service.https.required] behind a proxy that the operator names as speaking HTTPS it serves elsewhere", async (t) => {
+test("[ours.config.loopback] [service.https.required] with a configured HTTPS proxy, the server listens outside loopback", async (t) => {
   const settings = { host: "0.0.0.0", tls_terminated_by_proxy: "true" };
   const open = await startTestProvider(t, { settings });
   const { port } = new URL(open.url);

@@ -169,7 +169,7 @@ test("[ours.verdict.recorded] every vote has its row, and the decision names the
   assert.deepEqual(resolved?.detail.voters, ids);
 });
 
-test("[ours.verdict.quorum] one denial ends it, also by a reviewer who had approved", async () => {
+test("[ours.verdict.quorum] one denial resolves the request, also by a reviewer who had approved", async () => {
   for (const name of ["ana", "cleo"] as const) {
     const id = await submitAsking({ quorum: 3 });
     await approve("ana", id);
@@ -318,7 +318,7 @@ test("[ours.verdict.note] [ours.verdict.confirmation] every voter brings note an
   assert.equal(last.json.status, "approved");
 });
 
-test("[ours.retention.erased] votes are erased with their request, however it ended", async (t) => {
+test("[ours.retention.erased] votes are purged with their request, for every outcome", async (t) => {
   const own = await startScene(t);
   const ids: string[] = [];
   for (const ending of ["approve", "deny", "cancel"] as const) {

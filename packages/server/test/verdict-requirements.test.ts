@@ -221,7 +221,7 @@ test("[ours.review.approve] an approval that met its requirement can be sent aga
   assert.equal((await auditOf(scene, `request:${id}`)).length, 2);
 });
 
-test("[ours.review.past-deadline] a verdict after the deadline fails with the deadline, whatever else is missing", async () => {
+test("[ours.review.past-deadline] a verdict after the deadline reports the deadline before any other fault", async () => {
   const requirement = { from: [["group:dba"]], noteRequired: true, quorum: 2 };
   for (const token of [reviewer, dan]) {
     for (const verdict of ["approve", "deny"] as const) {

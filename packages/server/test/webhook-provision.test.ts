@@ -78,7 +78,7 @@ test("[delivery.shape] [delivery.input.registration-id] URL and registration id 
   assert.equal(JSON.parse(sent.body.toString()).registration_id, registrationId);
 });
 
-test("[delivery.input.shape] a delivery that lacks a field is a 400 naming it", async () => {
+test("[delivery.input.shape] a delivery that lacks a field returns 400 and names it", async () => {
   await assertNothingHappens(async () => {
     for (const name of ["type", "url", "registration_id", "signing_secret"]) {
       const refused = await tryProvision(scene, scene.delivery({ [name]: undefined }));
@@ -87,7 +87,7 @@ test("[delivery.input.shape] a delivery that lacks a field is a 400 naming it", 
   });
 });
 
-test("[delivery.input.shape] a delivery with another field is a 400 naming it", async () => {
+test("[delivery.input.shape] a delivery with another field returns 400 and names it", async () => {
   await assertNothingHappens(async () => {
     for (const name of ["secret", "URL", "headers", "id"]) {
       const refused = await tryProvision(scene, scene.delivery({ [name]: "x" }));
@@ -96,7 +96,7 @@ test("[delivery.input.shape] a delivery with another field is a 400 naming it", 
   });
 });
 
-test("[delivery.input.shape] a delivery or a field of it that has another type is a 400", async () => {
+test("[delivery.input.shape] a delivery or field with a wrong type returns 400", async () => {
   await assertNothingHappens(async () => {
     for (const delivery of [null, "webhook", 1, true, []]) {
       const refused = await tryProvision(scene, delivery);
@@ -111,7 +111,7 @@ test("[delivery.input.shape] a delivery or a field of it that has another type i
   });
 });
 
-test("[delivery.input.type] another type than webhook is a 400 unsupported_delivery_type, whatever its fields are", async () => {
+test("[delivery.input.type] a type other than webhook returns 400 unsupported_delivery_type, for any other fields", async () => {
   await assertNothingHappens(async () => {
     for (const type of ["email", "Webhook", "webhook ", "", "queue"]) {
       for (const delivery of [scene.delivery({ type }), { type, topic: "t" }]) {
@@ -141,7 +141,7 @@ test("[delivery.input.registration-id] a registration id that is not a UUID retu
   });
 });
 
-test("[delivery.input.secret] a secret that is not whsec_ and the canonical base64 of 32 bytes is a 400 that does not repeat it", async () => {
+test("[delivery.input.secret] a secret other than whsec_ and the canonical base64 of 32 bytes returns 400 without the secret", async () => {
   const encoded = SIGNING_SECRET.slice("whsec_".length);
   await assertNothingHappens(async () => {
     for (const secret of [
@@ -166,7 +166,7 @@ test("[delivery.input.secret] a secret that is not whsec_ and the canonical base
   });
 });
 
-test("[delivery.url.syntax] a URL that is not HTTPS, or has userinfo or a fragment, is a 400 invalid_webhook_url", async () => {
+test("[delivery.url.syntax] a URL that is not HTTPS, or has userinfo or a fragment, returns 400 invalid_webhook_url", async () => {
   const { port } = receiver;
   await assertNothingHappens(async () => {
     for (const url of [
@@ -231,7 +231,7 @@ test("[delivery.url.addresses] a literal of an address that is not public return
   );
 });
 
-test("[delivery.url.addresses] a name is refused with one address that is not public among its addresses", async (t) => {
+test("[delivery.url.addresses] a name with one private address among its addresses is rejected", async (t) => {
   const resolver = new TableResolver();
   const settings = { webhook_allow_cidrs: "" };
   const guarded = await startWebhookScene(t, { settings, resolver });
@@ -294,7 +294,7 @@ test("[delivery.provision.retry-after-failure] the same key and input may be tri
   assert.equal((await provision(body, key)).status, 200);
 });
 
-test("[delivery.provision.conflict-after-failure] after a failed verification the same key with other input is a 409, and the same input is still verified", async () => {
+test("[delivery.provision.conflict-after-failure] after a failed verification the same key with other input returns 409, and the same input is still verified", async () => {
   const key = server.freshKey();
   const body = { delivery: scene.delivery() };
   answer = refuse;

@@ -58,7 +58,7 @@ async function refuse(
   return stderr.trimEnd().split("\n");
 }
 
-test("[ours.webhooks.off] every delivery is refused, nothing is sent, and what was queued before and meanwhile arrives when webhooks are on again", async (t) => {
+test("[ours.webhooks.off] every delivery is rejected and nothing is sent; queued messages arrive when webhooks are on again", async (t) => {
   const webhooks = await startWebhookServer(t);
   const { server, receiver, provisioner, delivery, notifications } = webhooks;
   const agent = await newNotifiedAgent(webhooks);
@@ -116,7 +116,7 @@ test("[ours.webhooks.allow-cidrs] unless the operator lists its network, a recei
   assert.deepEqual(answers, ["201", "201"]);
 });
 
-test("[ours.webhooks.allow-cidrs] with NODE_ENV=production a list is refused in one line that names both settings, and taken with the second", async (t) => {
+test("[ours.webhooks.allow-cidrs] with NODE_ENV=production, a list needs the second setting, and the error names both", async (t) => {
   const receiver = await startTlsReceiver(t, answerChallenge);
   const production = { ...trusting(temporaryFolder(t), receiver), NODE_ENV: "production" };
   const env = { ...production, ...LOOPBACK };
@@ -208,7 +208,7 @@ test("[ours.webhooks.proxy] the proxy that is set by name gets names to look up,
   assert.deepEqual([proxy.targets, ignored.connections], [targets, 0]);
 });
 
-test("[delivery.url.certificate] an untrusted certificate returns 422, whatever the environment says of certificates, until NODE_EXTRA_CA_CERTS names it", async (t) => {
+test("[delivery.url.certificate] an untrusted certificate returns 422, despite other certificate variables, until NODE_EXTRA_CA_CERTS names it", async (t) => {
   const receiver = await startTlsReceiver(t, answerChallenge);
   const careless = { ...LOOPBACK, NODE_TLS_REJECT_UNAUTHORIZED: "0" };
   const untrusted = await tryReceivers(t, { env: careless }, [receiver.url()]);

@@ -199,7 +199,7 @@ test("[delivery.update.keeps] an update of the name keeps the receiver, shows it
   assert.equal(isSignedWith(SIGNING_SECRET, await notified(instance)), true);
 });
 
-test("[delivery.update.failed] a failed verification is a 422 naming delivery, and name and receiver stay what they were", async () => {
+test("[delivery.update.failed] a failed verification returns 422 and names delivery; name and receiver stay unchanged", async () => {
   const instance = await provision();
   const rows = await countRows(server);
   const verifications = (await verificationRows(server)).length;
@@ -333,7 +333,7 @@ test("[delivery.input.shape] [delivery.input.type] [delivery.input.secret] [deli
   assert.deepEqual(await read(id), withReceiver(id, "before"));
 });
 
-test("[delivery.url.addresses] an update to an address that is not public is a 400, and name and receiver stay", async () => {
+test("[delivery.url.addresses] an update to a private address returns 400; name and receiver stay unchanged", async () => {
   const { id } = await provision();
   const { connections } = receiver;
   for (const host of ["10.0.0.1", "169.254.169.254", "[::1]"]) {

@@ -110,7 +110,7 @@ test("[verification.rate-limited] attempts that are joined are charged once, fai
 const ONE_COMMIT = onlyOn("sqlite", "requests that wait together begin in one commit");
 
 test(
-  "[verification.rate-limited] [ours.verification.joined] a rate refuses all who joined alike",
+  "[verification.rate-limited] [ours.verification.joined] a rate limit rejects all joined calls",
   ONE_COMMIT,
   async (t) => {
     const scene = await startWebhookScene(t, { settings: { webhook_host_verifications: "2" } });

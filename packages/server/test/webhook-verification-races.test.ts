@@ -234,7 +234,7 @@ test("[delivery.update.deletion-wins] a deletion during an update also deletes t
   assert.equal((await countRows(server)).receiver, 0);
 });
 
-test("[delivery.update.replaces] an update that changes the receiver alone keeps a name that was given during its verification", async (t) => {
+test("[delivery.update.replaces] an update of only the receiver keeps a name that changed during its verification", async (t) => {
   const scene = await startManualScene(t);
   const id = await instanceOf(scene);
   const updating = tryUpdate(scene, id, { delivery: scene.delivery() });

@@ -98,7 +98,7 @@ test("[ours.verification.takeover] a slow holder commits when no other took over
   assert.equal(json.instance.id, message.instance_id);
 });
 
-test("[ours.verification.takeover] other input after the lease of a holder that was only slow is a 409, and the holder commits", async (t) => {
+test("[ours.verification.takeover] after the lease of a slow holder, other input returns 409, and the holder commits", async (t) => {
   const scene = await startManualScene(t);
   const { server, manual, provisioner } = scene;
   const key = server.freshKey();
@@ -160,7 +160,7 @@ test("[ours.verification.takeover] [ours.verification.joined] a holder with a re
   assert.equal((await countRows(server)).instance, 1);
 });
 
-test("[ours.verification.takeover] [ours.verification.joined] [verification.once] a holder that comes after the one that took over has failed is refused as it was, and does not begin again", async (t) => {
+test("[ours.verification.takeover] [ours.verification.joined] [verification.once] a slow holder gets the error of the failed next holder, and starts no other verification", async (t) => {
   for (const slowEnd of ["accept", "refuse"] as const) {
     const { server, receiver, manual, slow, next } = await overtake(t);
     (await manual.arrived(2)).refuse();
@@ -172,7 +172,7 @@ test("[ours.verification.takeover] [ours.verification.joined] [verification.once
   }
 });
 
-test("[ours.verification.takeover] a holder that comes after the one that took over has committed is a replay, whatever its receiver says", async (t) => {
+test("[ours.verification.takeover] a slow holder gets a replay after the next holder has committed", async (t) => {
   for (const slowEnd of ["accept", "refuse"] as const) {
     const { server, receiver, manual, slow, next } = await overtake(t);
     (await manual.arrived(2)).accept();
@@ -187,7 +187,7 @@ test("[ours.verification.takeover] a holder that comes after the one that took o
   }
 });
 
-test("[ours.verification.takeover] [delivery.update.coalesced] an update that was taken over is applied once", async (t) => {
+test("[ours.verification.takeover] [delivery.update.coalesced] an update with a takeover is applied once", async (t) => {
   const scene = await startManualScene(t);
   const { server, manual } = scene;
   const { instance } = await server.provision(scene.provisioner, "before");
@@ -264,7 +264,7 @@ test("[ours.verification.joined] an exchange that joined endless attempts gets R
   assert.equal(receiver.connections, 1);
 });
 
-test("[delivery.provision.verified-first] [ours.verification.joined] when the commit after a verification breaks it is a 500 for everybody, and the key works again", async (t) => {
+test("[delivery.provision.verified-first] [ours.verification.joined] a failed commit after a verification returns 500 to all joined calls, and the key can be used again", async (t) => {
   const scene = await startManualScene(t);
   const { server, manual } = scene;
   const key = server.freshKey();
@@ -286,7 +286,7 @@ test("[delivery.provision.verified-first] [ours.verification.joined] when the co
   assert.equal((await again).status, 201);
 });
 
-test("[delivery.provision.verified-first] [ours.verification.takeover] when the database cannot be written after a verification it is a 503, nothing is created, and the key works again", async (t) => {
+test("[delivery.provision.verified-first] [ours.verification.takeover] a read-only database after a verification returns 503, creates nothing, and the key can be used again", async (t) => {
   const scene = await startManualScene(t);
   const { server, clock, manual } = scene;
   const key = server.freshKey();

@@ -75,7 +75,7 @@ test("[verification.body] it has exactly the fields of the contract and echoes t
   });
 });
 
-test("[verification.body] the registration id is echoed as it was spelled", async () => {
+test("[verification.body] the registration id is returned with its exact spelling", async () => {
   const id = REGISTRATION_ID.toUpperCase();
   assert.equal(messageOf(await verify({ registration_id: id })).registration_id, id);
 });
@@ -100,7 +100,7 @@ test("[delivery.url.exact] a query without a path is sent unchanged", async () =
   assert.deepEqual([received.method, received.path], ["POST", "/?x=%2f"]);
 });
 
-test("[verification.once] a failed verification is not repeated, however much time passes", async () => {
+test("[verification.once] a failed verification is never repeated", async () => {
   answer = (_, response) => response.writeHead(503, { "retry-after": "1" }).end();
   await verify({}, 422);
   answer = answerChallenge;
@@ -198,7 +198,7 @@ test("[signature.no-credentials] a verification carries no token and no secret",
   }
 });
 
-test("[verification.success] a 200 with the challenge succeeds, however its JSON is laid out and typed", async () => {
+test("[verification.success] a 200 with the challenge succeeds, for any JSON layout and content type", async () => {
   const layouts: readonly ((challenge: string) => string)[] = [
     (challenge) => ` {\r\n\t"challenge" : "${challenge}"\n} \n`,
     (challenge) =>
@@ -344,7 +344,7 @@ test("[verification.bare-2xx] [verification.success] [ours.verification.fixed-te
   assert.deepEqual(await countRows(server), rows);
 });
 
-test("[verification.success] the served description allows no member beside the challenge, and such an answer is a 422", async () => {
+test("[verification.success] an answer with a member other than the challenge returns 422, as in the served description", async () => {
   const { components } = parse(await (await fetch(`${server.url}/openapi.yaml`)).text());
   const { properties, additionalProperties } = components.schemas.WebhookVerificationResponse;
   assert.deepEqual(Object.keys(properties), ["challenge"]);

@@ -163,7 +163,7 @@ test("[ours.passkey.proof] a value that is not a proof is reported and never thr
   assert.match(faultOf({ ...entry, passkey: padded }), /signature is not base64url/);
 });
 
-test("[ours.passkey.algorithms] a key of another kind or size is none", () => {
+test("[ours.passkey.algorithms] a key of another kind or size is rejected", () => {
   const entry = entryOf("ES256");
   const key = Buffer.from(entry.passkey.public_key, "base64url");
   const withKey = (source: Buffer) => {

@@ -59,7 +59,7 @@ function faultsOf(flags: Flags, environment: Environment = {}): string[] {
 }
 
 for (const option of SETTINGS) {
-  test(`[ours.config.sources] ${option.name} is taken from the flag, then the environment, then the file`, (t) => {
+  test(`[ours.config.sources] ${option.name}: the flag overrides the environment, and the environment overrides the file`, (t) => {
     const [flag, variable, entry] = SAMPLES[option.type];
     assert.ok(flag && variable && entry);
     const config = configFile(t, { [option.name]: entry[0] });
@@ -156,7 +156,7 @@ test("[ours.config.faults] a message about a file that is not valid YAML contain
   assert.doesNotMatch(faults, /SECRET/);
 });
 
-test("[ours.config.faults] a URL of a database or mail server with a password is taken from everywhere but the command line", () => {
+test("[ours.config.faults] a URL with a password of a database or mail server is accepted everywhere except on the command line", () => {
   const bare = "postgres://me@db.internal/countersign?sslmode=verify-full";
   for (const name of ["database_url", "database_direct_url", "smtp_url"] as const) {
     assert.equal(readConfig({ [name]: bare }, {})[name], bare);
@@ -178,7 +178,7 @@ test("[ours.config.faults] a URL of a database or mail server with a password is
   }
 });
 
-test("[ours.config.unknown] an unknown COUNTERSIGN_ variable is refused with the nearest setting", () => {
+test("[ours.config.unknown] the server rejects an unknown COUNTERSIGN_ variable with the nearest setting", () => {
   const environment = {
     COUNTERSIGN_RETENTOIN: "500h",
     COUNTERSIGN_DATABASE_ULR: "postgres://secret@host/name",
@@ -213,7 +213,7 @@ test("[ours.config.unknown] variables of other programs and the service links of
   assert.equal(readConfig({}, environment).port, 8787);
 });
 
-test("[ours.config.unknown] a config file that every user can change is refused", (t) => {
+test("[ours.config.unknown] the server rejects a config file that every user can change", (t) => {
   const config = configFile(t, { port: 1 });
   chmodSync(config, 0o666);
   assert.deepEqual(faultsOf({ config }), [

@@ -98,7 +98,7 @@ const OIDC_FAULTS: readonly (readonly [Readonly<Record<string, string>>, RegExp]
   [{ oidc_break_glass: "ana" }, /^oidc_break_glass: requires oidc_only/],
 ];
 
-test("[ours.oidc.settings] a provider that cannot be used as it is set is named", () => {
+test("[ours.oidc.settings] unusable provider settings are reported by name", () => {
   assert.deepEqual(faultsOf(PROVIDER), []);
   assert.deepEqual(faultsOf({ ...PROVIDER, oidc_issuer: "http://localhost:8080/realms/a" }), []);
   for (const [flags, fault] of OIDC_FAULTS) {
@@ -113,7 +113,7 @@ test("[ours.oidc.settings] a provider that cannot be used as it is set is named"
   assert.match(faultsOf(roleless).join(), /^oidc_roles and oidc_role_default: set one/);
 });
 
-test("[ours.oidc.settings] in production a provider speaks HTTPS, also on loopback", () => {
+test("[ours.oidc.settings] in production, a provider must use HTTPS, also on loopback", () => {
   const flags = { ...PROVIDER, oidc_issuer: "http://localhost:8080" };
   const values = readConfig(flags, { NODE_ENV: "production" });
   assert.throws(() => toSettings(values), /oidc_issuer: must start with https/);

@@ -72,7 +72,7 @@ test("[ours.notify.digest] a digest makes a minute quiet, and after a failure wh
   assert.deepEqual(nextSending(pace, 0, due(1), 4_000), { kind: "one" });
 });
 
-test("[ours.notify.retried] a channel rests for 2 s, doubled up to a minute, or as long as it asks", () => {
+test("[ours.notify.retried] the retry delay of a channel doubles from 2 s to a minute, or is its Retry-After up to an hour", () => {
   const reset = { kind: "unreachable", reason: "reset" } as const;
   assert.deepEqual(
     [1, 2, 5, 6, 40].map((failures) => retryDelayMs(failures, reset, 0)),

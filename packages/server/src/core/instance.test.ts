@@ -28,7 +28,7 @@ const receivers = fc.option(
   { nil: null },
 );
 
-test("[delivery.provision.replay-no-verification] [delivery.update.replay-no-verification] an answer that was stored is read as it was, whatever name and receiver hold", () => {
+test("[delivery.provision.replay-no-verification] [delivery.update.replay-no-verification] a stored response is read unchanged, for any name and receiver", () => {
   const property = fc.property(fc.string({ unit: "binary" }), receivers, (text, receiver) => {
     const answered = { id: ID, name: JSON.stringify(text), receiver };
     assert.deepEqual(readAnswer(ID, writeAnswer(answered)), answered);
@@ -43,7 +43,7 @@ test("[delivery.provision.replay-no-verification] [delivery.update.replay-no-ver
   }
 });
 
-test("[ours.secret-key.upgrade] an answer of an instance without receiver is its name alone, as it was stored before there were receivers", () => {
+test("[ours.secret-key.upgrade] the stored response of an instance without a receiver has the old format, only its name", () => {
   assert.equal(writeAnswer({ id: ID, name: '"a name"', receiver: null }), '"a name"');
   const answered = { id: ID, name: '"a \\u007bname"', receiver: null };
   assert.deepEqual(readAnswer(ID, '"a \\u007bname"'), answered);

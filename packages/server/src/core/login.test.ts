@@ -34,7 +34,7 @@ test("[ours.sign-in.login] a text with spaces or invisible characters is not a v
   assert.equal(parseLogin("a".repeat(254)).length, 254);
 });
 
-test("[ours.sign-in.login] a name is seen as it is: no controls, no hidden characters", () => {
+test("[ours.sign-in.login] a name has no control characters and no invisible characters", () => {
   assert.equal(parsePersonName(" Ana Ibarra "), "Ana Ibarra");
   const wrong = ["", "  ", "a\u202eb", "a\nb", "x".repeat(101), "\u3164", "a\ufe0f", "\u2800"];
   for (const text of wrong) {
@@ -42,7 +42,7 @@ test("[ours.sign-in.login] a name is seen as it is: no controls, no hidden chara
   }
 });
 
-test("[ours.sign-in.password-rules] a password has 12 to 256 characters of any kind, and is neither the login nor one key held down", () => {
+test("[ours.sign-in.password-rules] a password has 12 to 256 characters, and is neither the login nor one repeated character", () => {
   assert.equal(parsePassword("a b c d e f ", "ana"), "a b c d e f ");
   assert.equal(parsePassword("ｐassword-pass", "ana"), "password-pass");
   assert.equal(parsePassword(`${"x".repeat(250)}abcdef`, "ana").length, 256);

@@ -153,7 +153,7 @@ const TREES = fc
     }),
   );
 
-test("[ours.audit.sealed] a tree of any leaves has the root of the definition, also when it goes on from its edge", () => {
+test("[ours.audit.sealed] a tree has the root of the definition, also when it continues from its stored edge", () => {
   fc.assert(
     fc.property(TREES, ({ entries, m }) => {
       const begun = treeOf(entries.slice(0, m));
@@ -174,7 +174,7 @@ test("[ours.audit.sealed] a tree of any leaves has the root of the definition, a
   );
 });
 
-test("[ours.audit.sealed] no tree goes on from a size that is none", () => {
+test("[ours.audit.sealed] a tree cannot continue from an invalid size", () => {
   for (const size of [-1, 0.5, Number.NaN, 2 ** 53]) {
     assert.throws(() => new Frontier(size, []), { name: "RangeError", message: /no tree has/ });
   }
@@ -221,7 +221,7 @@ test("[ours.audit.proof] a proof of inclusion convinces of its leaf, position an
   );
 });
 
-test("[ours.audit.proof] a proof of consistency convinces that a tree begins with an older one, and of nothing else", () => {
+test("[ours.audit.proof] a consistency proof verifies only for a tree that starts with the older one", () => {
   fc.assert(
     fc.property(TREES, ({ entries, m, bit }) => {
       const size = entries.length;
@@ -267,7 +267,7 @@ test("[ours.audit.checkpoint] a text is the same leaf as its bytes in UTF-8", ()
   assert.deepEqual(Buffer.from(hashLeaf(bytes)), leaf);
 });
 
-test("[ours.audit.checkpoint] no tree begins with a larger one, and none without a proof begins with another", () => {
+test("[ours.audit.checkpoint] consistency fails for a larger older tree, and for another tree without a proof", () => {
   const roots = ["a", "b", "c", "d", "e"].map((text) => hashLeaf(text));
   const [one = EMPTY_ROOT, two = EMPTY_ROOT] = roots;
   assert.equal(isConsistent({ size: 2, root: one }, { size: 1, root: one }, []), false);

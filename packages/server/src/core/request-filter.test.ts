@@ -57,7 +57,7 @@ test("[ours.history.filters] each filter lets through what it names", () => {
   }
 });
 
-test("[ours.history.filters] each filter keeps out what it does not name, whatever the others say", () => {
+test("[ours.history.filters] each filter excludes other values, for any values of the other filters", () => {
   const wide = { instanceId: "i", statuses: ["approved"], decidedBy: "reviewer", toolPrefix: "d" };
   for (const filter of [
     { instanceId: "j" },
@@ -78,7 +78,7 @@ test("[ours.history.filters] each filter keeps out what it does not name, whatev
   }
 });
 
-test("[ours.history.filters] a tool is compared by its name, however its JSON text spells it", () => {
+test("[ours.history.filters] a tool is compared by its name, not by its JSON spelling", () => {
   const spelled = { tool: '"d\\u0065ploy\\"x"' };
   assert.equal(narrows({ tool: 'deploy"x' }, spelled), false);
   assert.equal(narrows({ toolPrefix: "depl" }, spelled), false);

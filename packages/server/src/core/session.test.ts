@@ -32,7 +32,7 @@ test("[ours.sign-in.session] a session is live until its end and until an hour a
   assert.equal(isLive(used, BEGUN + 12 * HOUR), false);
 });
 
-test("[ours.sign-in.session] a use is written down again when the last one is a minute old", () => {
+test("[ours.sign-in.session] a use is recorded again after a minute", () => {
   assert.equal(isLastSeenStale({ seenAt: BEGUN }, BEGUN + MINUTE - 1), false);
   assert.equal(isLastSeenStale({ seenAt: BEGUN }, BEGUN + MINUTE), true);
 });

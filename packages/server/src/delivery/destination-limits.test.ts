@@ -211,7 +211,7 @@ test("[verification.rate-limited] verifications are limited per minute, for the 
   assert.equal(charge("a", "n"), 15);
 });
 
-test("[verification.rate-limited] a verification that is refused charges neither account nor host", () => {
+test("[verification.rate-limited] a rejected verification uses up neither the account limit nor the host limit", () => {
   const { limits } = setUp({ accountVerificationsPerMinute: 2, hostVerificationsPerMinute: 1 });
   const charge = (account: string, host: string) => limits.chargeVerification(to(account, host));
   assert.equal(charge("a", "h"), 0);

@@ -84,7 +84,7 @@ test("[ours.policy.examined] every fault is reported, also a group without membe
   assert.equal(faulty.findings.length, 2);
 });
 
-test("[ours.policy.examined.bounded] a policy that takes too long is refused, and the next one is examined", async (t) => {
+test("[ours.policy.examined.bounded] a policy that takes too long is rejected, and the next one is examined", async (t) => {
   const clock = new ManualClock();
   const examiner = start(t, clock);
   const slow = examiner.examine(order(SLOW));
@@ -96,7 +96,7 @@ test("[ours.policy.examined.bounded] a policy that takes too long is refused, an
   assert.equal((await next).rules, 2);
 });
 
-test("[ours.policy.examined.bounded] a policy that takes too much memory is refused, and the next one is examined", async (t) => {
+test("[ours.policy.examined.bounded] a policy that takes too much memory is rejected, and the next one is examined", async (t) => {
   const examiner = start(t);
   const hungry = examiner.examine(order("[".repeat(250_000)));
   const next = examiner.examine(order(SOURCE));

@@ -82,7 +82,7 @@ test("[ours.authorization.scopes] a GET requires the power read, and the power o
   assertRefused(await gateServer.call("GET", "/reviewer", { token: narrow }), 403, "forbidden");
 });
 
-test("[ours.sign-in.cookie] a session opens the reviewers' door and that of people, and no other", async () => {
+test("[ours.sign-in.cookie] a session is valid on the reviewer API and the account operations, and nowhere else", async () => {
   const ana = await signIn();
   const headers = asPage(ana);
   const caller = JSON.parse((await gateServer.call("GET", "/reviewer", { headers })).text);
@@ -189,7 +189,7 @@ test("[ours.limit.rate] a session has the rate of reviewers, shared by session a
   assert.equal((await call(ben, "/person")).status, 200);
 });
 
-test("[ours.limit.rate] an address pays for each credential that is none, and for nothing else that is refused", async () => {
+test("[ours.limit.rate] only invalid credentials use up the limit of an address", async () => {
   const slow = await openSlowGate({ unauthenticated: RATE });
   const page = { ...asPage(await signIn()), "sec-fetch-site": "cross-site" };
   const cross = () => slow.call("POST", "/person", { headers: page });

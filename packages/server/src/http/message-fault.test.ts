@@ -79,7 +79,7 @@ test("[ours.exchange.one-reading] a repeated Host is a fault of its name, a repe
   assertFault(twice, false, { param: undefined, code: "invalid_credential" });
 });
 
-test("[ours.exchange.one-reading] a repeated header of the body or key is refused only where a route reads it", () => {
+test("[ours.exchange.one-reading] a repeated header of the body or key is rejected only by routes that read it", () => {
   for (const name of ["Idempotency-Key", "Content-Type", "Content-Encoding"]) {
     for (const again of [name, name.toLowerCase(), name.toUpperCase()]) {
       const pairs: Pairs = [HOST, [name, "a"], ["Accept", "b"], [again, "a"]];

@@ -60,7 +60,7 @@ test("[ours.notify.retried] mail that is not wanted any more is not sent, nor is
   assert.equal(cut.mails.length, 0);
 });
 
-test("[ours.notify.email.tls] only what is this machine is taken for it", () => {
+test("[ours.notify.email.tls] only loopback names and addresses count as this machine", () => {
   const loopback = ["localhost", "127.0.0.1", "127.1.2.3", "[::1]"];
   const others = ["mail.example", "127.0.0.1.example", "10.0.0.1", "[::2]", "localhost.example"];
   for (const host of loopback) assert.ok(readMailUrl(`smtp://${host}`).isLoopback, host);

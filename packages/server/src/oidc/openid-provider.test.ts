@@ -96,7 +96,7 @@ test("[ours.oidc.flow] the browser is sent with PKCE, state and nonce, and no se
   assert.ok(!searchParams.has("client_secret"));
 });
 
-test("[ours.oidc.answer] an answer of another sign-in is refused", async (t) => {
+test("[ours.oidc.answer] the server rejects an answer of another sign-in", async (t) => {
   const scene = await startScene(t);
   const wrong: Readonly<Record<string, object>> = {
     state: { state: "another" },
@@ -111,7 +111,7 @@ test("[ours.oidc.answer] an answer of another sign-in is refused", async (t) => 
   }
 });
 
-test("[ours.oidc.answer] an answer without or with another issuer is refused", async (t) => {
+test("[ours.oidc.answer] the server rejects an answer without or with another issuer", async (t) => {
   const scene = await startScene(t);
   const callback = await authorize(scene);
   assert.equal(callback.searchParams.get("iss"), scene.there.issuer);
@@ -178,7 +178,7 @@ function withClaims(token: string, claims: object): string {
 }
 
 for (const [kind, [reason, forge]] of Object.entries(FORGERIES)) {
-  test(`[ours.oidc.token] an id token ${kind} is refused`, async (t) => {
+  test(`[ours.oidc.token] the server rejects an id token ${kind}`, async (t) => {
     const scene = await startScene(t);
     scene.there.forge = forge;
     await refusal(scene.here.redeem(await authorize(scene), SECRETS));

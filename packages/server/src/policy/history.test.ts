@@ -161,7 +161,7 @@ test("[ours.policy.budget.checked] a policy asks for a bounded number of times, 
   ]);
 });
 
-test("[ours.policy.proved] an approval that rests on history alone is refused: it says nothing about the call", () => {
+test("[ours.policy.proved] a rule that approves by history alone is rejected", () => {
   const when = "when: 'history.approved(\"24h\") < 5', then: approve";
   assert.match(ofRule(when)[0] ?? "", /must depend on a verified fact/);
   assert.deepEqual(ofRule(`match: { tool: pay }, ${when}`), []);

@@ -259,7 +259,7 @@ const UNPROVED = [
   'when: "args.n < 5 ? context.a == 1 : context.b == 1 || true"',
 ].filter((rule) => !rule.includes("|| true"));
 
-test("[ours.policy.proved] an approval that rests on a name or on context alone is refused", () => {
+test("[ours.policy.proved] a rule that approves by a name or by context alone is rejected", () => {
   for (const rule of PROVED) assert.deepEqual(ofRule(`id: a, then: approve, ${rule}`), [], rule);
   for (const rule of UNPROVED) {
     const [finding] = ofRule(`id: a, then: approve, ${rule}`);
@@ -296,7 +296,7 @@ test("a probable mistake is a warning", () => {
   assert.deepEqual(locations(warnings), ["3:5 rules[0]", "1:1 "]);
 });
 
-test("[ours.policy.findings] a finding is short, whatever it is about", () => {
+test("[ours.policy.findings] a finding is short for any input", () => {
   for (const source of [`a: 1\n} ${"x".repeat(200_000)}`, `a: !${"x".repeat(200_000)}`]) {
     for (const finding of findingsOf(source)) assert.ok(finding.message.length < 600);
   }

@@ -118,7 +118,7 @@ test("[ours.policy.stricter] approvers that meet the merged requirement meet eac
   fc.assert(property, { numRuns: 2_000 });
 });
 
-test("[ours.policy.stricter] of two who must be of one group none is taken from another rule's", () => {
+test("[ours.policy.stricter] members of one rule's group do not count for the group of another rule", () => {
   const merged = mergeRequirements([
     requirement({ from: [["group:dba"]], quorum: 2 }),
     requirement({ from: [["group:interns"]] }),
@@ -163,7 +163,7 @@ test("[ours.policy.order] merging does not depend on the order", () => {
   fc.assert(property);
 });
 
-test("[ours.policy.merge] two requirements differ in the parts that ask for something else, whatever their order", () => {
+test("[ours.policy.merge] differingParts names exactly the parts that differ, for any order of groups", () => {
   const differ = (one: Partial<Requirement>, other: Partial<Requirement>) =>
     differingParts({ requirement: requirement(one) }, { requirement: requirement(other) });
   assert.deepEqual(differ({}, {}), []);

@@ -108,7 +108,7 @@ test("a setting of previous keys that is empty names none", (t) => {
   assert.deepEqual(loadKeys(secrets, folder(t), false).previous, []);
 });
 
-test("a key that is not 32 bytes in base64 is refused, and its file never replaced", (t) => {
+test("a key that is not 32 bytes in base64 is rejected, and its file stays unchanged", (t) => {
   const directory = folder(t);
   const file = join(directory, "secret.key");
   for (const secretKey of WRONG) {
@@ -121,7 +121,7 @@ test("a key that is not 32 bytes in base64 is refused, and its file never replac
   }
 });
 
-test("a malformed line of previous keys is refused by its number, and nothing is replaced", (t) => {
+test("a malformed line of previous keys is rejected with its number", (t) => {
   const directory = folder(t);
   const file = join(directory, "secret.key");
   const previous = join(directory, "secret.key.previous");

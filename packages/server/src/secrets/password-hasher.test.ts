@@ -36,7 +36,7 @@ test("[ours.sign-in.password-stored] a password without an account never matches
   }
 });
 
-test("[ours.sign-in.busy] of many who sign in at the same time some are asked to come again, and the event loop goes on", async () => {
+test("[ours.sign-in.busy] of many simultaneous sign-ins, some get Retry-After, and the event loop is not blocked", async () => {
   const hasher = new PasswordHasher(systemRandom());
   const stored = `scrypt$N=16384,r=8,p=1$c2FsdA$${"A".repeat(43)}`;
   let turns = 0;

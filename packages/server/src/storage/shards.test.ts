@@ -70,7 +70,7 @@ async function uniqueKeys(store: Store, engine: keyof typeof UNIQUE_INDEXES): Pr
 }
 
 testOnEmptyStores(
-  "[ours.shards.keys] every primary key and unique index begins with the project",
+  "[ours.shards.keys] every primary key and unique index starts with the project",
   async (store, engine) => {
     await applyMigrations(store, 1);
     const keys = await uniqueKeys(store, engine);

@@ -189,7 +189,7 @@ test("[ours.people.disabled] the token of a person is theirs while they are enab
   assert.equal((await callerOf(token)).kind, "reviewer");
 });
 
-test("[ours.people.removed] [ours.people.disabled] let in is who was not removed, and as a person is enabled", async () => {
+test("[ours.people.removed] [ours.people.disabled] only callers who are not removed and not disabled may authenticate", async () => {
   const { id: personId } = await newPerson({ provider: { context } }, { login: "ana" });
   assert.equal(await mayAuthenticate(store, { removedAt: null, personId: null }), true);
   assert.equal(await mayAuthenticate(store, { removedAt: null, personId }), true);

@@ -125,7 +125,7 @@ test("[ours.sign-in.at-once] the session of a disabled person is rejected", asyn
   assert.equal((await authenticateSession(context, ben.cookie)).person.id, ben.id);
 });
 
-test("[ours.sign-in.session] a use is written down once a minute, and what a page asks for by itself never", async () => {
+test("[ours.sign-in.session] a use is recorded once a minute, and automatic requests of a page never", async () => {
   const ana = await signIn();
   const startedAt = clock.now();
   clock.set(startedAt + SESSION_SEEN_MS - 1);

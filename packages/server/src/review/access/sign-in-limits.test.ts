@@ -15,7 +15,7 @@ function countFailures(attempt: (n: number) => unknown, max = 200): number {
   return max;
 }
 
-test("[ours.sign-in.rate] a login has ten attempts at once, then one a minute, wherever they come from", () => {
+test("[ours.sign-in.rate] a login has ten attempts at once, then one per minute, from all addresses together", () => {
   const clock = new ManualClock();
   const limits = new SignInLimits(clock);
   const attempt = (n: number) => limits.begin("Ana", `10.0.0.${n}`);
@@ -51,7 +51,7 @@ test("[ours.sign-in.rate] texts that are not valid logins count as one", () => {
   limits.begin("ana", "10.0.1.1");
 });
 
-test("[ours.sign-in.rate] an attempt that did not fail is given back, to login and address alike", () => {
+test("[ours.sign-in.rate] a successful attempt uses up neither the limit of the login nor that of the address", () => {
   const limits = new SignInLimits(new ManualClock());
   for (let n = 0; n < 200; n++) limits.begin("ana", "10.0.0.1")();
   const failing = (login: string, address: string) =>
@@ -64,7 +64,7 @@ test("[ours.sign-in.rate] an attempt that did not fail is given back, to login a
   assert.equal(failing("other", "10.0.0.1"), 60, "of the address");
 });
 
-test("[ours.sign-in.rate] of a login ten refusals are written down at once, then one in six minutes", () => {
+test("[ours.sign-in.rate] the audit log gets ten rejected attempts of a login at once, then one per six minutes", () => {
   const clock = new ManualClock();
   const limits = new SignInLimits(clock);
   for (let n = 0; n < 10; n++) assert.equal(limits.mayRecord("ana"), true);

@@ -195,7 +195,7 @@ test("[ours.verdict.quorum] a vote counts as long as its voter may decide and is
   }
 });
 
-test("[ours.verdict.owner] [ours.people.bots] of an owner who is excluded, and of a bot where none is taken, no vote counts", async () => {
+test("[ours.verdict.owner] [ours.people.bots] votes of an excluded owner, and of a bot if a rule allows none, do not count", async () => {
   const { vote } = ask({ quorum: 2, excludeOwner: true }, await idOf("ana"));
   await vote("ana");
   await vote("robot");

@@ -20,7 +20,7 @@ function readerOf(row: Row) {
   return { integrity: new Integrity(), get: async () => row, all: async () => [row] };
 }
 
-test("a server that cannot keep the promises is refused, with what to do", async () => {
+test("a PostgreSQL server without the required guarantees is rejected with the fix", async () => {
   await assertUsable(readerOf(USABLE), false);
   const refused: [Partial<typeof USABLE>, RegExp][] = [
     [{ version: "140010" }, /15 or newer/],

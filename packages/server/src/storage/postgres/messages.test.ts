@@ -117,7 +117,7 @@ test("an error of a work rolls back an insert that it did not await", async (t) 
   assert.equal(await items(store), "a0 b2");
 });
 
-test("an insert that is refused while its commit is on the way is not committed", async (t) => {
+test("an insert that fails while its commit is in progress is not committed", async (t) => {
   const { store } = await openItems(t);
   const isThere = Promise.withResolvers<void>();
   const hold = Promise.withResolvers<void>();

@@ -98,7 +98,7 @@ test("notifications on other channels are ignored", async (t) => {
   assert.deepEqual(listener.messages, ["", "for all"]);
 });
 
-test("[ours.replicas.not-notified] a lost connection is reported once, opened again after its pause, and nothing is sent meanwhile", async (t) => {
+test("[ours.replicas.not-notified] a lost connection is reported once and opened again after a pause; nothing is sent until then", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
   const listener = open(t, proxy.url);
   await listening(listener);

@@ -151,7 +151,7 @@ test("the time is the database's, at the moment of asking", async (t) => {
   assert.ok(Math.abs(store.clock.now() - systemClock.now()) <= 5);
 });
 
-test("a server that may lose what it answered is refused, unless that is accepted", async (t) => {
+test("a PostgreSQL server that can lose commits needs a setting that accepts it", async (t) => {
   const url = await createDatabase();
   const name = new URL(url).pathname.slice(1);
   await execute(url, `alter database ${name} set synchronous_commit = off`);
@@ -159,7 +159,7 @@ test("a server that may lose what it answered is refused, unless that is accepte
   await open(t, url, { acceptsLoss: true });
 });
 
-test("a database of another encoding is refused", async (t) => {
+test("a database with another encoding is rejected", async (t) => {
   const url = await createDatabase(undefined, "encoding 'LATIN1'");
   await assert.rejects(open(t, url), isFailure(/encoding must be UTF8, this is LATIN1/));
 });
