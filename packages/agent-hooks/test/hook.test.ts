@@ -49,7 +49,7 @@ const INPUTS = {
 };
 
 for (const [name, agent] of Object.entries(INPUTS)) {
-  test(`[ours.adapters.hook.asks] ${name}: the exact call is asked about, and may run when it is approved`, async (t) => {
+  test(`[ours.adapters.hook.asks] ${name}: the hook submits the exact call, and allows it after an approval`, async (t) => {
     const input = recorded(name);
     const hook = start(t, { agent, input });
     const id = await scene.decideNext("approve");
@@ -122,7 +122,7 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
   });
 }
 
-test("[ours.adapters.hook.stopped] when the agent is gone the request is taken back", async (t) => {
+test("[ours.adapters.hook.stopped] when the agent exits, the hook cancels the request", async (t) => {
   // A shell replaces the agent; the hook is its child.
   const shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh", process.execPath, BIN, "hook", "codex"];
   const agent = feed(t, scene.home, shell, { input: callInput(), env: scene.environment });
@@ -131,7 +131,7 @@ test("[ours.adapters.hook.stopped] when the agent is gone the request is taken b
   await becomesCancelled(id);
 });
 
-test("[ours.adapters.hook.closed] a provider that cannot be asked, or refuses, runs nothing", async (t) => {
+test("[ours.adapters.hook.closed] an unreachable or rejecting provider blocks the call", async (t) => {
   const env = (fields: object) => ({ ...scene.environment, ...fields });
   const misbehaving = await startMisbehavingProvider(t, ({ kind, correctAnswer }) => {
     return kind === "read" ? correctAnswer.replace("make deploy", "make coffee") : correctAnswer;
@@ -188,7 +188,7 @@ test("[ours.adapters.hook.closed] agent input that the hook cannot submit does n
   assert.equal(await scene.countRequests(), count);
 });
 
-test("[ours.adapters.hook.closed] a hook that is called wrongly or not set up runs nothing", async (t) => {
+test("[ours.adapters.hook.closed] a hook with wrong arguments or without setup blocks the call", async (t) => {
   const input = callInput();
   for (const run of [
     { agent: "other" },
@@ -225,7 +225,7 @@ test("[ours.adapters.hook.left] the canary of doctor is blocked without a profil
   assert.equal(decisionIn(await hook.ends()).permissionDecision, "allow");
 });
 
-test("[ours.adapters.hook.left] tools that are left to the agent are not asked about, and not allowed", async (t) => {
+test("[ours.adapters.hook.left] tools left to the agent are neither submitted nor allowed", async (t) => {
   const env = { ...scene.environment, COUNTERSIGN_HOOK_LEAVE: "Read, mcp__docs__*" };
   const count = await scene.countRequests();
   for (const tool_name of ["Read", "mcp__docs__search"]) {

@@ -35,7 +35,7 @@ before(async () => {
   scene = await startInstallScene(file);
 });
 
-test("[ours.adapters.install.reversible] uninstall gives the settings back letter for letter", async (t) => {
+test("[ours.adapters.install.reversible] uninstall restores the exact text of the settings", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
   await scene.install(t, home);
   assert.notEqual(readFileSync(home.settings, "utf8"), OWN_SETTINGS);
@@ -59,7 +59,7 @@ test("[ours.adapters.install.reversible] a file that install made is gone after 
   assert.deepEqual([existsSync(home.settings), existsSync(home.codex)], [false, false]);
 });
 
-test("[ours.adapters.install.reversible] uninstall keeps changes that others made meanwhile", async (t) => {
+test("[ours.adapters.install.reversible] uninstall keeps later changes by others", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
   await scene.install(t, home);
   const text = readFileSync(home.settings, "utf8");
@@ -96,7 +96,7 @@ test("[ours.adapters.install.reversible] a symbolic link stays one", async (t) =
   assert.equal(readFileSync(real, "utf8"), OWN_SETTINGS);
 });
 
-test("[ours.adapters.install.again] where hooks are disabled, install says so", async (t) => {
+test("[ours.adapters.install.again] install reports disabled hooks", async (t) => {
   const { stdout } = await scene.install(t, newHome(t, '{ "disableAllHooks": true }'));
   assert.match(stdout, /installed but DISABLED.+\n.+ sets disableAllHooks/);
   const home = newHome(t);
@@ -141,7 +141,7 @@ test("[ours.adapters.install.refused] a credential that cannot ask is not instal
   assert.equal(existsSync(home.profile), false);
 });
 
-test("[ours.adapters.install.provisions] with a provisioner's token it makes an instance, and deletes it", async (t) => {
+test("[ours.adapters.install.provisions] with a provisioner token, install creates an instance, and uninstall deletes it", async (t) => {
   const home = newHome(t);
   const args = [
     "install",
@@ -195,7 +195,7 @@ test("[ours.adapters.install.provisions] a terminal does not show the token that
   assert.ok(!shown.includes("typed"), shown);
 });
 
-test("[ours.adapters.status] status says who asks whom", async (t) => {
+test("[ours.adapters.status] status lists agents and their providers", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
   await scene.install(t, home);
   writeFileSync(home.codex, "{");

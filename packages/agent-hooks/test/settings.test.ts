@@ -94,7 +94,7 @@ function asWritten(text: string) {
   return JSON.parse(JSON.stringify(parse(text.replace(/^\uFEFF/, ""))));
 }
 
-test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the hook and nothing else", () => {
+test("[ours.adapters.settings.whole] uninstall removes only the hook from a file that its agent rewrote", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
     const { text: made, inserted } = insertHandler(text, handler());
     const rewritten = { ...parse(made.replace(/^\uFEFF/, "")), added: true };
@@ -110,14 +110,14 @@ test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the 
   }
 });
 
-test("[ours.adapters.settings.whole] in a group with others the hook alone is taken out", () => {
+test("[ours.adapters.settings.whole] uninstall removes only the hook from a group with other hooks", () => {
   const other = { type: "command", command: "b" };
   const text = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [other, handler(), other] }] } });
   const left = JSON.parse(removeHandlers(text, "claude-code"));
   assert.deepEqual(left, { hooks: { PreToolUse: [{ hooks: [other, other] }] } });
 });
 
-test("[ours.adapters.settings.whole] any JSON object comes back letter for letter", () => {
+test("[ours.adapters.settings.whole] uninstall restores the exact text of any JSON object", () => {
   const spaces = fc.constantFrom(undefined, 1, 2, "\t");
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), spaces, (value, space) => {

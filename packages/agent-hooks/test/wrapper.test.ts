@@ -97,7 +97,7 @@ test("[ours.adapters.hook.wrapped] the command passes the hook's answer through 
   assert.equal(reason, 'Countersign: This call was denied: Say "no" \\n %s $HOME');
 });
 
-test("[ours.adapters.hook.wrapped] a hook that is gone, broken, empty or crashes lets nothing run", async (t) => {
+test("[ours.adapters.hook.wrapped] a missing, broken, empty or crashing hook blocks the call", async (t) => {
   const folder = temporaryFolder(t, "it's a test ");
   const script = (name: string, text: string) => {
     const path = join(folder, name);
@@ -130,7 +130,7 @@ test("[ours.adapters.hook.wrapped] a hook that is gone, broken, empty or crashes
   }
 });
 
-test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing run", async (t) => {
+test("[ours.adapters.hook.wrapped] a package that cannot be loaded blocks the call", async (t) => {
   const folder = temporaryFolder(t);
   const bin = join(folder, "cli/bin");
   mkdirSync(bin, { recursive: true });
@@ -143,7 +143,7 @@ test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing 
   assert.match(outcome.stderr, /cannot be loaded \(ERR_MODULE_NOT_FOUND\)/);
 });
 
-test("[ours.adapters.hook.wrapped] compiled code is taken from no folder that others can write to", async (t) => {
+test("[ours.adapters.hook.wrapped] compiled code is cached only in the home folder of install, for any environment", async (t) => {
   const home = temporaryFolder(t);
   const hostile = temporaryFolder(t);
   const env = {
@@ -196,7 +196,7 @@ test("[ours.adapters.hook.environment] the hook receives the variables of instal
   assert.deepEqual(open, { ...fixed, ...empty, COUNTERSIGN_URL });
 });
 
-test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
+test("[ours.adapters.hook.profile] with a profile, environment variables are rejected, unless the profile allows them", async (t) => {
   const kept = readProfile(profile);
   assert.ok(kept !== undefined);
   // An attacker who sets the agent's variables could name a provider that approves everything.
@@ -272,7 +272,7 @@ test("[ours.adapters.hook.stopped] when the agent kills the command alone, the h
   assert.equal((await agent.ends()).stdout, "");
 });
 
-test("[ours.adapters.hook.killed] a hook that is killed while it waits lets nothing run", async (t) => {
+test("[ours.adapters.hook.killed] a hook killed while it waits blocks the call", async (t) => {
   const agent = runAsAgent(t, commandOf(), callInput());
   const id = await scene.nextPending();
   const [hook] = await eventually("the hook", () => {
@@ -288,7 +288,7 @@ test("[ours.adapters.hook.killed] a hook that is killed while it waits lets noth
   await scene.server.decide(scene.reviewer, id, "approve");
 });
 
-test("[ours.adapters.hook.killed] killed at any moment of an approval: at most one yes, and none without it", async (t) => {
+test("[ours.adapters.hook.killed] a hook killed at any moment allows a call at most once, and only after an approval", async (t) => {
   const input = (n: number) => callInput({ session_id: "killed", tool_use_id: `call-${n}` });
   let answered = 0;
   for (let n = 0; n < 8; n++) {

@@ -52,7 +52,7 @@ gives up   in 6d 5h, 2026-01-07T05:00:00.000Z`,
   );
 });
 
-test("[ours.deliveries.cli] a card of one that has ended says how, and counts to nothing", () => {
+test("[ours.deliveries.cli] the card of an ended delivery shows its outcome and no remaining time", () => {
   const ended: Delivery = {
     ...WAITING,
     status: "ended",
@@ -67,7 +67,7 @@ test("[ours.deliveries.cli] a card of one that has ended says how, and counts to
   assert.match(renderDelivery(ended, NOW), /^status {5}ended: receiver removed$/m);
 });
 
-test("[ours.deliveries.cli] a table cuts names and receivers, and says so", () => {
+test("[ours.deliveries.cli] a table truncates names and receivers with a mark", () => {
   const long = {
     ...WAITING,
     instance: { ...WAITING.instance, name: "n".repeat(100) },

@@ -74,7 +74,7 @@ reasoning  claim by the agent, not verified
   );
 });
 
-test("[ours.cli.requests.decide] the card of a decided request says who decided, when and until when", () => {
+test("[ours.cli.requests.decide] the card of a decided request shows the decider, the time and the validity", () => {
   const decision = {
     status: "approved" as const,
     note: "go",
@@ -89,7 +89,7 @@ test("[ours.cli.requests.decide] the card of a decided request says who decided,
   assert.match(card, /^note {7}go$/m);
 });
 
-test("[ours.cli.untrusted-text] nothing that an agent or reviewer wrote reaches a card unescaped", () => {
+test("[ours.cli.untrusted-text] a card escapes every text of an agent or reviewer", () => {
   const json = JSON.stringify({ [HOSTILE]: HOSTILE });
   const card = renderCard(
     {

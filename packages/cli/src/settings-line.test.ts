@@ -39,7 +39,7 @@ test("[ours.cli.exit-codes] a setting of another group of commands is an unknown
   assert.equal(faultOf(["--url", "http://localhost"]), "there is no option --url; see --help");
 });
 
-test("[ours.cli.exit-codes] a secret is refused on the command line, with the place where it belongs", () => {
+test("[ours.cli.exit-codes] a secret on the command line is rejected, with its proper place", () => {
   const hint = "is not accepted here, where other users can read it; set";
   assert.equal(faultOf(["--token", "abc"]), `--token ${hint} COUNTERSIGN_TOKEN`);
   assert.equal(faultOf(["--secret-key=abc"]), `--secret-key ${hint} COUNTERSIGN_SECRET_KEY`);

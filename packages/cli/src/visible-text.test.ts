@@ -45,7 +45,7 @@ test("[ours.cli.untrusted-text] no control character of any text reaches the ter
   );
 });
 
-test("[ours.cli.untrusted-text] an excerpt is cut to its width, says so, and halves no character", () => {
+test("[ours.cli.untrusted-text] an excerpt is truncated to its width with a mark, between characters", () => {
   assert.equal(excerpt("short", 5), "short");
   assert.equal(excerpt("longer than that", 9), "longer...");
   assert.equal(excerpt("\u001b\u001b", 20), "\\u{001B}\\u{001B}");

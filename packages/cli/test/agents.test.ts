@@ -70,7 +70,7 @@ test("[ours.cli.instances] the output of agents create is a program of the shell
   assert.equal(await statusFor({ id: "", name: "", url, key }), 404);
 });
 
-test("[ours.cli.instances] agents create refuses a name that an agent has", async (t) => {
+test("[ours.cli.instances] agents create rejects an existing name", async (t) => {
   await create(t, ["twice", "--data", server.data]);
   const again = await countersign(t, ["agents", "create", "twice", "--data", server.data]);
   assert.deepEqual([again.code, again.stdout], [1, ""]);

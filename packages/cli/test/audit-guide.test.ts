@@ -33,7 +33,7 @@ async function approved(server: Server): Promise<string> {
   return id;
 }
 
-test("[ours.audit.documented] the commands of the guide to proving a decision do what it says", async (t) => {
+test("[ours.audit.documented] the commands of the guide to proving a decision print its output", async (t) => {
   await playGuide(t, "guides/prove-a-decision.md", {
     async prepare({ server, folder }) {
       copyFileSync(VERIFIER, join(folder, "verify.mjs"));

@@ -80,7 +80,7 @@ test("[ours.audit.verify] beside the running server all logs are verified, with 
   assert.ok(json.logs[0].size > REQUESTS);
 });
 
-test("[ours.audit.verify] a database in which nothing was sealed yet is said to have no log", async (t) => {
+test("[ours.audit.verify] a database without sealed entries is reported as having no log", async (t) => {
   const empty = join(temporaryFolder(t), "data");
   await makeToken(empty, { kind: "provisioner" });
   const { code, stdout } = await countersign(t, ["audit", "verify", "--data", empty]);
@@ -122,7 +122,7 @@ test("[ours.audit.verify] one byte changed in the database is named, with exit c
   assert.equal((await audit(t, "verify", "--checkpoint", checkpoint)).code, 0);
 });
 
-test("[ours.audit.export] an export is verified without the database, by countersign and by a program that shares nothing with it", async (t) => {
+test("[ours.audit.export] countersign and an independent program verify an export without the database", async (t) => {
   const { file, key, checkpoint } = await exported(t);
   const { code, stdout } = await offline(
     t,

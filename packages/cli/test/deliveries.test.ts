@@ -127,7 +127,7 @@ test("[ours.deliveries.cli] list follows the pages of the server up to its limit
   }
 });
 
-test("[ours.deliveries.cli] show says what was tried, what came of it, what comes next and when it ends", async (t) => {
+test("[ours.deliveries.cli] deliveries show prints attempts, last outcome, next attempt and end", async (t) => {
   const who = await newProject();
   const { id, requestId } = await notify(server, who, failed(1));
   const card = await deliveries(t, who, "show", id);
@@ -166,7 +166,7 @@ test("[ours.deliveries.cli] retry-now makes one delivery due, or all of an insta
   assert.equal(await deliveries(t, who, ...all), none);
 });
 
-test("[ours.deliveries.cli] retry-now on what is under way says so, and on what has ended is refused", async (t) => {
+test("[ours.deliveries.cli] retry-now reports an attempt in progress, and fails for an ended delivery", async (t) => {
   const who = await newProject();
   const lease = Date.now() + HOUR_MS;
   const { id } = await notify(server, who, { claimed_until: lease, next_at: lease });
@@ -217,7 +217,7 @@ test("[ours.deliveries.cli] wrong usage prints one line, exit code 2", async (t)
   }
 });
 
-test("[ours.deliveries.scope] an unknown delivery, or one of another project, is refused with exit code 1", async (t) => {
+test("[ours.deliveries.scope] an unknown delivery, or one of another project, exits with 1", async (t) => {
   const who = await newProject();
   const unrelated = await newProject();
   const { id } = await notify(server, who, failed(1));
@@ -235,7 +235,7 @@ test("[ours.deliveries.scope] an unknown delivery, or one of another project, is
   assert.equal(await deliveries(t, unrelated, "list"), "No delivery is pending.\n");
 });
 
-test("[ours.deliveries.role] a viewer may show a delivery, but its retry is refused with exit code 1", async (t) => {
+test("[ours.deliveries.role] a viewer can show a delivery, but retry-now exits with 1", async (t) => {
   const who = await newProject();
   const { id } = await notify(server, who, failed(1));
   const order = { kind: "reviewer", name: "guest", role: "viewer" } as const;
@@ -265,7 +265,7 @@ test("[ours.cli.untrusted-text] text from strangers in a delivery cannot control
   }
 });
 
-test("[ours.deliveries.no-secrets] nothing that is printed holds a secret, or the path or query of the receiver", async (t) => {
+test("[ours.deliveries.no-secrets] the output contains no secret, and no path or query of the receiver", async (t) => {
   const who = await newProject();
   const { id } = await notify(server, who, failed(1));
   const ended = { next_at: null, ended_at: Date.now(), ended_by: "window" };

@@ -96,7 +96,7 @@ test("[ours.cli.exit-codes] a setting that cannot be used is wrong usage, exit c
   }
 });
 
-test("[ours.cli.exit-codes] a command that needs a token and has none is wrong usage and says how to get one", async (t) => {
+test("[ours.cli.exit-codes] a command without its required token exits with 2 and prints how to get one", async (t) => {
   const outcome = await countersign(t, ["requests", "list", "--url", server.url]);
   assert.equal(outcome.code, 2);
   assertClear(outcome);
@@ -118,7 +118,7 @@ test("[ours.cli.exit-codes] a command that did its work exits 0", async (t) => {
   }
 });
 
-test("[ours.cli.exit-codes] a wrong token is refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] a wrong token exits with 1", async (t) => {
   for (const token of [`${reviewer.slice(0, -1)}!`, agent.token]) {
     const outcome = await review(t, ["requests", "list"], token);
     assert.equal(outcome.code, 1, outcome.stderr);
@@ -128,7 +128,7 @@ test("[ours.cli.exit-codes] a wrong token is refused with exit code 1", async (t
   assert.match(stderr, /COUNTERSIGN_TOKEN .*countersign tokens create reviewer --name NAME/);
 });
 
-test("[ours.cli.exit-codes] a request that is not there is refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] an unknown request exits with 1", async (t) => {
   const commands = [
     ["show", UNKNOWN],
     ["deny", UNKNOWN],
@@ -143,7 +143,7 @@ test("[ours.cli.exit-codes] a request that is not there is refused with exit cod
   }
 });
 
-test("[ours.cli.exit-codes] a second decision on a request is refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] a second decision on a request exits with 1", async (t) => {
   const { id } = await agent.submit();
   assert.equal((await review(t, ["requests", "deny", id])).code, 0);
   const outcome = await review(t, ["requests", "approve", id, "--yes"]);
@@ -152,7 +152,7 @@ test("[ours.cli.exit-codes] a second decision on a request is refused with exit 
   assert.match(outcome.stderr, /already denied/);
 });
 
-test("[ours.cli.exit-codes] arguments other than those seen are refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] arguments other than the displayed ones exit with 1", async (t) => {
   const { id } = await agent.submit();
   const outcome = await review(t, ["requests", "approve", id, "--digest", "0".repeat(64)]);
   assert.equal(outcome.code, 1);
@@ -160,7 +160,7 @@ test("[ours.cli.exit-codes] arguments other than those seen are refused with exi
   assert.equal((await agent.read(id)).status, "pending");
 });
 
-test("[ours.cli.exit-codes] a viewer may show a request, but its verdict is refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] a viewer can show a request, but a verdict exits with 1", async (t) => {
   const viewer = await makeToken(server.data, { kind: "reviewer", name: "guest", role: "viewer" });
   const { id } = await agent.submit();
   assert.equal((await review(t, ["requests", "show", id], viewer)).code, 0);
@@ -176,14 +176,14 @@ test("[ours.cli.exit-codes] a token that does not exist cannot be revoked, exit 
   assertClear(outcome);
 });
 
-test("[ours.cli.exit-codes] another role for a known reviewer is refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] another role for a known reviewer exits with 1", async (t) => {
   const args = ["--name", "reviewer", "--role", "viewer", "--data", server.data];
   const outcome = await countersign(t, ["tokens", "create", "reviewer", ...args]);
   assert.equal(outcome.code, 1);
   assertClear(outcome);
 });
 
-test("[ours.cli.exit-codes] a data folder that cannot be made is refused with exit code 1", async (t) => {
+test("[ours.cli.exit-codes] a data folder that cannot be created exits with 1", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "file"), "");
   const data = join(folder, "file", "data");
@@ -197,7 +197,7 @@ test("[ours.cli.exit-codes] a data folder that cannot be made is refused with ex
   }
 });
 
-test("[ours.cli.exit-codes] a data folder that is a file is refused with exit code 1 and says so", async (t) => {
+test("[ours.cli.exit-codes] a file as data folder exits with 1 and is reported", async (t) => {
   const data = join(temporaryFolder(t), "file");
   writeFileSync(data, "");
   const outcome = await countersign(t, ["serve", "--port", "0", "--data", data]);
@@ -206,7 +206,7 @@ test("[ours.cli.exit-codes] a data folder that is a file is refused with exit co
   assert.ok(outcome.stderr.includes(`${data} is not a folder`), outcome.stderr);
 });
 
-test("[ours.cli.exit-codes] a data folder that the file system does not let be made is refused with exit code 1 and says why", async (t) => {
+test("[ours.cli.exit-codes] a data folder that the file system rejects exits with 1 and prints the reason", async (t) => {
   // Node's own recursive mkdir never returns from there.
   const data = "/proc/countersign/data";
   const outcome = await countersign(t, ["serve", "--port", "0", "--data", data]);
@@ -223,7 +223,7 @@ test("[ours.cli.exit-codes] an unreachable database is exit code 1, and the caus
   assert.equal(outcome.stderr.split("ECONNREFUSED").length, 2, outcome.stderr);
 });
 
-test("[ours.cli.exit-codes] a port that is taken is refused with exit code 1 and the way out", async (t) => {
+test("[ours.cli.exit-codes] a used port exits with 1 and prints the fix", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const outcome = await countersign(t, ["serve", "--port", server.port, "--data", data]);
   assert.equal(outcome.code, 1);

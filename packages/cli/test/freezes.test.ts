@@ -75,7 +75,7 @@ test("[ours.freeze.cli] freeze prints the answer of the server as JSON", async (
   assert.equal(lifted.id, output.id);
 });
 
-test("[ours.freeze.cli] exactly one thing is frozen by a command; what is refused or wrong is said", async (t) => {
+test("[ours.freeze.cli] freeze requires exactly one scope, and reports rejections and wrong usage", async (t) => {
   const scene = await newScene();
   const { instanceId } = scene;
   const wrong = [[], [instanceId, "--project"], ["--project", "--server"], ["x"]];

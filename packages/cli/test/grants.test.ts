@@ -68,7 +68,7 @@ test("[ours.grant.cli] a grant is created from options, and printed as JSON", as
   assert.deepEqual([listed.id, listed.calls], [made.id, 1]);
 });
 
-test("[ours.grant.cli] a wrong or refused grant is reported, and nothing is granted", async (t) => {
+test("[ours.grant.cli] an invalid or rejected grant is reported and not created", async (t) => {
   const terms = ["--instance", instanceId, "--tool", "none"];
   const before = await done(t, "list", "--json");
   const wrong = [

@@ -55,7 +55,7 @@ a-viewer    p        viewer    person  a,b
   assert.match(await onData(t, "reviewers", "list"), /^ana +default +reviewer +person +-$/m);
 });
 
-test("[ours.cli.reviewers] set changes what is given and leaves the rest", async (t) => {
+test("[ours.cli.reviewers] agents set changes the given values and no others", async (t) => {
   await onData(t, "tokens", "create", "reviewer", "--name", "mover", "--groups", "dba");
   const set = ["reviewers", "set", "mover"];
   const output = await onData(t, ...set, "--role", "admin");
@@ -179,7 +179,7 @@ test("[ours.cli.instances] a limit is reported, and so is a refusal", async (t) 
   }
 });
 
-test("[ours.policy.two-person.instances] instances set under two_person says what is proposed and how it takes effect", async (t) => {
+test("[ours.policy.two-person.instances] instances set under two_person prints the proposal and how it takes effect", async (t) => {
   const provisioner = await makeToken(server.data, { kind: "provisioner", project: "two" });
   const people = await Promise.all(
     ["one", "two"].map((name) =>

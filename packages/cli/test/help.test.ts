@@ -207,7 +207,7 @@ for (const [name, own] of Object.entries(COMMANDS)) {
   });
 }
 
-test("[ours.cli.help] help is given for a family of commands", async (t) => {
+test("[ours.cli.help] help for a family lists its commands", async (t) => {
   const { code, stdout } = await countersign(t, ["requests", "--help"]);
   assert.equal(code, 0);
   assert.match(stdout, /^ {2}requests watch /m);
@@ -255,7 +255,7 @@ const PRETENDER = [
   `data:text/javascript,${encodeURIComponent(PRETENCE)}`,
 ];
 
-test("[ours.cli.old-node] an older Node is refused with one clear line and touches nothing", async (t) => {
+test("[ours.cli.old-node] an older Node prints one clear line and changes nothing", async (t) => {
   const older = olderNode();
   const commands = [PRETENDER, ...(older === undefined ? [] : [[older]])];
   for (const command of commands) {

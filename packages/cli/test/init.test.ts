@@ -144,7 +144,7 @@ test("[ours.cli.init] Enter skips each wait, and the setup link and the request 
   await createAccount(user.stderr);
 });
 
-test("[ours.cli.init] without a terminal, init says which options replace the questions", async (t) => {
+test("[ours.cli.init] without a terminal, init prints the options that replace the questions", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const { code, stdout, stderr } = await countersign(t, ["init", "--data", data]);
   assert.deepEqual([code, stdout], [2, ""]);
@@ -178,7 +178,7 @@ test("[ours.cli.init] --yes --json prints the link, the policy and the agent as 
   assert.deepEqual([link, policy, agent], [undefined, undefined, undefined]);
 });
 
-test("[ours.cli.init] init starts the server where none runs, and keeps serving until it is stopped", async (t) => {
+test("[ours.cli.init] init starts a server if none runs, and serves until it is stopped", async (t) => {
   const cwd = temporaryFolder(t);
   const child = spawnCountersign(t, ["init", "--yes", "--port", "0"], { cwd });
   await child.prints("stderr", /The server runs in this terminal\. Press Ctrl-C to stop it\.\n/);
@@ -188,7 +188,7 @@ test("[ours.cli.init] init starts the server where none runs, and keeps serving 
   assert.equal(code, 0, stderr);
 });
 
-test("[ours.cli.init] --json refuses to start a server", async () => {
+test("[ours.cli.init] init --json does not start a server", async () => {
   const data = join(temporaryFolder(file), "data");
   const { code, stderr } = await countersign(file, ["init", "--yes", "--json", "--data", data]);
   assert.equal(code, 1);

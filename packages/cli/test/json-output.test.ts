@@ -79,7 +79,7 @@ test("[ours.cli.json] tokens create, list and revoke print JSON", async (t) => {
   ]);
 });
 
-test("[ours.cli.json] requests list, show, approve and deny print the request letter for letter", async (t) => {
+test("[ours.cli.json] requests list, show, approve and deny print the exact request", async (t) => {
   const first = await submitExact("json-1");
   const second = await submitExact("json-2");
 

@@ -2,6 +2,6 @@
 import { test } from "node:test";
 import { playGuide } from "./support/play-guide.ts";
 
-test("[ours.policy.documented] the commands of the policy guide do what it says", async (t) => {
+test("[ours.policy.documented] the commands of the policy guide print its output", async (t) => {
   await playGuide(t, "guides/policy.md");
 });

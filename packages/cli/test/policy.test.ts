@@ -187,7 +187,7 @@ test("[ours.cli.policy.publish] publish shows which rules change and which versi
   assert.equal((await desk.run("rollback", "9", "--yes")).code, 1);
 });
 
-test("[ours.cli.policy.publish] nothing is published without confirmation, or with errors, which are printed with their places", async (t) => {
+test("[ours.cli.policy.publish] nothing is published without confirmation, or with errors, which are printed with their positions", async (t) => {
   const desk = await startDesk(t);
   const good = desk.write(policyWithRule("deny", "x"));
   const silent = await desk.run("publish", good);
@@ -239,7 +239,7 @@ async function runFor(
   return main(["policy", ...args, "--url", server.url], user);
 }
 
-test("[ours.cli.policy.publish] a person is asked, and only yes publishes", async (t) => {
+test("[ours.cli.policy.publish] policy publish asks the user, and publishes only after yes", async (t) => {
   const { token } = await startDesk(t);
   const path = join(temporaryFolder(t), "p.yaml");
   writeFileSync(path, policyWithRule("deny", "x"));
@@ -259,7 +259,7 @@ test("[ours.cli.policy.publish] a person is asked, and only yes publishes", asyn
   assert.deepEqual(user.questions, []);
 });
 
-test("[ours.cli.policy.read] show prints a version letter for letter, and history lists them", async (t) => {
+test("[ours.cli.policy.read] policy show prints the exact source of a version, and policy history lists the versions", async (t) => {
   const desk = await startDesk(t);
   const none = await desk.run("show");
   assert.deepEqual([done(none), none.stderr], ["", "No policy has been published.\n"]);

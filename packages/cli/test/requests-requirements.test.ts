@@ -100,7 +100,7 @@ test("[ours.verdict.quorum] an approval below the quorum is reported as such, an
   assert.match(last.stdout, new RegExp(`^approved ${id}, usable until `));
 });
 
-test("[ours.verdict.confirmation] in a script the confirmation is an option, and without it the server refuses", async (t) => {
+test("[ours.verdict.confirmation] in a script the confirmation is an option; without it the server rejects the approval", async (t) => {
   const id = await pendingWith({ confirm: { kind: "type", text: "prod" } });
   const bare = await requests(t, ana, "approve", id, "--yes");
   assert.equal(bare.code, 1);
@@ -109,7 +109,7 @@ test("[ours.verdict.confirmation] in a script the confirmation is an option, and
   assert.equal(approved.code, 0);
 });
 
-test("[ours.verdict.note] [ours.verdict.confirmation] a person is asked for the note and for what is to be typed", async () => {
+test("[ours.verdict.note] [ours.verdict.confirmation] approve asks the user for the note and the typed confirmation", async () => {
   const id = await pendingWith({ noteRequired: true, confirm: { kind: "type", text: "prod" } });
   const answers = { Approve: "y", Note: "checked", "To confirm, type prod:": "prod" };
   const { code, text } = await approveAsPerson(ana, id, answers);
@@ -124,7 +124,7 @@ test("[ours.verdict.note] [ours.verdict.confirmation] a person is asked for the 
   assert.equal((await approveAsPerson(ana, match, typed)).code, 0);
 });
 
-test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is needed decides nothing", async () => {
+test("[ours.verdict.note] [ours.verdict.confirmation] an approval without a required part decides nothing", async () => {
   const id = await pendingWith({ noteRequired: true, confirm: { kind: "match" } });
   const attempts = [
     { Approve: "n" },
@@ -157,7 +157,7 @@ test("[ours.passkey.people] approve in a terminal names the page where the passk
   assert.equal((await requests(t, ana, "deny", id)).code, 0);
 });
 
-test("[ours.verdict.from] a reviewer without permission is refused before any question", async () => {
+test("[ours.verdict.from] a reviewer without permission gets an error before any question", async () => {
   const id = await pendingWith({ from: [["group:dba"]] });
   const { code, text } = await approveAsPerson(ben, id, {});
   assert.equal(code, 1);
@@ -173,7 +173,7 @@ test("[ours.verdict.shown] the requirement shows how many of each group are need
   assert.ok(stdout.includes(`\nneeds      ${needs}\n`), stdout);
 });
 
-test("[ours.verdict.withdrawn] withdraw takes one's own approval back, and says when there is none", async (t) => {
+test("[ours.verdict.withdrawn] withdraw removes the user's own approval, and reports if there is none", async (t) => {
   const id = await pendingWith({ quorum: 2 });
   await requests(t, ana, "approve", id, "--yes");
   const output = await requests(t, ana, "withdraw", id);

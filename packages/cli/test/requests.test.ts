@@ -40,7 +40,7 @@ test("[ours.cli.requests.decide] list shows pending requests by what is left, ea
   for (const { id } of [soon, late]) await requests(t, "deny", id);
 });
 
-test("[ours.cli.requests.decide] list says when there is nothing, and when there is more than was asked for", async (t) => {
+test("[ours.cli.requests.decide] requests list reports an empty list, and more rows than the limit", async (t) => {
   assert.equal(await requests(t, "list"), "There are no pending requests.\n");
   const ids = [(await agent.submit()).id, (await agent.submit()).id];
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
@@ -124,7 +124,7 @@ test("[ours.cli.requests.decide] the url may end in a slash", async (t) => {
   assert.match(await requests(t, "list", "--url", `${server.url}/`), /no pending requests/);
 });
 
-test("[ours.cli.untrusted-text] nothing an agent sends can control the terminal that lists, shows and decides it", async (t) => {
+test("[ours.cli.untrusted-text] no text of an agent can control the terminal in list, show and decisions", async (t) => {
   const hostile = "\u001b]0;owned\u0007\u001b[2J\u009b1m\u202eexe.txt\u200b\r\u2028";
   const { id } = await agent.submit({
     tool: `deploy${hostile}`,

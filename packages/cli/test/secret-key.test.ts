@@ -151,7 +151,7 @@ test("[ours.secret-key.files] after a rotation there are the two files of the ke
   assert.equal(keysIn(data).length, 3);
 });
 
-test("[ours.secret-key.rotate] beside a running server it is refused, exit code 1, and changes nothing", async (t) => {
+test("[ours.secret-key.rotate] beside a running server, rotation exits with 1 and changes nothing", async (t) => {
   const server = await startServer(t);
   const issued = await provisioned(t, server);
   const before = keysIn(server.data);
@@ -164,7 +164,7 @@ test("[ours.secret-key.rotate] beside a running server it is refused, exit code 
   await assertKept(server, issued);
 });
 
-test("[ours.secret-key.rotate] a key from a setting is not rotated, exit code 1, and the error says how to", async (t) => {
+test("[ours.secret-key.rotate] a key from a setting exits with 1 and prints how to rotate it", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const key = newKey();
   const env = { COUNTERSIGN_SECRET_KEY: key };
@@ -341,7 +341,7 @@ function countSealed(data: string): number {
   return keysIn(data).length === 1 ? 0 : Number(row?.n);
 }
 
-test("[ours.secret-key.interrupted] a rotation that is killed has lost nothing: the next start or rotation finishes it", async (t) => {
+test("[ours.secret-key.interrupted] a killed rotation loses nothing: the next start or rotation completes it", async (t) => {
   const { data: sound, issued } = await stoppedData(t);
   addResults(sound);
   const [old = ""] = keysIn(sound);

@@ -55,13 +55,13 @@ test("[ours.cli.sign-in.setup] a start prints the link of the first person, each
   assert.doesNotMatch(third.stdout, /setup\.needed/);
 });
 
-test("[ours.cli.sign-in.setup] the link begins with public_url", async (t) => {
+test("[ours.cli.sign-in.setup] the link starts with public_url", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const server = await start(t, data, "--public-url", "https://countersign.example.com/");
   assert.match(server.stderr, /^ {2}https:\/\/countersign\.example\.com\/setup#[\w-]{43}$/m);
 });
 
-test("[ours.cli.sign-in.links] with --json nothing prints the link but the command that the log names", async (t) => {
+test("[ours.cli.sign-in.links] with --json, only the command that the log names prints the link", async (t) => {
   const server = await startServer(t);
   await server.process.prints("stdout", /"event":"setup\.needed"/);
   assert.doesNotMatch(server.process.stdout + server.process.stderr, /setup#/);
@@ -98,7 +98,7 @@ test("[ours.cli.sign-in.links] recovery-link works for an existing login only", 
   assert.equal((await countersign(t, missing)).code, 1);
 });
 
-test("[ours.cli.people] people are listed, disabled and enabled, and only who exists", async (t) => {
+test("[ours.cli.people] people are listed, disabled and enabled; an unknown login fails", async (t) => {
   const server = await startServer(t);
   const people = async (...words: string[]) =>
     countersign(t, ["people", ...words, "--data", server.data]);
@@ -143,7 +143,7 @@ test("[ours.cli.sign-in.invitations] invitations create prints only the link on 
   assert.equal((await exchange("GET", path, token)).status, 200);
 });
 
-test("[ours.sign-in.documented] the commands of the guide to signing in do what it says", async (t) => {
+test("[ours.sign-in.documented] the commands of the guide to signing in print its output", async (t) => {
   const cwd = temporaryFolder(t);
   const server = spawnCountersign(t, ["serve", "--port", "0", "--data", "data"], { cwd });
   const [, url = ""] = await server.prints("stderr", /serving (http:\/\/localhost:\d+)/);

@@ -102,13 +102,13 @@ test("[ours.cli.tokens.list] the credentials of instances are not an operator's 
   assert.equal(await tokens(t, "list"), before);
 });
 
-test("[ours.cli.tokens.list] a database without tokens says so", async (t) => {
+test("[ours.cli.tokens.list] tokens list reports a database without tokens", async (t) => {
   const { data } = await startServer(t);
   const { code, stdout } = await countersign(t, ["tokens", "list", "--data", data]);
   assert.deepEqual([code, stdout], [0, "There are no tokens.\n"]);
 });
 
-test("[ours.cli.tokens.list] a folder without a database is refused and not made into one", async (t) => {
+test("[ours.cli.tokens.list] tokens list in a folder without a database fails and creates none", async (t) => {
   const data = join(temporaryFolder(t), "mistyped");
   const commands = [["list"], ["revoke", "01a1fb6b-6ba3-7554-8ce5-a39d503b8141"]];
   for (const args of commands) {

@@ -27,7 +27,7 @@ async function watching(owner: Owner): Promise<Scene> {
   return { server, agent, reviewer, watch };
 }
 
-test("[ours.cli.requests.watch] in a pipe every request is a line when it is opened and a line when it is resolved", async (t) => {
+test("[ours.cli.requests.watch] in a pipe, watch prints one line when a request is opened and one when it is resolved", async (t) => {
   const { server, agent, reviewer, watch } = await watching(t);
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
   const approved = await agent.submit({ tool: "first" });
@@ -58,7 +58,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-test("[ours.cli.requests.watch] while the server is gone it says so once, and goes on when the server is there again", async (t) => {
+test("[ours.cli.requests.watch] watch reports an unreachable server once, and continues when the server is back", async (t) => {
   const { server, agent, watch } = await watching(t);
   const before = await agent.submit({ tool: "before" });
   await watch.prints("stdout", new RegExp(before.id));
@@ -83,7 +83,7 @@ test("[ours.cli.requests.watch] while the server is gone it says so once, and go
   assert.match(stderr, /^Disconnected: .*\nReconnected\.\n$/);
 });
 
-test("[ours.cli.requests.watch] a token that was revoked meanwhile ends it as refused", async (t) => {
+test("[ours.cli.requests.watch] watch exits with 1 when its token is revoked", async (t) => {
   const { server, agent, watch } = await watching(t);
   const { id } = await agent.submit();
   await watch.prints("stdout", new RegExp(id));
@@ -106,7 +106,7 @@ test("[ours.cli.untrusted-text] a watched line is one line of escaped text", asy
   assert.doesNotMatch(line.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}]/u);
 });
 
-test("[ours.verdict.wakes] in a pipe a vote that is kept or taken back is a line", async (t) => {
+test("[ours.verdict.wakes] in a pipe, watch prints one line for a vote and for its withdrawal", async (t) => {
   const { server, agent, reviewer, watch } = await watching(t);
   const { id } = await agent.submit({ tool: "shared" });
   await watch.prints("stdout", new RegExp(`^pending   ${id}  shared`, "m"));

@@ -35,7 +35,7 @@ before(async () => {
   await untilSealed(scene);
 });
 
-test("entries say in words what happened, who did it, about what and when", async () => {
+test("entries describe the event, its actor, its subject and its time in words", async () => {
   await page.goto("/audit");
   await entry("A request was approved").filter({ hasText: "by reviewer" }).waitFor();
   await entry("A request was denied").waitFor();
@@ -105,7 +105,7 @@ test("the focus stays in a dialog", async () => {
   await dialog.waitFor({ state: "detached" });
 });
 
-test("the checkpoint and the key are taken away, as the server has them", async () => {
+test("the downloaded checkpoint and key equal those of the server", async () => {
   await page.goto("/audit");
   const take = async (name: string) => {
     const [download] = await Promise.all([
@@ -125,7 +125,7 @@ test("the checkpoint and the key are taken away, as the server has them", async 
   assert.match(key.text, /^countersign\/audit\/[^+]+\+[0-9a-f]{8}\+\S+\n$/);
 });
 
-test("verifying says that the log is good, or names the first altered entry", async () => {
+test("verifying reports a correct log, or the first altered entry", async () => {
   await page.goto("/audit");
   const verify = page.getByRole("button", { name: "Verify the log" });
   await verify.click();
@@ -153,7 +153,7 @@ test("verifying says that the log is good, or names the first altered entry", as
   }
 });
 
-test("on a phone nothing scrolls sideways, and names of strangers are only texts", async () => {
+test("on a phone nothing scrolls sideways, and names are displayed as text", async () => {
   for (const width of [320, 360]) {
     await page.setViewportSize({ width, height: 740 });
     // Of a longer list not everything is in the page so far below what can be seen.
@@ -173,7 +173,7 @@ test("on a phone nothing scrolls sideways, and names of strangers are only texts
   assert.deepEqual(complaints, []);
 });
 
-test("a reviewer without permission gets no link to the log, and its page says why", async () => {
+test("without permission, there is no link to the log, and its page shows the reason", async () => {
   for (const role of ["viewer", "reviewer", "editor"] as const) {
     const other = await scene.member(role, { role });
     await other.page.goto("/audit");

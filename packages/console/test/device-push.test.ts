@@ -79,7 +79,7 @@ function waiting(id: string): object {
   };
 }
 
-test("[ours.console.push] a push names the tool and the time left, and a tap on it opens the request and decides nothing", async () => {
+test("[ours.console.push] a push notification shows the tool and the remaining time; a tap opens the request and decides nothing", async () => {
   const { page, context, complaints } = await scene.visitor("pus");
   await context.grantPermissions(["notifications"]);
   await page.goto("/settings");
@@ -110,7 +110,7 @@ test("[ours.console.push] a push names the tool and the time left, and a tap on 
   await context.close();
 });
 
-test("[ours.console.push] with no window open a tap opens one at the request, and what has ended is said in place of what waited", async () => {
+test("[ours.console.push] without an open window a tap opens one with the request; a resolved request replaces its notification", async () => {
   const { page, context } = await scene.visitor("pul");
   await context.grantPermissions(["notifications"]);
   await page.goto("/settings");

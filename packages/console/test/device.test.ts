@@ -40,7 +40,7 @@ test("[ours.console.app] it can be installed: a manifest with icons that are the
   await context.close();
 });
 
-test("[ours.console.offline] without a connection the shell opens, says so, and shows nothing to decide with", async () => {
+test("[ours.console.offline] without a connection the console opens, reports it, and shows no decision controls", async () => {
   const { page, context } = await scene.visitor("off");
   const id = await submitText(scene, '{"secret":"not kept"}');
   await page.goto(`/inbox/${id}`);

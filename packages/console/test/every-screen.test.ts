@@ -125,12 +125,12 @@ test("[ours.console.zoom] at 200 % no screen is wider than its window, and every
   }
 });
 
-test("[ours.console.motion] nothing moves for who has asked for less motion", () => {
+test("[ours.console.motion] there is no animation if the user prefers reduced motion", () => {
   for (const [path, { moving }] of seen) assert.deepEqual(moving, [], path);
   assert.ok([...seen.values()].some(({ movingElse }) => movingElse.length > 0));
 });
 
-test("[ours.console.secrets] no secret is in a screen, in what it was made of, or in what is taken away", async () => {
+test("[ours.console.secrets] no screen, response for a screen or download contains a secret", async () => {
   const token = await server.token({ kind: "reviewer", name: "reads", role: "operator" });
   await untilSealed(scene);
   for (const path of [

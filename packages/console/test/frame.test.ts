@@ -12,7 +12,7 @@ const SCREENS = ["History", "Audit", "Policies", "Instances", "Settings"];
 
 const scene = await startConsoleScene({ after });
 
-test("a screen has a link and an address, and the tab says which it is", async () => {
+test("a screen has a link and a URL, and its name is in the title of the tab", async () => {
   const { page, complaints } = await scene.visitor("ana", { role: "admin" });
   await page.goto("/settings");
   for (const title of SCREENS) {

@@ -46,7 +46,7 @@ before(async () => {
   await server.decide(reviewer, fresh.id, "approve", { valid_for: "24h" });
 });
 
-test("all that has ended is listed with its outcome, who decided and when", async () => {
+test("resolved requests are listed with outcome, decider and time", async () => {
   await page.goto("/history");
   await row("deploy.canary").filter({ hasText: "Approved" }).waitFor();
   await untilCount(links, 6);
@@ -72,7 +72,7 @@ test("an expired approval is marked as expired and stays approved", async () => 
   assert.doesNotMatch((await fresh.textContent()) ?? "", /approval expired/);
 });
 
-test("a row opens the request as it ended, and Back leads to where one was", async () => {
+test("a row opens the resolved request, and Back returns to the previous position", async () => {
   await page.goto("/history?status=denied");
   await row("stripe.refund").click();
   await page.waitForURL(/\/inbox\/[0-9a-f-]{36}$/);
@@ -154,7 +154,7 @@ test("files have the rows of the filters, exact numbers, and no formulas", async
 /** Beginnings of spreadsheet formulas, including the full-width forms. */
 const FORMULAS = ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\uFF1D1", "\uFF0B1", "\uFF20A1"];
 
-test("files have the rows that are listed, and no cell of any begins like a formula", async () => {
+test("exports have the listed rows, and no cell starts a formula", async () => {
   const cells = await server.instance();
   for (const [at, formula] of FORMULAS.entries()) {
     const fields = { tool: `${formula}.cell`, agent_reasoning: formula, context: { at } };
@@ -198,7 +198,7 @@ test("files have the rows that are listed, and no cell of any begins like a form
   assert.deepEqual(found.sort(), ids.toSorted());
 });
 
-test("texts of agents are texts: nothing runs, hides or scrolls sideways", async () => {
+test("agents' texts are displayed as text: nothing runs, hides or scrolls sideways", async () => {
   for (const width of [320, 360]) {
     await page.setViewportSize({ width, height: 740 });
     await page.goto("/history");
@@ -232,7 +232,7 @@ test("by keyboard alone: from the filters to a row, and into the request", async
   await page.waitForURL(/\/inbox\//);
 });
 
-test("serious findings of axe: none, in light and dark", async () => {
+test("axe reports no serious violation, in light and dark", async () => {
   await page.goto("/history?status=approved");
   await row("deploy.canary").waitFor();
   await assertAccessible(page);

@@ -140,7 +140,7 @@ test("[ours.console.bulk] calls that need a passkey, typing or several people, o
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.bulk] a request that was decided elsewhere meanwhile stays as it was, and is not sent again", async () => {
+test("[ours.console.bulk] a request decided elsewhere in the meantime keeps its decision, and its denial is not sent again", async () => {
   const [first = "", second = ""] = await submitAll("late", [{ n: 1 }, { n: 2 }]);
   await open();
   for (const row of await rowOf(page, "late").all()) await row.getByRole("checkbox").check();
@@ -166,7 +166,7 @@ test("[ours.console.bulk] a request that was decided elsewhere meanwhile stays a
   assert.equal(await statusOf(second), "denied");
 });
 
-test("[ours.console.viewer] a viewer sees no decision control, and a forged verdict is refused", async () => {
+test("[ours.console.viewer] a viewer sees no decision controls, and the server rejects a forged verdict", async () => {
   const { id } = await server.submit(instance.token, { tool: "watched" });
   const viewer = await scene.visitor("vera", { role: "viewer" });
   await viewer.page.goto("/inbox");

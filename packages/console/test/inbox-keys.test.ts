@@ -54,7 +54,7 @@ test("[ours.console.keys] j and k move, Enter opens, and going back leads to the
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.keys] x selects, Escape selects nothing, / filters, and a reload shows the same", async () => {
+test("[ours.console.keys] x selects, Escape clears the selection, / filters, and a reload keeps the state", async () => {
   await open();
   await page.keyboard.press("j");
   await untilOn("alpha");

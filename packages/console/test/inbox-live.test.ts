@@ -88,7 +88,7 @@ test("[ours.console.stream] without shared workers one tab leads, and another on
   await context.close();
 });
 
-test("[ours.console.stream] where nothing can be shared a tab asks by itself, and that counts as no use", async () => {
+test("[ours.console.stream] without sharing, a tab polls by itself, and its polls do not keep the session active", async () => {
   const { context, page } = await visit(browser, server, "ole");
   await page.addInitScript(`
     delete globalThis.SharedWorker;
@@ -192,7 +192,7 @@ async function stopTime(page: Page, aheadMs = 100): Promise<void> {
   await page.clock.pauseAt(at).catch(() => stopTime(page, 2 * aheadMs));
 }
 
-test("[ours.console.silence] a connection that dies without a word is noticed within five seconds, and lets nothing be decided", async () => {
+test("[ours.console.silence] a silently lost connection is reported within five seconds and blocks decisions", async () => {
   const { page } = ana;
   const { id } = await server.submit(instance.token, { tool: "in-silence", timeout: "1h" });
   await page.goto("/inbox");

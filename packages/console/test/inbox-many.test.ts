@@ -153,7 +153,7 @@ test("[ours.console.many] more than two hundred are listed page by page while on
 });
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`[ours.console.accessible] axe finds nothing serious in the inbox, ${colorScheme}`, async () => {
+  test(`[ours.console.accessible] axe reports no serious violation in the inbox, ${colorScheme}`, async () => {
     const { page, context } = await scene.visitor(`axe-${colorScheme}`, { colorScheme });
     await page.goto("/inbox");
     await page.locator(".row").nth(20).waitFor();

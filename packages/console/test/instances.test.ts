@@ -35,7 +35,7 @@ const press = (name: string) => page.getByRole("button", { name, exact: true }).
 const read = (id: string) =>
   server.call<{ name: string }>("GET", `/review/v1/instances/${id}`, { token: reviewer });
 
-test("the list says how each does: owner, groups, receiver, pending, last seen", async () => {
+test("the list shows owner, groups, receiver, pending requests and last call", async () => {
   const calm = await server.provision(provisioner, "calm-agent");
   const admin = await server.token({ kind: "reviewer", name: "li", role: "admin" });
   const path = `/review/v1/instances/${calm.instance.id}`;
@@ -143,7 +143,7 @@ test("active grants are listed with their terms and revoked", async () => {
   await page.getByText("No active grants").waitFor();
 });
 
-test("groups and owner are changed by who may publish", async () => {
+test("a user who may publish changes groups and owner", async () => {
   await page.goto(`/instances/${instance.id}`);
   await press("Change groups and owner");
   await dialog.getByLabel(/^Groups/).fill("eu, Wrong Name");

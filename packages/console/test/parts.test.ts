@@ -103,7 +103,7 @@ test("empty pages are skipped, and loading pauses after five of them", async () 
   assert.deepEqual([pages.count, pages.isComplete, pages.itemAt(0)], [1, true, 1]);
 });
 
-test("a page that did not come is said, and asked for again on demand alone", async () => {
+test("a page that failed to load is reported, and loaded again only on demand", async () => {
   let isBroken = true;
   const answer = counting(150);
   const { pages, requested } = pagesOver((after) => {

@@ -81,7 +81,7 @@ test("[ours.console.policies.publish] a test that fails keeps a draft from being
   assert.deepEqual(await difference.locator(".removed").count(), 1);
 });
 
-test("[ours.console.policies.draft] a draft survives a reload, and meets what others published meanwhile", async () => {
+test("[ours.console.policies.draft] a draft survives a reload, and the page reports a version that another user published", async () => {
   await page.reload();
   await page.getByRole("button", { name: "Discard my changes" }).waitFor();
   assert.match(await field.inputValue(), /< 60/);
@@ -128,7 +128,7 @@ rules:
     then: approve
 `;
 
-test("[ours.console.policies.simulate] a draft over a thousand calls lists what changes with the rule that fails on them, and writes nothing", async () => {
+test("[ours.console.policies.simulate] a draft over a thousand calls lists the changes and the failing rule, and writes nothing", async () => {
   const { store } = server.provider.context;
   await storePast(server, instance.id, 1_000);
   const editor = await server.token({ kind: "reviewer", name: "ed", role: "editor" });
@@ -164,7 +164,7 @@ test("[ours.console.policies.simulate] a draft over a thousand calls lists what 
   await field.waitFor();
 });
 
-test("[ours.console.policies.rollback] a version of before is compared and comes back with one press", async () => {
+test("[ours.console.policies.rollback] an earlier version is compared and published again with one click", async () => {
   await page.getByRole("button", { name: "Discard my changes" }).click();
   const first = page.locator(".versions > li").filter({ hasText: "Version 1" });
   await first.getByRole("button", { name: "Compare" }).click();

@@ -65,7 +65,7 @@ const PRESS_AT_ONCE = `new MutationObserver((_, observer) => {
 const PRESS_HELD = `document.dispatchEvent(
   new KeyboardEvent("keydown", { key: "a", bubbles: true, repeat: true }))`;
 
-test("[ours.request.keys] a key that is pressed while the page has just changed, or is held down, decides nothing more", async () => {
+test("[ours.request.keys] a key pressed just after a change of the page, or held down, decides nothing more", async () => {
   const { id } = await submitAsked(scene);
   const { page } = await scene.visitor("kim");
   await page.addInitScript(PRESS_AT_ONCE);
@@ -85,7 +85,7 @@ test("[ours.request.keys] a key that is pressed while the page has just changed,
   await page.context().close();
 });
 
-test("[ours.request.keys] d asks for the reason: without one nothing is sent, Escape leaves, and the agent reads it", async () => {
+test("[ours.request.keys] d asks for the reason: without one nothing is sent, Escape cancels, and the agent receives it", async () => {
   const { id } = await submitAsked(scene);
   const { page, complaints } = ana;
   await openRequest(page, id);
@@ -108,7 +108,7 @@ test("[ours.request.keys] d asks for the reason: without one nothing is sent, Es
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.request.hold] an approval is held, by click as by key: it can be undone, and is given also when the tab is closed", async () => {
+test("[ours.request.hold] an approval by click or key is delayed: it can be undone, and applies also after the tab closes", async () => {
   const { id } = await submitAsked(scene);
   const cleo = await scene.visitor("cleo");
   await openRequest(cleo.page, id);
@@ -149,7 +149,7 @@ test("[ours.request.together] two reviewers open one call: it is decided once, a
   assert.deepEqual(ben.complaints, []);
 });
 
-test("[ours.request.match] wrong characters are refused, and three failed attempts lock out only this reviewer", async () => {
+test("[ours.request.match] wrong characters are rejected, and three failed attempts lock out only this reviewer", async () => {
   const { id } = await submitAsked(scene, { confirm: { kind: "match" } });
   const { page } = ana;
   await openRequest(page, id);

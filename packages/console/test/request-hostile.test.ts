@@ -101,7 +101,7 @@ for (const [width, height] of [
   });
 }
 
-test("[ours.inbox.exact] a text of 100 KB is there whole, and is approved when all of it was asked for", async () => {
+test("[ours.inbox.exact] a text of 100 KB is displayed completely, and can be approved after all of it was requested", async () => {
   const text = `${"x".repeat(50_000)}\u200b${"é".repeat(50_000)}`;
   const id = await submitText(scene, `{"text":"${text}"}`, { tool: "edit" });
   await openRequest(page, id);

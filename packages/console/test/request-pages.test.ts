@@ -40,7 +40,7 @@ function approveOf(page: Page) {
   return page.getByRole("button", { name: /^Approve/ });
 }
 
-test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out over the sign-in to the call, which they approve by a click", async () => {
+test("[ours.inbox.signed-out] [ours.inbox.page] a link leads a signed-out user to the sign-in and then to the call, which they approve by a click", async () => {
   await newSignedInPerson(server, "pat");
   const { id } = await ask();
   const { page, context, complaints } = await newVisitor(browser, publicUrl, {
@@ -140,7 +140,7 @@ test("[ours.inbox.page] a required confirmation is typed, and a required note is
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.page] how long an approval may be used is asked for, and a fault says where it is", async () => {
+test("[ours.inbox.page] the page asks for the validity of an approval, and shows a fault beside its field", async () => {
   const { id } = await ask();
   const { page } = ana;
   await page.goto(`/inbox/${id}`);
@@ -173,7 +173,7 @@ test("[ours.inbox.now] another reviewer's decision is shown with their name, and
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.now] at the deadline the buttons are dead by the server's time, whatever the clock of the device says", async () => {
+test("[ours.inbox.now] at the deadline by the server's time, the buttons are disabled, for any clock of the device", async () => {
   // Earlier than the end of an idle session.
   const { id, deadline_at } = await submitAsked(scene, {}, { timeout: "10m" });
   const { page, complaints } = ana;
@@ -191,7 +191,7 @@ test("[ours.inbox.now] at the deadline the buttons are dead by the server's time
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.now] an approval that is not enough says what is missing, and is taken back", async () => {
+test("[ours.inbox.now] an insufficient approval shows the missing ones, and can be withdrawn", async () => {
   const { id } = await ask({ quorum: 2 });
   const { page, complaints } = ana;
   await page.goto(`/inbox/${id}`);
@@ -215,7 +215,7 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.inbox.now] without a connection nothing is decided; with it, what is on the page can be again", async () => {
+test("[ours.inbox.now] without a connection decisions are disabled; afterwards the request can be decided again", async () => {
   const { id } = await ask();
   const { page } = ana;
   await page.goto(`/inbox/${id}`);

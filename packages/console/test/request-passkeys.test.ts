@@ -144,7 +144,7 @@ test("[ours.passkey.verified] a page that asks for no verification of the user g
   assert.equal(await statusOf(scene, id), "pending");
 });
 
-test("[ours.passkey.browser] a call is denied without a passkey, and then nothing is left to press", async (t) => {
+test("[ours.passkey.browser] a call is denied without a passkey, and the page then has no decision controls", async (t) => {
   const scene = await setUp(t);
   const { page, device, complaints } = scene;
   const id = await submit(scene);

@@ -87,7 +87,7 @@ async function axe(of: Page): Promise<string[]> {
 }
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`[ours.request.previews] axe finds nothing serious on the page of a request, ${colorScheme}`, async () => {
+  test(`[ours.request.previews] axe reports no serious violation on the page of a request, ${colorScheme}`, async () => {
     await page.emulateMedia({ colorScheme });
     await open({ ...EDIT, file_path: `${colorScheme}/p\u0430y\u200b.ts` }, "Edit");
     await page.locator("#timeline").waitFor();
@@ -123,7 +123,7 @@ test("[ours.inbox.phone] a request with every preview fits 320 px", async () => 
   await picture(page, "request-320");
 });
 
-test("[ours.request.previews] a file write with empty content says that the file will be empty", async () => {
+test("[ours.request.previews] the preview of a file write with empty content reports an empty file", async () => {
   await open({ file_path: "/srv/prod/config.yml", content: "" }, "Write");
   const preview = page.getByRole("region", { name: "Preview: File edit" });
   await preview.getByText("The file will be empty.").waitFor();

@@ -147,7 +147,7 @@ test("[ours.console.settings.tokens] a token is displayed once and works, and af
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.settings.channels] a channel is added, tested with what the other side says, turned off and deleted", async () => {
+test("[ours.console.settings.channels] a channel is added, tested with the response displayed, disabled and deleted", async () => {
   const { page, complaints } = ada;
   await page.goto("/settings/channels");
   await page.getByText("No channels yet").waitFor();
@@ -178,7 +178,7 @@ const TESTED = [
   ["email", "Addresses", "full@example.com", "Test rejected (552)."],
 ] as const;
 
-test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mail server, and says how they answered", async () => {
+test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mail server, and shows their responses", async () => {
   const { page, complaints } = ada;
   for (const [kind, label, to, text] of TESTED) {
     await page.goto("/settings/channels");
@@ -239,7 +239,7 @@ test("[ours.console.settings.read] a user without the power over people is offer
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.settings.session] after the session has ended the page leads to signing in and back", async () => {
+test("[ours.console.settings.session] after the end of the session, the page leads to the sign-in and back", async () => {
   const { page, context } = await scene.visitor("sam");
   await page.goto("/settings/people");
   await page.getByRole("row", { name: /sam/ }).waitFor();

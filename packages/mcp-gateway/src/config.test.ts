@@ -42,7 +42,7 @@ test("[ours.mcp.config] every error is reported, with its place", () => {
   assert.doesNotMatch(faults.join(), /secret/);
 });
 
-test("[ours.mcp.config] names that two servers could mean are refused", () => {
+test("[ours.mcp.config] ambiguous names of servers are rejected", () => {
   assert.deepEqual(faultsOf({ servers: { a: A, b: A } }), []);
   assert.match(faultsOf({ servers: { a: A, b: { ...A, prefix: "" } } }).join(), /a\.prefix begins/);
   const nested = { a: { ...A, prefix: "x" }, b: { ...A, prefix: "xy" } };

@@ -45,7 +45,7 @@ test("[ours.mcp.crash] a call approved after its gateway was killed does not run
   assert.deepEqual(fickle.calls(), []);
 });
 
-test("[ours.mcp.crash] a call that ran when its gateway was killed is not run again by the next", async () => {
+test("[ours.mcp.crash] the next gateway does not repeat a call that ran when the previous one was killed", async () => {
   const { id, lost, kill } = await callUnderWay("wait_for_ever");
   await scene.server.decide(scene.reviewer, id, "approve");
   await eventually("the call runs", () => fickle.calls()[0]);
@@ -58,7 +58,7 @@ test("[ours.mcp.crash] a call that ran when its gateway was killed is not run ag
   assert.equal(fickle.calls().length, 1);
 });
 
-test("[ours.mcp.crash] a gateway that is killed while an approval reaches it runs its call once at most", async () => {
+test("[ours.mcp.crash] a gateway killed while it receives an approval runs its call at most once", async () => {
   for (const turns of [0, 5, 20]) {
     const before = fickle.calls().length;
     const { id, lost, kill } = await callUnderWay();

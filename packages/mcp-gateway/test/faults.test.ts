@@ -34,7 +34,7 @@ function gatewayOf(stateFolder: string, report: (event: string) => void) {
   });
 }
 
-test("[ours.mcp.prune] a gateway that runs on prunes its state folder every day", async (t: TestContext) => {
+test("[ours.mcp.prune] a running gateway prunes its state folder every day", async (t: TestContext) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const folder = temporaryFolder(t);
   const { report } = reports();
@@ -54,7 +54,7 @@ test("[ours.mcp.told] a provider that cannot be reached is named before the clie
   assert.match(verdict.reason, /127.0.0.1:1 could not be reached \(/);
 });
 
-test("[ours.mcp.http] a session that could not be accepted leaves nothing behind", async (t) => {
+test("[ours.mcp.http] a session that fails to open does not use up the session limit", async (t) => {
   const { events, report } = reports();
   let isBroken = true;
   const config = {
@@ -102,7 +102,7 @@ test("[ours.mcp.http] a session that could not be accepted leaves nothing behind
   assert.deepEqual(events, ["exchange_failed"]);
 });
 
-test("[ours.mcp.alone] a failure after the end of a server is reported and ends nothing else", async () => {
+test("[ours.mcp.alone] a failure after the exit of a server is reported and affects no other server", async () => {
   const reported = Promise.withResolvers<string>();
   const order = { command: process.execPath, args: ["-e", ""], env: {}, cwd: undefined };
   const channel = new ChildChannel(order, 10_000, (event) => reported.resolve(event));

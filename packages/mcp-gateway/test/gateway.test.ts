@@ -134,7 +134,7 @@ test("[ours.mcp.cancel] a call that runs is cancelled at its server", async () =
   });
 });
 
-test("[ours.mcp.once] a decision is for one call: the same call is asked about again", async () => {
+test("[ours.mcp.once] a decision is for one call: the gateway submits the same call again", async () => {
   const before = await scene.countRequests();
   const first = call(gateway.client, "pay", { to: "C-3" });
   await scene.decideNext("approve");
@@ -161,7 +161,7 @@ test("[ours.mcp.context] reviewers and policy see the server, the tool's definit
   await paying;
 });
 
-test("[ours.mcp.unasked] nothing that begins with tools/ passes unasked, and no call without an id", async () => {
+test("[ours.mcp.unasked] no method under tools/ reaches a server without an approval, and no call without an id", async () => {
   const { client, notify } = gateway;
   const seen = fickle.lines().length;
   await notify("tools/call", { name: "pay", arguments: {} });
@@ -247,7 +247,7 @@ test("[ours.mcp.passes] resources, prompts, completions, logging, sampling, elic
   assert.ok(await logged.promise);
 });
 
-test("[ours.mcp.credentials] a server gets the variables it is given, and never the provider's credential", async (t) => {
+test("[ours.mcp.credentials] a server gets its configured variables, and never the provider's credential", async (t) => {
   const state = temporaryFolder(t);
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -283,7 +283,7 @@ test("[ours.mcp.credentials] a server gets the variables it is given, and never 
   assert.doesNotMatch(seen, /not for the server|COUNTERSIGN_/);
 });
 
-test("[ours.mcp.end] a gateway that is stopped takes back what it holds, and ends its servers", async (t) => {
+test("[ours.mcp.end] a stopped gateway cancels its pending requests and stops its servers", async (t) => {
   const own = new Fickle(temporaryFolder(t));
   const terminated = await connectGateway(t, scene, { fickle: own.config });
   const paying = assert.rejects(call(terminated.client, "pay"));

@@ -29,7 +29,7 @@ test("[ours.mcp.documented] the gateway accepts the guide's configs unchanged", 
   }
 });
 
-test("[ours.mcp.documented] the guide's clients start the gateway with words that it takes", async () => {
+test("[ours.mcp.documented] the client settings of the guide start the gateway", async () => {
   const clients = [...snippets("mcpServers"), ...snippets("servers")];
   assert.equal(clients.length, 3);
   for (const text of clients) {

@@ -112,7 +112,7 @@ test("[ours.mcp.http] letters stay letters over HTTP on both sides", async () =>
   assert.ok(fickle.calls().at(-1)?.includes(`"arguments":${text}`), fickle.calls().at(-1));
 });
 
-test("[ours.mcp.http] an answer keeps its numbers on the way to the client", async () => {
+test("[ours.mcp.http] an answer reaches the client with unchanged numbers", async () => {
   const headers = { ...AUTHORIZED, "content-type": "application/json", accept: ACCEPT };
   const post = (message: object, more = {}) => {
     const body = JSON.stringify({ jsonrpc: "2.0", ...message });
@@ -142,7 +142,7 @@ test("[ours.mcp.http] an answer keeps its numbers on the way to the client", asy
   assert.equal((await post({ id: 9, method: "ping" }, session)).status, 404);
 });
 
-test("[ours.mcp.http] requests without the token, with another host name or from a web page are refused", async () => {
+test("[ours.mcp.http] requests without the token, with another host name or from a web page are rejected", async () => {
   assert.equal(await status({}), 401);
   assert.equal(await status({ authorization: "Bearer wrong" }), 401);
   assert.equal(await status({ ...AUTHORIZED, host: "evil.example.com" }), 403);

@@ -167,7 +167,7 @@ test("[ours.mcp.alone] a server that ends fails its calls, is restarted, and blo
   assert.equal(await approvedOnceThere("fickle__pay"), "paid");
 });
 
-test("[ours.mcp.alone] a server that ends while a call waits is not called, whatever is decided", async () => {
+test("[ours.mcp.alone] a server that exits while a call waits does not receive the call, for any decision", async () => {
   const calls = fickle.calls().length;
   const ends = gateway.reports("server_ended").length;
   const paying = call(gateway.client, "fickle__pay");
@@ -195,7 +195,7 @@ test("[ours.mcp.alone] a server that floods is ended, and a silent one blocks no
   paying.catch(() => {});
 });
 
-test("[ours.mcp.pins] tools that are not as pinned are neither shown nor asked about", async (t) => {
+test("[ours.mcp.pins] tools that differ from their pins are neither listed nor submitted", async (t) => {
   const own = temporaryFolder(t);
   const pinned = new Fickle(own);
   const pins = join(own, "pins.json");

@@ -14,7 +14,7 @@ test("[scalar.identifier.format] an assigned identifier is a UUID of version 7 a
   assert.equal(uuidV7(0x017f22e279b0, random), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
 });
 
-test("[scalar.identifier.format] identifiers made later sort later, whatever their random part", () => {
+test("[scalar.identifier.format] later identifiers sort later, for any random part", () => {
   const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
   const random = fc.uint8Array({ minLength: 10, maxLength: 10 });
   const property = fc.property(time, random, time, random, (a, aRandom, b, bRandom) => {
@@ -36,7 +36,7 @@ test("[scalar.identifier.format] 74 random bits of the ten bytes are kept", () =
   }
 });
 
-test("an identifier is known in either case and nothing else is one", () => {
+test("an identifier is valid in upper and lower case, and other text is not", () => {
   const id = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";
   assert.equal(parseIdentifier(id), id);
   assert.equal(parseIdentifier(id.toUpperCase()), id);

@@ -138,7 +138,7 @@ test("a provisioning with a wrong field names it", () => {
   }
 });
 
-test("a delivery is refused by its type, in a provisioning and in an update", () => {
+test("a delivery with another type is rejected, in a provisioning and in an update", () => {
   const body = '{"delivery":{"type":"webhook","url":"https://receiver.example"}}';
   for (const parse of [parseProvisionInstance, parseUpdateInstance]) {
     const expected = { code: "unsupported_delivery_type", param: "delivery" };
@@ -249,7 +249,7 @@ test("[delivery.input.shape] an unknown field of a delivery is named, with a bou
   assert.ok(long.length <= 212 && long.isWellFormed(), `${long.length} characters`);
 });
 
-test("[delivery.input.type] a type other than webhook is refused as unsupported", () => {
+test("[delivery.input.type] a type other than webhook is rejected as unsupported", () => {
   const expected = { code: "unsupported_delivery_type", param: "delivery.type" };
   for (const type of ["", "Webhook", "webhook ", "webhooks", "email", "sqs", "carrier-pigeon"]) {
     assert.deepEqual(deliveryRefusal(delivery({ type: JSON.stringify(type) })), expected, type);
@@ -280,7 +280,7 @@ test("an internal name is a receiver where the operator allowed it", () => {
   assert.equal(parseUpdateInstance(body, rules).delivery?.url.authority, "db.local:8443");
 });
 
-test("[delivery.input.registration-id] a UUID of any version is kept as it was spelled", () => {
+test("[delivery.input.registration-id] a UUID of any version keeps its spelling", () => {
   const ids = [
     REGISTRATION_ID,
     REGISTRATION_ID.toUpperCase(),
@@ -293,7 +293,7 @@ test("[delivery.input.registration-id] a UUID of any version is kept as it was s
   }
 });
 
-test("[delivery.input.registration-id] anything but a UUID is refused", () => {
+test("[delivery.input.registration-id] text other than a UUID is rejected", () => {
   const id = REGISTRATION_ID;
   const wrong = ["", "x", id.slice(1), `${id}0`, ` ${id}`, `${id}\n`, id.replaceAll("-", "")];
   for (const text of [...wrong, `{${id}}`, `urn:uuid:${id}`, id.replace("0", "g")]) {
@@ -303,7 +303,7 @@ test("[delivery.input.registration-id] anything but a UUID is refused", () => {
   }
 });
 
-test("[delivery.input.secret] a wrong secret is refused, and no message repeats it", () => {
+test("[delivery.input.secret] an invalid secret is rejected, and no message contains it", () => {
   const encoded = SECRET.slice(6);
   const wrong = ["", "whsec_", encoded, SECRET.slice(0, -1), `${SECRET}\n`, `${SECRET}=`];
   for (const secret of [...wrong, `whsec_${encoded.slice(0, -2)}9=`, "whsec_c2hvcnQ="]) {

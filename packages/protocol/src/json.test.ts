@@ -93,7 +93,7 @@ test("[ours.json.malformed] strings end, hold no bare control character and no u
   for (const hex of digits) assertMalformed(`"\\u${hex}"`);
 });
 
-test("[ours.json.malformed] every prefix of a text is refused, so nothing partial is ever read", () => {
+test("[ours.json.malformed] every prefix of a JSON text is rejected", () => {
   const text = '{"a":[1.5e+3,true,false,null,"\\u00e9\\n"],"b":{"c":{}}}';
   for (let length = 0; length < text.length; length++) assertMalformed(text.slice(0, length));
   assert.deepEqual(plain(parseJson(text)), plainByNative(text));
@@ -145,7 +145,7 @@ test("[ours.json.encoding] bytes that are not valid UTF-8 are rejected", () => {
   }
 });
 
-test("[ours.json.encoding] a byte order mark and UTF-16 are refused, a mark inside a string is kept", () => {
+test("[ours.json.encoding] a byte order mark and UTF-16 are rejected; a mark inside a string is kept", () => {
   const marked = Buffer.from("\ufeff{}");
   assert.deepEqual(
     refusal(() => parseJsonBytes(marked)),

@@ -99,7 +99,7 @@ test("a timestamp that is not a whole number of seconds throws a RangeError", as
   }
 });
 
-test("[delivery.input.secret] every secret of the vectors is read or refused as they say", () => {
+test("[delivery.input.secret] every secret of the vectors is accepted or rejected as stated", () => {
   assert.ok(secrets.length > 50, `${secrets.length} vectors`);
   for (const { secret, valid, key_hex = "", why } of secrets) {
     const key = parseSigningSecret(secret);
@@ -130,7 +130,7 @@ test("[delivery.input.secret] every 32 bytes have exactly one spelling as a secr
   fc.assert(property, { numRuns: 50 });
 });
 
-test("[delivery.input.secret] a secret of another length is refused", () => {
+test("[delivery.input.secret] a secret of another length is rejected", () => {
   const property = fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
     const secret = `whsec_${Buffer.from(bytes).toString("base64")}`;
     assert.equal(parseSigningSecret(secret) !== undefined, bytes.length === 32);

@@ -12,7 +12,7 @@ function expected(vector: UrlVector): unknown {
 
 const vectors = readUrlVectors();
 
-test("[delivery.url.syntax] every URL of the vectors is accepted or refused as they say", () => {
+test("[delivery.url.syntax] every URL of the vectors is accepted or rejected as stated", () => {
   for (const vector of vectors) {
     const shown = `${JSON.stringify(vector.url).slice(0, 200)}: ${vector.why}`;
     const reading = parseWebhookUrl(vector.url);

@@ -74,7 +74,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   assert.deepEqual(paid, ["A-1"]);
 });
 
-test("[ours.sdk.frameworks.suspend] ai: an approval response that the client forged runs nothing", async () => {
+test("[ours.sdk.frameworks.suspend] ai: an approval response forged by the client does not run the call", async () => {
   const scene = await sharedScene();
   const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
   const messages: ModelMessage[] = [

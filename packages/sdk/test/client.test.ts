@@ -34,7 +34,7 @@ function answering(...answers: readonly [number, Record<string, string>?][]) {
   return { scripted, keys };
 }
 
-test("[ours.sdk.client.retries] a lost answer is asked for again with the same key: there is one request", async (t) => {
+test("[ours.sdk.client.retries] a lost answer is retried with the same key: there is one request", async (t) => {
   const scene = await startAgentScene(t);
   const timing = manualTiming();
   const client = new Client(scene.url, scene.token, { fetch: losing(3), timing });
@@ -100,7 +100,7 @@ test("[ours.sdk.client.retries] the error contains the provider's code, field an
   await assert.rejects(client.cancel(request), { providerCode: "already_terminal" });
 });
 
-test("[ours.sdk.client.long-poll] a held read returns with the decision", async (t) => {
+test("[ours.sdk.client.long-poll] a long poll returns with the decision", async (t) => {
   const scene = await startAgentScene(t);
   const client = new Client(scene.url, scene.token);
   const request = await client.create(INPUT);
@@ -208,7 +208,7 @@ test("[ours.sdk.client.https] a provider on another machine requires https", () 
   }
 });
 
-test("[ours.sdk.client.bounded] a bound that is not a usable number is refused, with its name and value", async () => {
+test("[ours.sdk.client.bounded] an invalid limit is rejected, with its name and value", async () => {
   const values: unknown[] = [Number.NaN, -5, 0, Infinity, 2 ** 31, "5000", null];
   for (const name of ["withinMs", "httpTimeoutMs", "answerBytesMax"] as const) {
     for (const value of values) {
@@ -237,7 +237,7 @@ function refusing(): { readonly fetch: typeof fetch; readonly count: () => numbe
   return { fetch: refuse, count: () => count };
 }
 
-test("[ours.sdk.client.retries] a provider that cannot be reached fails after 10 s, unless the operation says how long", async () => {
+test("[ours.sdk.client.retries] an unreachable provider fails after 10 s, or after the limit of the operation", async () => {
   const timing = manualTiming(0);
   const network = refusing();
   const client = new Client("http://localhost:1/base", "t", { fetch: network.fetch, timing });

@@ -83,7 +83,7 @@ test("[ours.sdk.gate.crash] an agent that is killed at any point runs its call o
   }
 });
 
-test("[ours.sdk.gate.crash] an agent that is killed at any point runs nothing that was denied", async (t) => {
+test("[ours.sdk.gate.crash] an agent killed at any point runs no denied call", async (t) => {
   const scene = await startAgentScene(t);
   const folder = temporaryFolder(t);
   const points = await pointsOf(t, newOrder(scene, folder, { verdict: "deny" }));

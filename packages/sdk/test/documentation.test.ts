@@ -78,7 +78,7 @@ test("[ours.sdk.documented] every snippet compiles by the rules of this reposito
   assert.equal(code, 0, stdout);
 });
 
-test("[ours.sdk.documented] the guide leads from nothing to a call that waits for approval", async (t) => {
+test("[ours.sdk.documented] the code of the guide leads from an empty folder to a call that waits for approval", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
   const provisioner = await scene.server.token({ kind: "provisioner" });
@@ -121,7 +121,7 @@ test("[ours.sdk.documented] the sample of README.md waits for approval and runs"
   assert.equal(await played, "deployed to prod\n");
 });
 
-test("[ours.sdk.documented] the first sample prints why nothing was decided", async (t) => {
+test("[ours.sdk.documented] the first sample prints the reason of a missing decision", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
   const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: "wrong" };
@@ -131,7 +131,7 @@ test("[ours.sdk.documented] the first sample prints why nothing was decided", as
   assert.match(stderr, /^Countersign: No decision .+ 401 .+\n$/);
 });
 
-test("[ours.sdk.documented] the rehearsal prints what the guide says", async (t) => {
+test("[ours.sdk.documented] the rehearsal prints the output in the guide", async (t) => {
   const folder = project(t);
   const printed = await play(t, "rehearsal.ts", { folder, env: {} });
   assert.equal(printed, blocks().get("text rehearsal.ts"));
@@ -177,7 +177,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   listener.closeAllConnections();
 });
 
-test("[ours.sdk.documented] the guide to suspending asks in one process and goes on in others", async (t) => {
+test("[ours.sdk.documented] the guide to suspending submits in one process and continues in others", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
   const env = scene.environment;
@@ -188,7 +188,7 @@ test("[ours.sdk.documented] the guide to suspending asks in one process and goes
   assert.match(await play(t, "go-on.ts", { folder, env }), /^This call was approved and started/);
 });
 
-test("[ours.sdk.documented] the adapter of the guide runs what is approved and nothing else", async (t) => {
+test("[ours.sdk.documented] the adapter of the guide runs only approved calls", async (t) => {
   const scene = await startAgentScene(t);
   const folder = project(t);
   const env = scene.environment;

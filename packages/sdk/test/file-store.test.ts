@@ -30,7 +30,7 @@ test("[ours.sdk.store] concurrent consumers of one id: exactly one gets it, perm
   assert.equal(statSync(folder).mode & 0o077, 0);
 });
 
-test("[ours.sdk.store] a record that a crash left empty is taken", async (t) => {
+test("[ours.sdk.store] a record left empty by a crash counts as used", async (t) => {
   const folder = temporaryFolder(t);
   await new FileStore(folder).consume("id");
   const [name = ""] = readdirSync(folder);
@@ -38,13 +38,13 @@ test("[ours.sdk.store] a record that a crash left empty is taken", async (t) => 
   assert.equal(await new FileStore(folder).consume("id"), false);
 });
 
-test("[ours.sdk.store] a folder that cannot be written to takes nothing", async (t) => {
+test("[ours.sdk.store] consume rejects for a folder that cannot be created", async (t) => {
   const file = join(temporaryFolder(t), "file");
   writeFileSync(file, "");
   await assert.rejects(new FileStore(join(file, "uses")).consume("id"), { code: "ENOTDIR" });
 });
 
-test("[ours.sdk.store] uses are forgotten when it is asked for, and not within eight days", async (t) => {
+test("[ours.sdk.store] prune deletes uses, but none within eight days", async (t) => {
   const folder = temporaryFolder(t);
   const store = new FileStore(folder);
   await store.consume("old");
@@ -58,7 +58,7 @@ test("[ours.sdk.store] uses are forgotten when it is asked for, and not within e
   assert.equal(await store.consume("old"), true);
 });
 
-test("[ours.sdk.store] a relative folder is refused, as another working directory has another one", () => {
+test("[ours.sdk.store] a relative folder is rejected, because it depends on the working directory", () => {
   for (const folder of ["approvals", "./approvals", "", undefined]) {
     assert.throws(() => new FileStore(folder as string), {
       code: "invalid_option",

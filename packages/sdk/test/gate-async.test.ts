@@ -42,7 +42,7 @@ test("[ours.sdk.gate.suspend] a suspended call is resumed from JSON, and runs on
   assert.ok(!again.ran && again.verdict.kind === "already_used");
 });
 
-test("[ours.sdk.gate.suspend] a call asked for again with its key is the same, and does not run twice", async (t) => {
+test("[ours.sdk.gate.suspend] a call repeated with its key does not run twice", async (t) => {
   const { scene, newGate, pending, call } = await suspend(t);
   await scene.server.decide(scene.reviewer, pending.requestId, "approve");
   assert.ok((await newGate().guard(call, () => "ran")).ran);
@@ -84,7 +84,7 @@ test("[ours.sdk.gate.suspend] a Pending that was changed while it was suspended 
   }
 });
 
-test("[ours.sdk.gate.suspend] a failure while resuming cancels nothing: it can be resumed again", async (t) => {
+test("[ours.sdk.gate.suspend] after a failure while resuming, the call can be resumed again", async (t) => {
   const { scene, newGate, pending } = await suspend(t);
   const failing = new Client(scene.url, scene.token, {
     fetch: () => Promise.reject(new TypeError("no network")),

@@ -99,7 +99,7 @@ test("[ours.sdk.gate.cause] an approval that a wrong clock ends names the differ
   assert.match(again.reason, /differ by .+ restart the process/);
 });
 
-test("[ours.sdk.gate.once] a call that ran is not called lapsed when its approval has ended", async (t) => {
+test("[ours.sdk.gate.once] a call that ran is not reported as lapsed after the end of its approval", async (t) => {
   const scene = await approvingScene(t);
   const timing: ManualTiming = manualTiming();
   const { gate } = gateTo(scene.url, scene.token, { timing });

@@ -58,7 +58,7 @@ test("[ours.sdk.gate.words] a denial reaches the model with the reviewer's note"
   assert.equal(verdict.reason, "This call was denied.");
 });
 
-test("[ours.sdk.gate.words] expired, cancelled and undecided are three things, and none is a denial", async (t) => {
+test("[ours.sdk.gate.words] expired, cancelled and undecided have different verdicts, and none is a denial", async (t) => {
   const scene = await startAgentScene(t);
   const expired = await gateOf(scene).check({ ...CALL, key: "a", timeout: "1s" });
   const waiting = gateOf(scene).check({ ...CALL, key: "b" });
@@ -78,7 +78,7 @@ test("[ours.sdk.gate.words] expired, cancelled and undecided are three things, a
   for (const reason of reasons) assert.doesNotMatch(reason, /denied this call/);
 });
 
-test("[ours.sdk.gate.once] a key starts one call, however often and at the same time it is asked", async (t) => {
+test("[ours.sdk.gate.once] a key starts one call, for any number of simultaneous submissions", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const store = new MemoryStore();
@@ -275,7 +275,7 @@ test("[ours.sdk.gate.abandon] a store that hangs does not block an abandoned cal
   assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
 });
 
-test("[ours.sdk.gate.validity] an approval that ends while its use is recorded starts nothing", async (t) => {
+test("[ours.sdk.gate.validity] an approval that expires while its use is recorded starts no call", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const timing = manualTiming();
@@ -294,7 +294,7 @@ test("[ours.sdk.gate.validity] an approval that ends while its use is recorded s
   assert.equal((await late.check({ ...CALL, key: "checked" })).kind, "lapsed");
 });
 
-test("[ours.sdk.gate.validity] an approval that has ended is not used up, and says what it is", async (t) => {
+test("[ours.sdk.gate.validity] an expired approval is not used up, and is reported as expired", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const store: ConsumptionStore = { consume: async () => assert.fail("it was recorded") };
@@ -317,7 +317,7 @@ test("[ours.sdk.gate.validity] [service.execution] a checked call may start unti
   assert.equal(verdict.mayStart(), false);
 });
 
-test("[ours.sdk.gate.fail-closed] when the use of an approval cannot be recorded, nothing runs", async (t) => {
+test("[ours.sdk.gate.fail-closed] when the use of an approval cannot be recorded, the call does not run", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const broken = new Error("disk full");
@@ -331,7 +331,7 @@ test("[ours.sdk.gate.fail-closed] when the use of an approval cannot be recorded
   assert.ok(!other.ran && other.verdict.kind === "already_used");
 });
 
-test("[ours.sdk.gate.fail-closed] an error of the provider lets nothing run", async (t) => {
+test("[ours.sdk.gate.fail-closed] after an error of the provider, the call does not run", async (t) => {
   const scene = await startAgentScene(t);
   const revoked = new Gate(new Client(scene.url, scene.reviewer), { store: new MemoryStore() });
   const outcome = await revoked.guard(CALL, neverRuns);

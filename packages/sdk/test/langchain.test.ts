@@ -124,7 +124,7 @@ test("[ours.sdk.frameworks.held] langchain: the run is the thread, and what the 
   assert.deepEqual(answer?.artifact?.notRun, "denied");
 });
 
-test("[ours.sdk.frameworks.ungateable] langchain: without an id for the run or the call nothing runs", async () => {
+test("[ours.sdk.frameworks.ungateable] langchain: without an id of the run or the call, the call does not run", async () => {
   const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
   const about = { name: "pay", description: "pays", schema: SCHEMA };
   const gated = gateTool(

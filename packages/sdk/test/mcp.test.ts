@@ -92,7 +92,7 @@ test("[ours.sdk.frameworks.held] mcp: a client that asks for progress is notifie
   assert.deepEqual([textOf(refused), refused.isError], ["This call was denied.", true]);
 });
 
-test("[ours.sdk.frameworks.held] mcp: a tool without arguments is held, and each request is a call of its own", async () => {
+test("[ours.sdk.frameworks.held] mcp: a tool without arguments waits for approval, and each request is a separate call", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   gateServer(server, { gate: gateOf(scene) });
@@ -108,7 +108,7 @@ test("[ours.sdk.frameworks.held] mcp: a tool without arguments is held, and each
   }
 });
 
-test("[ours.sdk.frameworks.abort] mcp: a client that goes away takes its request back", async () => {
+test("[ours.sdk.frameworks.abort] mcp: a disconnected client cancels its request", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   gateServer(server, { gate: gateOf(scene) });
@@ -122,7 +122,7 @@ test("[ours.sdk.frameworks.abort] mcp: a client that goes away takes its request
   assert.equal(status, "cancelled");
 });
 
-test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server is given what was approved", async () => {
+test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server receives the approved arguments", async () => {
   const scene = await sharedScene();
   const server = new Server(INFO, { capabilities: { tools: {} } });
   const handler = gateToolCalls(
@@ -138,14 +138,14 @@ test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server is given
   assert.equal(textOf(await ended), '{"to":"A-1","cents":5}');
 });
 
-test("[ours.sdk.frameworks.ungateable] mcp: a server that has tools already is refused rather than gated in part", async () => {
+test("[ours.sdk.frameworks.ungateable] mcp: a server with existing tools is rejected, because they would not be gated", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   server.registerTool("pay", { inputSchema }, async (input) => textResult(neverPays.call(input)));
   assert.throws(() => gateServer(server, { gate: gateOf(scene) }), { code: "invalid_option" });
 });
 
-test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is refused also when its private fields have other names", async () => {
+test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is rejected also when its private fields have other names", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   server.registerTool("pay", { inputSchema }, async (input) => textResult(neverPays.call(input)));
@@ -157,7 +157,7 @@ test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is refused also 
   assert.throws(() => gateServer(server, { gate: gateOf(scene) }), refusal);
 });
 
-test("[ours.sdk.frameworks.ungateable] mcp: what is not an McpServer of version 1 is refused by name", async () => {
+test("[ours.sdk.frameworks.ungateable] mcp: an object other than an McpServer of version 1 is rejected by name", async () => {
   const scene = await sharedScene();
   // Version 2 has no method `tool`.
   class NextServer {

@@ -132,7 +132,7 @@ const LIES: readonly (readonly [string, string | RegExp, string, RegExp])[] = [
 
 for (const kind of ["create", "read"] as const) {
   for (const [what, from, to, message] of LIES) {
-    test(`[ours.sdk.client.strict] nothing runs when the answer to a ${kind} has: ${what}`, async (t) => {
+    test(`[ours.sdk.client.strict] the call does not run if the answer to a ${kind} has: ${what}`, async (t) => {
       await assertNoDecision(t, altering(kind, from, to), message);
     });
   }
@@ -202,20 +202,20 @@ const APPROVALS: readonly (readonly [string, string, string, RegExp])[] = [
 ];
 
 for (const [what, from, to, message] of APPROVALS) {
-  test(`[ours.sdk.client.strict] nothing runs when an approval has ${what}`, async (t) => {
+  test(`[ours.sdk.client.strict] the call does not run if an approval has ${what}`, async (t) => {
     await assertNoDecision(t, altering("read", from, to), message);
   });
-  test(`[ours.sdk.client.strict] nothing runs when an approval at once has ${what}`, async (t) => {
+  test(`[ours.sdk.client.strict] the call does not run if an immediate approval has ${what}`, async (t) => {
     const respond: Respond = ({ correctAnswer }) => correctAnswer.replace('"status":"pending"', to);
     await assertNoDecision(t, respond, message);
   });
 }
 
-test("[ours.sdk.client.strict] nothing runs when a read answers for another request", async (t) => {
+test("[ours.sdk.client.strict] the call does not run if a read returns another request", async (t) => {
   await assertNoDecision(t, altering("read", ID, OTHER_ID), /id is that of another request/);
 });
 
-test("[ours.sdk.client.strict] nothing runs when a time of a request moves", async (t) => {
+test("[ours.sdk.client.strict] the call does not run if a time of the request changes", async (t) => {
   const moved = at(CREATED_AT + 1_000);
   await assertNoDecision(t, altering("read", at(CREATED_AT), moved), /created_at has changed/);
   const later = `"deadline_at":"${at(EXPIRES_AT + 1)}"`;
@@ -293,7 +293,7 @@ test("[ours.sdk.client.redirect] a redirect is never followed, with any operatio
   assert.equal(followed, 0);
 });
 
-test("[ours.sdk.client.bounded] an answer that does not end is given up", async (t) => {
+test("[ours.sdk.client.bounded] an endless answer is aborted", async (t) => {
   const flood: Respond = ({ kind, correctAnswer, response }) => {
     if (kind !== "read") return correctAnswer;
     response.writeHead(200, { "content-type": "application/json" });
@@ -307,7 +307,7 @@ test("[ours.sdk.client.bounded] an answer that does not end is given up", async 
   await assertNoDecision(t, flood, /too large/);
 });
 
-test("[ours.sdk.client.bounded] an answer that comes too slowly is given up", async (t) => {
+test("[ours.sdk.client.bounded] a slow answer is aborted", async (t) => {
   const provider = await startMisbehavingProvider(t, ({ kind, correctAnswer, response }) => {
     if (kind !== "read") return correctAnswer;
     response.writeHead(200, { "content-type": "application/json" });
@@ -318,7 +318,7 @@ test("[ours.sdk.client.bounded] an answer that comes too slowly is given up", as
   await assert.rejects(client.read(ID, { withinMs: 100 }), { code: "unavailable" });
 });
 
-test("[ours.sdk.gate.fail-closed] a provider that calls a request pending for ever is given up", async (t) => {
+test("[ours.sdk.gate.fail-closed] a provider that reports pending after the deadline ends the wait", async (t) => {
   const timing = manualTiming();
   const provider = await startMisbehavingProvider(t, ({ kind, correctAnswer }) => {
     const deadline = `"deadline_at":"${at(CREATED_AT + 60_000)}"`;
@@ -352,7 +352,7 @@ test("[ours.sdk.gate.once] one request that answers two keys lets one call run",
   assert.equal(runs, 1);
 });
 
-test("[ours.sdk.gate.once] a provider that forgets a key and approves again lets nothing run again", async (t) => {
+test("[ours.sdk.gate.once] a second approval for a used key does not run the call again", async (t) => {
   let id = ID;
   const provider = await startMisbehavingProvider(t, ({ correctAnswer }) =>
     correctAnswer.replace(ID, id),

@@ -151,7 +151,7 @@ test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's o
   assert.equal(interruptions.length, 1);
 });
 
-test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in the framework decides nothing", async () => {
+test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in the framework does not run the call", async () => {
   const scene = await sharedScene();
   const gate = gateOf(scene, { mode: "async" });
   const model = scripted(CALLS);
@@ -207,7 +207,7 @@ test("[ours.sdk.frameworks.held] openai-agents: a text that holds arguments is n
   assert.deepEqual(ran, ['{"to":"B-2"}', null]);
 });
 
-test("[ours.sdk.frameworks.ungateable] openai-agents: what runs elsewhere, or has no place for words, is refused", () => {
+test("[ours.sdk.frameworks.ungateable] openai-agents: a tool that runs elsewhere, or cannot return text, is rejected", () => {
   const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
   const gating = { gate, runId: "r" };
   assert.throws(() => gateTools([webSearchTool()], gating), { code: "invalid_option" });

@@ -50,7 +50,7 @@ test("[ours.sdk.portable] the subpath of a framework loads that framework at mos
   assert.deepEqual(outsideOf("openai-agents.ts"), ["@openai/agents"]);
 });
 
-test("[ours.sdk.portable] the package depends on the protocol alone, which depends on nothing", () => {
+test("[ours.sdk.portable] the package depends only on the protocol package, which has no dependencies", () => {
   const read = (name: string) =>
     JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")) as {
       readonly dependencies?: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ const ID = "0197f3c5-3e7c-7a7e-8d3b-000000000001";
 const OTHER_ID = "0197f3c5-3e7c-7a7e-8d3b-000000000003";
 const DELIVERY = proposeDelivery("https://a.example/hook");
 
-test("[ours.sdk.provisioner] a lost answer is asked for with the same key: there is one instance and one credential", async (t) => {
+test("[ours.sdk.provisioner] a lost answer is retried with the same key: there is one instance and one credential", async (t) => {
   const server = await startTestProvider(t);
   const token = await server.token({ kind: "provisioner" });
   let left = 2;
@@ -65,7 +65,7 @@ test("[ours.sdk.provisioner] every proposed delivery has a registration and a se
   }
 });
 
-test("[ours.sdk.client.strict] an answer about an instance that breaks the contract, or is about another, is refused", async () => {
+test("[ours.sdk.client.strict] an answer that breaks the contract, or has another instance, is rejected", async () => {
   const id = ID;
   const delivery = { type: "webhook", url: DELIVERY.url, registration_id: DELIVERY.registrationId };
   const instance = { id, name: "a", delivery };

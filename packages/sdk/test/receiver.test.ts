@@ -90,7 +90,7 @@ test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notificatio
   assert.deepEqual(ran, [{ cents: 5 }]);
 });
 
-test("[ours.sdk.provisioner] an instance is created, read, renamed, given and freed of a receiver, and deleted", async (t) => {
+test("[ours.sdk.provisioner] an instance is created, read, renamed, deleted, and gets and loses a receiver", async (t) => {
   const registrations: Record<string, string> = {};
   const receiver = new Receiver({
     registrations,
@@ -273,7 +273,7 @@ test("[ours.sdk.receiver.resumes] an event runs its resumer again after a failur
   assert.equal(next.events.length, 1);
 });
 
-test("[ours.sdk.receiver.verified] behind Node's server, what is too large, cut off or no webhook is refused, and the next one is answered", async (t) => {
+test("[ours.sdk.receiver.verified] behind Node's server, a body that is too large, incomplete or not a webhook is rejected, and the next one is answered", async (t) => {
   const { receiver } = newReceiver();
   const listener = createHttpServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
   await once(listener, "listening");
@@ -292,7 +292,7 @@ test("[ours.sdk.receiver.verified] behind Node's server, what is too large, cut 
   assert.equal((await fetch(url, { method: "POST", headers, body })).status, 401);
 });
 
-test("[ours.sdk.receiver.resumes] a runtime that stops with the response is asked to wait for the resumers", async () => {
+test("[ours.sdk.receiver.resumes] a runtime that stops after the response gets the promise of the resumers in waitUntil", async () => {
   const { receiver, events } = newReceiver();
   await post(receiver, { body: verification() });
   const promises: Promise<unknown>[] = [];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { indentJson } from "./indent.ts";
 
-test("[ours.inbox.exact] indenting puts members on lines and leaves every token as it was written", () => {
+test("[ours.inbox.exact] indenting puts members on lines and keeps every token unchanged", () => {
   assert.equal(
     indentJson('{ "a":[1.10 ,1e400,{}],"b" :"{\\"x\\":[1, 2]}","c":[ ] }'),
     '{\n  "a": [\n    1.10,\n    1e400,\n    {}\n  ],\n  "b": "{\\"x\\":[1, 2]}",\n  "c": []\n}',

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { memberSource } from "./source.ts";
 
-test("[ours.passkey.browser] the source of a member is found letter for letter", () => {
+test("[ours.passkey.browser] the exact source of a member is found", () => {
   const cases: [string, string][] = [
     ['{"arguments":{"a": 1.10 , "b":[1e400]},"x":1}', '{"a": 1.10 , "b":[1e400]}'],
     ['{ "x" : "\\"arguments\\":1" , "arguments" : -0 }', "-0"],
@@ -18,7 +18,7 @@ test("[ours.passkey.browser] the source of a member is found letter for letter",
   assert.equal(memberSource("{}", "arguments"), undefined);
 });
 
-test("[ours.passkey.browser] the right member is found, whatever surrounds it", () => {
+test("[ours.passkey.browser] the correct member is found in any context", () => {
   const value = fc.json();
   fc.assert(
     fc.property(fc.string(), value, value, value, (key, before, wanted, after) => {

@@ -23,7 +23,7 @@ test("[ours.request.previews] a diff shows what has changed with three lines aro
 
 const TEXT = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { maxLength: 30 });
 
-test("[ours.request.previews] both texts can be read out of their diff, and nothing else", () => {
+test("[ours.request.previews] the diff contains exactly both texts", () => {
   fc.assert(
     fc.property(TEXT, TEXT, (before, after) => {
       const lines = diffLines(before, after);

@@ -35,7 +35,7 @@ test("[ours.request.previews] the verbs of SQL are shown, each with whether a WH
   for (const [text, verbs] of cases) assert.equal(read(text), verbs, text);
 });
 
-test("[ours.request.previews] SQL that databases read in different ways has no preview", () => {
+test("[ours.request.previews] SQL with different meanings in different databases has no preview", () => {
   const unknown = [
     "select 'a\\' where '",
     "delete from t /*! where 1 */",

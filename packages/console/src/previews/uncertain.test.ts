@@ -22,7 +22,7 @@ test("[ours.request.previews] an object with two currencies or an unreadable amo
   for (const args of unclear) assert.deepEqual(moneyIn(json(args)), [], JSON.stringify(args));
 });
 
-test("[ours.request.previews] an address that clients read in different ways has no host", () => {
+test("[ours.request.previews] a URL with different meanings in different clients has no host", () => {
   const unclear = [
     "https://good.example\\@evil.example/x",
     "https://good.example;@evil.example/",

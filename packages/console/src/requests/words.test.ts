@@ -52,7 +52,7 @@ test("[ours.inbox.now] missing approvals, the outcome and the time left are desc
   for (const [ms, text] of times) assert.equal(words.timeLeft(ms), text);
 });
 
-test("[ours.inbox.exact] the members of a list are found letter for letter", () => {
+test("[ours.inbox.exact] the exact members of a list are found", () => {
   assert.deepEqual(itemSources('[ 1.10 ,{"a":"],"}, [1e400]]'), ["1.10", '{"a":"],"}', "[1e400]"]);
   assert.deepEqual(itemSources("[]"), []);
   fc.assert(

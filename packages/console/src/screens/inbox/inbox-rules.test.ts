@@ -40,7 +40,7 @@ const asking = (part: object) => request("{}", { requirement: { ...CLICK, ...par
 const judged = (part: object) =>
   request("{}", { policy: { because: "r1", fired: [], errors: [], ...part } });
 
-test("[ours.inbox.list] the mark of a call is what policy asks for, and nothing that is guessed", () => {
+test("[ours.inbox.list] the risk mark of a call depends only on the policy's requirement", () => {
   assert.equal(riskOf(request('{"sql":"DROP TABLE users"}')), "usual");
   for (const kind of ["passkey", "type", "match"]) {
     assert.equal(riskOf(asking({ confirm: { kind } })), "high", kind);
@@ -56,7 +56,7 @@ test("[ours.inbox.list] the mark of a call is what policy asks for, and nothing 
   assert.equal(reasonOf(judged({ because: "large-refunds" })), "large-refunds");
 });
 
-test("[ours.console.groups] only what is letter for letter the same, of one instance and one demand, is a group", () => {
+test("[ours.console.groups] only identical calls of one instance with one requirement are a group", () => {
   const same = [request('{"n":1}'), request('{"n":1}')];
   const others = [
     request('{"n":1.0}'),

@@ -16,7 +16,7 @@ function asking(kind: "click" | "match" | "passkey"): ReviewedRequest {
   } as unknown as ReviewedRequest;
 }
 
-test("[ours.request.hold] an approval is held where the hold ends before the deadline, and none that a passkey signs", () => {
+test("[ours.request.hold] an approval is delayed if the delay ends before the deadline, except with a passkey", () => {
   for (const [leftMs, isHeld] of [
     [3_600_000, true],
     [6_000, true],
