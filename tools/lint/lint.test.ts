@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import test from "node:test";
@@ -14,6 +14,10 @@ const BIOME = join(ROOT, "node_modules/@biomejs/biome/bin/biome");
 const long = (lines: number) => "export const it = [\n" + "  1,\n".repeat(lines - 2) + "];\n";
 const longFunction = (lines: number) =>
   `export function it(): void {\n${"  go();\n".repeat(lines)}}\ndeclare function go(): void;\n`;
+
+/** The text of a file in the folder `planted`. */
+const planted = (name: string) =>
+  readFileSync(join(import.meta.dirname, "planted", `${name}.txt`), "utf8");
 
 const SERVER = "packages/server/src";
 
@@ -41,29 +45,14 @@ const PLANTED: Readonly<Record<string, readonly [text: string, ...rules: string[
     "useFilenamingConvention",
   ],
   [`${SERVER}/steps/requests/recordVote.ts`]: ["export function recordVote(): void {}\n"],
-  "tools/focused.test.ts": [
-    'import test from "node:test";\n\ntest.only("it", () => {});\n',
-    "noFocusedTests",
-  ],
-  "tools/skipped.test.ts": [
-    'import test from "node:test";\n\ntest.skip("it", () => {});\n',
-    "noSkippedTests",
-  ],
-  "tools/ignored.ts": ["// @ts-ignore\nexport const it: number = 1;\n", "noTsIgnore"],
-  "tools/any.ts": ["export const it = (value: any): unknown => value;\n", "noExplicitAny"],
-  "tools/default.ts": ["export default 1;\n", "noDefaultExport"],
-  "tools/spread.ts": [
-    "const a = 1;\nexport const it = { ...{ a } };\nexport const list = [...[a]];\n",
-    "plugin",
-    "plugin",
-  ],
-  "tools/typed-spread.ts": [
-    "const a = 1;\nexport const list = Math.max(...([a, a] as const));\n",
-    "plugin",
-  ],
-  "tools/spread-of-values.ts": [
-    "const a = [1];\nexport const it = [...a, ...(a.length > 1 ? [2] : [])];\n",
-  ],
+  "tools/focused.test.ts": [planted("focused.test.ts"), "noFocusedTests"],
+  "tools/skipped.test.ts": [planted("skipped.test.ts"), "noSkippedTests"],
+  "tools/ignored.ts": [planted("ignored.ts"), "noTsIgnore"],
+  "tools/any.ts": [planted("any.ts"), "noExplicitAny"],
+  "tools/default.ts": [planted("default.ts"), "noDefaultExport"],
+  "tools/spread.ts": [planted("spread.ts"), "plugin", "plugin"],
+  "tools/typed-spread.ts": [planted("typed-spread.ts"), "plugin"],
+  "tools/spread-of-values.ts": [planted("spread-of-values.ts")],
   [`${SERVER}/http/clock.ts`]: ["export const now = () => Date.now();\n", "plugin"],
   [`${SERVER}/http/date.ts`]: [
     "export const now = () => [new Date(), Date()];\n",
