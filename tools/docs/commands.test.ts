@@ -52,7 +52,7 @@ async function faultOf([first = "", second = "", ...rest]: string[]): Promise<st
   // A placeholder, such as COMMAND.
   if (!/^[a-z-]+$/.test(first) || first === NO_COMMAND) return undefined;
   const isFamily = Object.keys(COMMANDS).some((each) => each.startsWith(`${first} `));
-  // The name of a family stands for all of its commands.
+  // The name of a family means all of its commands.
   if (isFamily && !/^[a-z-]+$/.test(second)) return undefined;
   const name = first.startsWith("-") ? "serve" : isFamily ? `${first} ${second}` : first;
   if (!(name in COMMANDS)) return "unknown command";
