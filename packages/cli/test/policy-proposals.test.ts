@@ -81,7 +81,7 @@ test("[ours.cli.policy.proposals] one person proposes, another publishes or reje
 
   const proposed = await run(ed, "propose", DENY_FILE, "--note", "No drops.");
   const id = proposedId(proposed);
-  assert.match(proposed.stderr, /added {4}no-drops\nPublishing does not take two people from/);
+  assert.match(proposed.stderr, /added {4}no-drops\nOne person can publish after this version/);
   assert.match(
     done(await run(li, "proposals")),
     new RegExp(`^PROPOSAL .*\n${id} {2}open .* Ed {2}1 .* No drops\\.\n$`),

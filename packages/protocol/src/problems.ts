@@ -60,8 +60,8 @@ export const PROBLEMS = {
   wrong_credential_kind: row(
     403,
     "authorization",
-    "This kind of credential does not permit this operation. Instances require a provisioner " +
-      "token, requests an instance credential, reviews a reviewer token.",
+    "This kind of credential does not permit this operation. Use a provisioner token for " +
+      "instances, an instance credential for requests, and a reviewer token for reviews.",
   ),
   forbidden: row(
     403,

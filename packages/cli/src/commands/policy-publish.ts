@@ -150,7 +150,7 @@ async function agreed(
 }
 
 const ALONE =
-  "Publishing does not take two people from then on, unless the baseline policy requires it.";
+  "One person can publish after this version, unless the baseline policy requires two.";
 
 interface PolicyChanges extends RuleChanges {
   /** Undefined when it stays as it was. */
@@ -171,7 +171,7 @@ export function changesTo(before: string | undefined, after: string): PolicyChan
   }
 }
 
-/** Which rules differ, and whether it takes two people from then on. */
+/** Which rules differ, and whether publishing requires two people afterwards. */
 export function renderChanges(changes: PolicyChanges | undefined): string {
   if (changes === undefined) return "The rules of the active version cannot be compared.";
   const { added, changed, removed, twoPerson } = changes;
@@ -183,7 +183,7 @@ export function renderChanges(changes: PolicyChanges | undefined): string {
   const rules =
     lines.length === 0 ? "No rule changes." : ["Rules that change:", ...lines].join("\n");
   if (twoPerson === undefined) return rules;
-  return `${rules}\n${twoPerson ? "Publishing takes two people from then on." : ALONE}`;
+  return `${rules}\n${twoPerson ? "Publishing after this version requires two people." : ALONE}`;
 }
 
 function notPublished(terminal: Terminal): ExitCode {
