@@ -24,7 +24,7 @@ test("[delivery.url.every-connection] a name is looked up before every message, 
   assert.equal(receiver.connections, 1);
 });
 
-test("[delivery.url.every-connection] a name that turns private is refused, and its open connection is not used", async (t) => {
+test("[delivery.url.every-connection] a name that changes to a private address is rejected, and its open connection is not used", async (t) => {
   const receiver = await startTlsReceiver(t, undefined, { subjects: SUBJECTS });
   const options = { answers: { [HOST]: ["127.0.0.1"] }, allow: ["127.0.0.1/32"] };
   const { post, resolver } = openTestEgress(t, { ...options, ca: [receiver.certificate] });
