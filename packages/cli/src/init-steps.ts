@@ -1,14 +1,16 @@
 /** The steps of `countersign init`. Each reads from the server what is already done. */
 
-import type { Terminal } from "@countersign/command-line";
+import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
 import { type ApprovalRequest, Client } from "@countersign/sdk";
 import {
+  listReviewers,
   makeSetupLink,
   needsSetup,
   type OpenedContext,
   publishFirstPolicy,
   readActivePolicyNumber,
+  setReviewer,
 } from "@countersign/server";
 import {
   type CreatedAgent,
@@ -19,6 +21,7 @@ import {
 import { linkTo } from "./commands/people-links.ts";
 import { exportLines } from "./connect-agent.ts";
 import { canOpenBrowser, openBrowser } from "./open-browser.ts";
+import { ownCommand } from "./own-command.ts";
 import { askText, choose, confirm, waitUnlessEnter } from "./questions.ts";
 import { LIMIT_MAX } from "./row-list.ts";
 import type { Addresses } from "./running-server.ts";
@@ -76,11 +79,13 @@ export async function addOperator(
 /**
  * @param given the policy of the command line
  * @returns undefined when a policy is active
+ * @throws CommandError when no reviewer exists for the groups that the policy names
  */
 export async function choosePolicy(
-  { context, terminal, asks, note }: Setup,
+  setup: Setup,
   given: string | undefined,
 ): Promise<StarterPolicy | undefined> {
+  const { context, terminal, asks, note } = setup;
   note("\nStep 2 of 4: the policy");
   const number = await readActivePolicyNumber(context, PROJECT_DEFAULT);
   if (number > 0) {
@@ -88,10 +93,43 @@ export async function choosePolicy(
     return undefined;
   }
   const named = STARTER_POLICIES.find(({ name }) => name === given);
-  if (named !== undefined || !asks) return named ?? STARTER_POLICIES[0];
-  const options = STARTER_POLICIES.map(({ name, description }) => `${name}: ${description}`);
-  const question = "Which policy do you want to start with? Later, you can change every rule.";
-  return STARTER_POLICIES[await choose(terminal, question, options)];
+  if (named === undefined && asks) {
+    const options = STARTER_POLICIES.map(({ name, description }) => `${name}: ${description}`);
+    const question = "Which policy do you want to start with? Later, you can change every rule.";
+    const chosen = STARTER_POLICIES[await choose(terminal, question, options)];
+    return joinGroups(setup, chosen);
+  }
+  return joinGroups(setup, named ?? STARTER_POLICIES[0]);
+}
+
+/** The server publishes no policy that names an empty group. */
+async function joinGroups(
+  { context, note }: Setup,
+  policy: StarterPolicy | undefined,
+): Promise<StarterPolicy | undefined> {
+  const { name: policyName, reviewerGroups = [] } = policy ?? {};
+  if (reviewerGroups.length === 0) return policy;
+  const list = reviewerGroups.join(",");
+  const reviewers = await listReviewers(context, PROJECT_DEFAULT).catch(noReviewers);
+  const [first] = reviewers.filter(({ removedAt, isBot }) => removedAt === null && !isBot);
+  if (first === undefined) {
+    const message = `the policy ${policyName} needs a reviewer in the groups ${list}`;
+    const advice = "create your account with the setup link, and run init again";
+    throw new CommandError(EXIT.refused, "no_reviewer", `${message}; ${advice}`);
+  }
+  const { name, role } = first;
+  const groups = [...new Set([...first.groups, ...reviewerGroups])];
+  await setReviewer(context, { project: PROJECT_DEFAULT, name, role, groups });
+  note(`  ${visibleText(name)} joined the groups ${list}, which decide by this policy.`);
+  note("  Some of its rules need two reviewers. To invite another one:");
+  note(`    ${ownCommand(process.env)} invitations create NAME --role reviewer --groups ${list}`);
+  return policy;
+}
+
+/** The project is created with the first account. */
+function noReviewers(error: unknown): [] {
+  if (error instanceof Problem && error.code === "not_found") return [];
+  throw error;
 }
 
 /** @throws Problem when no agent is in the group that the policy names */

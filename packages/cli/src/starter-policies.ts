@@ -1,7 +1,4 @@
-/**
- * Policies that a new project can start with: those of examples/policies that name no group of
- * reviewers, because a new project has one reviewer.
- */
+/** Policies that a new project can start with: the project policies of examples/policies. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,20 +6,39 @@ import { join } from "node:path";
 export interface StarterPolicy {
   readonly name: string;
   readonly description: string;
-  /** Group that its rules name. The new agent joins it. */
+  /** Group of agents that its rules name. The new agent joins it. */
   readonly agentGroup?: string;
+  /** Groups of reviewers that its rules name. The first reviewer joins them. */
+  readonly reviewerGroups: readonly string[];
 }
 
 /** The choice that publishes nothing: without a policy, a reviewer decides every call. */
 export const ASK_ALWAYS = "ask";
 
 export const STARTER_POLICIES: readonly StarterPolicy[] = [
-  { name: ASK_ALWAYS, description: "A reviewer decides every call." },
-  { name: "coding-agent", description: "Claude Code and similar agents on one checkout." },
+  { name: ASK_ALWAYS, description: "A reviewer decides every call.", reviewerGroups: [] },
+  {
+    name: "coding-agent",
+    description: "Claude Code and similar agents on one checkout.",
+    reviewerGroups: [],
+  },
   {
     name: "mcp-gateway",
     description: "Tools of MCP servers, by name.",
     agentGroup: "mcp-clients",
+    reviewerGroups: [],
+  },
+  {
+    name: "support-agent",
+    description: "Tickets and refunds. Large refunds need two reviewers.",
+    agentGroup: "support-bots",
+    reviewerGroups: ["finance", "privacy"],
+  },
+  {
+    name: "database-operator",
+    description: "SQL databases. Changes in production need two reviewers.",
+    agentGroup: "database-operators",
+    reviewerGroups: ["dba"],
   },
 ];
 

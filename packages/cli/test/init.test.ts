@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { exchange, makeToken } from "@countersign/testing/agents";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
@@ -11,6 +12,7 @@ import {
   startServer,
 } from "@countersign/testing/countersign";
 import { main } from "../src/main.ts";
+import { ASK_ALWAYS, readStarterPolicy, STARTER_POLICIES } from "../src/starter-policies.ts";
 import { TestTerminal } from "./support/test-terminal.ts";
 import { useInvitation } from "./support/use-invitation.ts";
 
@@ -82,7 +84,7 @@ test("[ours.cli.init] with Enter for every answer, init leads to an account, an 
   const server = await startServer(t);
   const user = new User({
     "Waiting for your account": createAccount,
-    "Number from 1 to 3": "",
+    "Number from 1 to 5": "",
     "Name of the agent": "",
     "Send a test request": "",
     "Waiting for your decision": decideTest(t, server, "approve"),
@@ -101,7 +103,7 @@ test("[ours.cli.init] after Ctrl-C, init continues with the step that it stopped
   const server = await startServer(t);
   const first = new User({
     "Waiting for your account": createAccount,
-    "Number from 1 to 3": "2",
+    "Number from 1 to 5": "2",
     "Name of the agent": "first",
     "Send a test request": undefined,
   });
@@ -132,7 +134,7 @@ test("[ours.cli.init] Enter skips each wait, and the setup link and the request 
   const server = await startServer(t);
   const user = new User({
     "Waiting for your account": "",
-    "Number from 1 to 3": "3",
+    "Number from 1 to 5": "3",
     "Name of the agent": "",
     "Send a test request": "",
     "Waiting for your decision": "",
@@ -142,6 +144,56 @@ test("[ours.cli.init] Enter skips each wait, and the setup link and the request 
   assert.match(user.stderr, /Skipped\. The link still works\./);
   assert.match(user.stderr, /Skipped\. The request stays in the inbox for 10 minutes\./);
   await createAccount(user.stderr);
+});
+
+test("[ours.cli.init] init puts the operator into the groups of reviewers that the policy names", async (t) => {
+  const server = await startServer(t);
+  const user = new User({
+    "Waiting for your account": createAccount,
+    "Number from 1 to 5": "4",
+    "Name of the agent": "",
+    "Send a test request": "",
+    "Waiting for your decision": "",
+  });
+  assert.equal(await init(server, user), 0, user.stderr);
+  assert.match(user.stderr, /Ana joined the groups finance,privacy, which decide by this policy\./);
+  assert.match(user.stderr, /Published the policy support-agent/);
+  const { stdout } = await countersign(t, ["agents", "list", "--data", server.data]);
+  assert.match(stdout, /my-agent +support-bots/);
+});
+
+test("[ours.cli.init] a policy for a group of reviewers needs an account first", async (t) => {
+  const server = await startServer(t);
+  const args = ["init", "--yes", "--policy", "database-operator", "--data", server.data];
+  const refused = await countersign(t, args);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /needs a reviewer in the groups dba; create your account/);
+  await createAccount(refused.stderr);
+  const { code, stderr } = await countersign(t, args);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /Published the policy database-operator/);
+});
+
+test("[ours.cli.init] init offers every example policy for a project, with the groups that it names", () => {
+  const folder = join(import.meta.dirname, "../../../examples/policies");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
+  // The baseline policy is for the whole server.
+  const examples = files.map((name) => basename(name, ".yaml")).filter((name) => name !== "floor");
+  const offered = STARTER_POLICIES.filter(({ name }) => name !== ASK_ALWAYS);
+  assert.deepEqual(offered.map(({ name }) => name).sort(), examples.sort());
+  for (const { name, agentGroup, reviewerGroups } of offered) {
+    const [source = ""] = readStarterPolicy(name).split(/^tests:$/m);
+    const rules = source.replaceAll(/^ *#.*$/gm, "");
+    const named = (pattern: RegExp) => {
+      return [...new Set([...rules.matchAll(pattern)].map(([, group = ""]) => group))].sort();
+    };
+    assert.deepEqual(named(/from: group:([\w-]+)/g), [...reviewerGroups].sort(), name);
+    assert.deepEqual(
+      named(/instance: \{ group: ([\w-]+) \}/g),
+      agentGroup === undefined ? [] : [agentGroup],
+      name,
+    );
+  }
 });
 
 test("[ours.cli.init] without a terminal, init prints the options that replace the questions", async (t) => {
