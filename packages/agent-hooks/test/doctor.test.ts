@@ -106,7 +106,10 @@ test("[ours.adapters.doctor.finds] the environment, a second hook and other hook
   await scene.install(t, home, "claude-code", "--wait", "2s");
   const variables = await findings(t, home, "claude-code", { COUNTERSIGN_URL: "http://x" });
   assert.deepEqual(variables.failed, []);
-  assert.match(variables.all.environment?.text ?? "", /ignores COUNTERSIGN_URL/);
+  assert.match(variables.all.environment?.text ?? "", /ignores COUNTERSIGN_URL\./);
+  const { url } = scene.server;
+  const same = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: scene.credential };
+  assert.equal((await findings(t, home, "claude-code", same)).all.environment, undefined);
 
   const settings = JSON.parse(readFileSync(home.settings, "utf8"));
   settings.hooks.PreToolUse.push(settings.hooks.PreToolUse[0]);

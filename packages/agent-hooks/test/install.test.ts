@@ -215,6 +215,7 @@ test("[ours.adapters.install.again] install reads the URL and the key from the e
   const home = newHome(t);
   const { url: server } = scene.server;
   const env = {
+    npm_config_user_agent: "npm/11.0.0",
     COUNTERSIGN_URL: server,
     COUNTERSIGN_API_KEY: scene.credential,
     COUNTERSIGN_ADAPTER_WAIT: "1h",
@@ -231,4 +232,15 @@ test("[ours.adapters.install.again] install reads the URL and the key from the e
   assert.equal(again.code, 0, again.stderr);
   const { url, token } = JSON.parse(readFileSync(home.profile, "utf8")) as Record<string, string>;
   assert.deepEqual([url, token], [server, scene.credential]);
+  const kept = `Kept the URL ${server} and the key of the profile ${home.profile}.`;
+  assert.ok(again.stderr.includes(`${kept} To replace both, add --url URL.\n`), again.stderr);
+  assert.match(again.stderr, /^Ignored COUNTERSIGN_URL and COUNTERSIGN_API_KEY: the profile has /m);
+  assert.doesNotMatch(`${first.stderr}${again.stderr}`, /cs_inst_/);
+
+  const same = await run(t, home, ["install", "claude-code"], { env });
+  assert.ok(same.stderr.includes(kept), same.stderr);
+  assert.doesNotMatch(same.stderr, /Ignored/);
+  assert.doesNotMatch(first.stderr, /Kept/);
+  assert.match(first.stderr, /^Test it: npx countersign-agent-hooks doctor claude-code$/m);
+  assert.match(again.stderr, /^Test it: countersign-agent-hooks doctor claude-code$/m);
 });

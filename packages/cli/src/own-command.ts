@@ -1,10 +1,10 @@
 /** The name of the program as the user can type it again. */
 
 import { resolve } from "node:path";
+import { typedCommand } from "@countersign/command-line";
 
-/** npm and compatible tools set this variable for the programs that they start. */
-export function ownCommand({ npm_config_user_agent: npm }: NodeJS.ProcessEnv): string {
-  return npm === undefined ? "countersign" : "npx countersign";
+export function ownCommand(environment: NodeJS.ProcessEnv): string {
+  return typedCommand("countersign", environment);
 }
 
 /** The option that names the data folder in a recommended command. Empty for the default. */

@@ -7,3 +7,4 @@ export { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
 export { commandHelp } from "./help.ts";
 export { type Program, readVersion, runCommand, runProgram } from "./run-program.ts";
 export { processTerminal, type Terminal } from "./terminal.ts";
+export { typedCommand } from "./typed-command.ts";

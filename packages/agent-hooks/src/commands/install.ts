@@ -7,6 +7,7 @@ import {
   type CommandLine,
   EXIT,
   type Terminal,
+  typedCommand,
   usageError,
 } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
@@ -15,7 +16,7 @@ import { checkSettings } from "../doctor/check-settings.ts";
 import { type InstallPlace, install } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
 import { usesFolder } from "../profile/folders.ts";
-import { deprecatedVariables, namesIn } from "../profile/hook-settings.ts";
+import { deprecatedVariables, ignoredVariables, namesIn } from "../profile/hook-settings.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "../profile/profile.ts";
 import { agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
 
@@ -50,7 +51,8 @@ export const installCommand: Command = {
     const agent = agentOf(name);
     const place = placeOf(agent, line, program);
     const known = changeFiles(() => readProfile(place.profile));
-    const provider = await providerOf(line, terminal, known);
+    const keeps = line.text("url") === undefined && known !== undefined;
+    const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
     const wanted = { ...optionsOf(line, known), ...provider, uses: usesOf(agent.name, known) };
     const isChanged = changeFiles(() => install(place, wanted));
     if (line.json) {
@@ -66,10 +68,12 @@ export const installCommand: Command = {
         : `${done}. ${agent.title} requests approval at ${visibleText(provider.url)}.`,
     );
     for (const { text, advice = "" } of disabled) terminal.out(visibleText(`${text} ${advice}`));
+    if (keeps) for (const text of describeKept(place.profile, known)) terminal.note(text);
     for (const text of deprecatedVariables(process.env)) terminal.note(text);
     terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
-    if (name === "codex") terminal.note("Codex skips the hook until you trust it: enter /hooks.");
-    terminal.note(`Test it: ${program} doctor ${name}`);
+    if (name === "codex")
+      terminal.note("Codex skips the hook until you trust it: start codex, and review the hook.");
+    terminal.note(`Test it: ${typedCommand(program, process.env)} doctor ${name}`);
     return EXIT.done;
   },
 };
@@ -82,17 +86,23 @@ function findDisabled(place: InstallPlace, profile: Omit<Profile, "installed">) 
 
 type Provider = Pick<Profile, "url" | "token" | "instanceId">;
 
-async function providerOf(
-  line: CommandLine,
-  terminal: Terminal,
-  known: Profile | undefined,
-): Promise<Provider> {
-  const given = line.text("url");
-  // A profile wins over the environment, which another program may have set.
-  if (given === undefined && known !== undefined) {
-    const { url, token, instanceId } = known;
-    return { url, token, instanceId };
+/** A profile wins over the environment, which another program may have set. */
+function keptOf({ url, token, instanceId }: Profile): Provider {
+  return { url, token, instanceId };
+}
+
+function describeKept(file: string, { url, token }: Profile): string[] {
+  const kept = `Kept the URL ${visibleText(url)} and the key of the profile ${file}.`;
+  const lines = [`${kept} To replace both, add --url URL.`];
+  const ignored = ignoredVariables(process.env, { url, token });
+  if (ignored.length > 0) {
+    lines.push(`Ignored ${ignored.join(" and ")}: the profile has another value.`);
   }
+  return lines;
+}
+
+async function providerOf(line: CommandLine, terminal: Terminal): Promise<Provider> {
+  const given = line.text("url");
   const { COUNTERSIGN_URL, COUNTERSIGN_API_KEY: key } = process.env;
   const url = given ?? COUNTERSIGN_URL;
   if (!url) throw usageError("no URL of the provider: give --url URL, or set COUNTERSIGN_URL");

@@ -12,7 +12,9 @@ import {
   deprecatedVariables,
   HOOK_VARIABLES,
   type HookSettings,
+  ignoredVariables,
   readHookSettings,
+  SHARED,
 } from "../profile/hook-settings.ts";
 import { type Profile, readProfile } from "../profile/profile.ts";
 import { tryWithAgent } from "./agent-trial.ts";
@@ -88,8 +90,9 @@ function checkEnvironment(
 ): { readonly settings: HookSettings | undefined; readonly findings: readonly Finding[] } {
   if (profile === undefined) return { settings: undefined, findings: [] };
   const setup = { agent: agent.name, profile: path, program };
-  const ignored = HOOK_VARIABLES.filter((name) => environment[name]);
   if (!profile.environment) {
+    const others = HOOK_VARIABLES.filter((name) => environment[name] && !SHARED.includes(name));
+    const ignored = [...ignoredVariables(environment, profile), ...others];
     const text = `The hook ignores ${ignored.join(", ")}. Install with --environment to use it.`;
     const findings = ignored.length === 0 ? [] : [warn("environment", text)];
     return { settings: readHookSettings({ ...setup, environment: {} }), findings };

@@ -32,7 +32,7 @@ const DEPRECATED: Readonly<Record<string, string>> = {
 };
 
 /** Users set these for other programs too. They never override a profile by accident. */
-const SHARED: readonly string[] = [VARIABLES.url, VARIABLES.token];
+export const SHARED: readonly string[] = [VARIABLES.url, VARIABLES.token];
 
 export const HOOK_VARIABLES: readonly string[] = [
   ...Object.values(VARIABLES),
@@ -47,6 +47,22 @@ export function deprecatedVariables(environment: NodeJS.ProcessEnv): string[] {
   return Object.entries(DEPRECATED)
     .filter(([old]) => environment[old])
     .map(([old, name]) => `${old} is deprecated. Set ${name} instead.`);
+}
+
+/**
+ * Variables of the provider that a profile overrides. A variable with the profile's value is not
+ * among them: its user sees no difference.
+ */
+export function ignoredVariables(
+  environment: NodeJS.ProcessEnv,
+  profile: Pick<Profile, "url" | "token">,
+): string[] {
+  return (["url", "token"] as const)
+    .filter((member) => {
+      const value = environment[VARIABLES[member]];
+      return value && value !== profile[member];
+    })
+    .map((member) => VARIABLES[member]);
 }
 
 /** The environment with deprecated variables under their new names. A new name wins. */
