@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { CommandError, EXIT, usageError } from "@countersign/command-line";
 import { formatTimestamp, parseIdentifier } from "@countersign/protocol";
 import { exactText } from "@countersign/review-api";
-import { Provisioner } from "@countersign/sdk";
+import { type ProposedDelivery, Provisioner } from "@countersign/sdk";
 import {
   createInstanceAsOperator,
   deleteInstanceAsOperator,
@@ -18,6 +18,7 @@ import {
   toSecrets,
   toSettings,
 } from "@countersign/server";
+import { connectProvisioner, isProvisioner } from "./agent-delivery.ts";
 import { assertSafeUrl, connectApi } from "./connect-api.ts";
 import { collect } from "./reviewer-api.ts";
 import { LIMIT_MAX } from "./row-list.ts";
@@ -38,6 +39,8 @@ export interface AgentOrder {
   readonly groups: readonly string[];
   /** Name of a reviewer; null without an owner. */
   readonly owner: string | null;
+  /** Webhook receiver. Only at a server, with a provisioner token. */
+  readonly delivery?: ProposedDelivery | undefined;
 }
 
 export interface CreatedAgent {
@@ -64,8 +67,6 @@ export interface AgentDirectory {
 
 export const PROJECT_DEFAULT = "default";
 
-const PROVISIONER_PREFIX = "cs_prov_";
-
 /** A user waits for the result. */
 const WITHIN_MS = 10_000;
 
@@ -80,9 +81,10 @@ export async function withDirectory<T>(
 ): Promise<T> {
   const config = line.config();
   const { url, token } = config;
-  if (token?.startsWith(PROVISIONER_PREFIX)) {
+  if (line.text("delivery") !== undefined) return work(atProvider(url, connectProvisioner(line)));
+  if (isProvisioner(token)) {
     assertSafeUrl(url);
-    return work(atProvider(url, token));
+    return work(atProvider(url, new Provisioner(url, token, { withinMs: WITHIN_MS })));
   }
   if (token !== undefined && token !== "") return work(atServer(line, url));
   if (line.text("url") !== undefined) connectApi(line);
@@ -176,14 +178,17 @@ function atServer(line: SettingsLine, url: string): AgentDirectory {
 }
 
 /** With a provisioner token, at any provider of the contract. */
-function atProvider(url: string, token: string): AgentDirectory {
-  const provisioner = new Provisioner(url, token, { withinMs: WITHIN_MS });
+function atProvider(url: string, provisioner: Provisioner): AgentDirectory {
   return {
-    async create({ name, groups, owner }) {
+    async create({ name, groups, owner, delivery }) {
       if (groups.length > 0 || owner !== null) {
         throw usageError("--groups and --owner need a reviewer token in COUNTERSIGN_TOKEN");
       }
-      const { instance, credential } = await provisioner.create({ name, key: randomUUID() });
+      const { instance, credential } = await provisioner.create({
+        name,
+        delivery,
+        key: randomUUID(),
+      });
       return {
         id: instance.id,
         name,

@@ -1,6 +1,7 @@
 /** The commands that create, list and delete agents. */
 
 import { CommandError, EXIT, renderColumns, usageError } from "@countersign/command-line";
+import { readDelivery } from "../agent-delivery.ts";
 import {
   type AgentDirectory,
   findAgentId,
@@ -38,6 +39,7 @@ export const agentsCreate: Command = {
   options: {
     groups: { type: "text", value: "A,B", help: "Groups of the agent, as policies name them." },
     owner: { type: "text", value: "REVIEWER", help: "Reviewer who owns the agent. [none]" },
+    delivery: { type: "text", value: "FILE", help: "JSON file with the webhook receiver. [none]" },
     ...PROJECT,
   },
 
@@ -46,7 +48,10 @@ export const agentsCreate: Command = {
     if (name.trim() === "" || name.length > NAME_CHARS_MAX) {
       throw usageError(`the name of an agent must have 1 to ${NAME_CHARS_MAX} characters`);
     }
-    const order = { name, groups: groupsOf(line) ?? [], owner: line.text("owner") || null };
+    const file = line.text("delivery");
+    const delivery = file === undefined ? undefined : readDelivery(file);
+    const groups = groupsOf(line) ?? [];
+    const order = { name, groups, owner: line.text("owner") || null, delivery };
     const agent = await withDirectory(line, async (directory) => {
       await assertNewName(directory, line, name);
       return directory.create(order);

@@ -1,0 +1,60 @@
+/** The webhook receiver of an agent, from a file: the signing secret must not be an argument. */
+
+import { readFileSync } from "node:fs";
+import { usageError } from "@countersign/command-line";
+import { type ProposedDelivery, Provisioner } from "@countersign/sdk";
+import { assertSafeUrl } from "./connect-api.ts";
+import type { SettingsLine } from "./settings-line.ts";
+
+/** Removes the receiver. */
+export const NO_DELIVERY = "none";
+
+const MEMBERS = ["url", "registration_id", "signing_secret"] as const;
+
+/** The server waits up to 10 s for the answer of a receiver. */
+const WITHIN_MS = 30_000;
+
+const PROVISIONER_PREFIX = "cs_prov_";
+
+/** Whether the token is a provisioner token. */
+export function isProvisioner(token: string | undefined): token is string {
+  return token?.startsWith(PROVISIONER_PREFIX) === true;
+}
+
+/**
+ * The server at `--url`, for changes of a receiver.
+ *
+ * @throws CommandError without a provisioner token, because only provisioners set receivers
+ */
+export function connectProvisioner(line: SettingsLine): Provisioner {
+  const { url, token } = line.config();
+  if (!isProvisioner(token)) {
+    const hint = "countersign tokens create provisioner --name NAME";
+    throw usageError(`--delivery needs a provisioner token in COUNTERSIGN_TOKEN; run: ${hint}`);
+  }
+  assertSafeUrl(url);
+  return new Provisioner(url, token, { withinMs: WITHIN_MS });
+}
+
+/** @throws CommandError without the content of the file, which contains a secret */
+export function readDelivery(file: string): ProposedDelivery {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const { code } = Object(error) as NodeJS.ErrnoException;
+    throw usageError(`cannot read --delivery ${file}: ${code ?? "it is not valid JSON"}`);
+  }
+  const texts = MEMBERS.map((name) => Object(value)[name] as unknown);
+  const [url, registrationId, signingSecret] = texts;
+  const isComplete = Object.keys(Object(value)).length === MEMBERS.length;
+  if (
+    !isComplete ||
+    typeof url !== "string" ||
+    typeof registrationId !== "string" ||
+    typeof signingSecret !== "string"
+  ) {
+    throw usageError(`--delivery ${file} must be an object with exactly ${MEMBERS.join(", ")}`);
+  }
+  return { url, registrationId, signingSecret };
+}
