@@ -3,7 +3,8 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
 
-const BASE = process.env.SITE_BASE ?? "/";
+/** Path of the site on its host, with a slash at both ends. */
+export const BASE = process.env.SITE_BASE ?? "/";
 
 /** @returns what is wrong, one sentence for each fault */
 export function checkBuiltSite(dist: string): string[] {

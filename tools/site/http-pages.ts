@@ -26,8 +26,11 @@ interface Api {
   readonly schemas: string;
 }
 
-/** @param root of the repository */
-export function httpPages(root: string): GeneratedPage[] {
+/**
+ * @param root of the repository
+ * @param base path of the site on its host; VitePress adds it to Markdown links only
+ */
+export function httpPages(root: string, base = "/"): GeneratedPage[] {
   const open = (name: string) => new OpenApiDocument(join(root, "contract", name));
   const agent = { document: open("openapi.yaml"), schemas: `${FOLDER}/agent` };
   const extensions = { document: open("extensions.yaml"), schemas: `${FOLDER}/agent` };
@@ -40,7 +43,7 @@ export function httpPages(root: string): GeneratedPage[] {
     agentPage(agent, extensions),
     ...features,
     page(reviewer.schemas, "Reviewer API: schemas", schemaSections(reviewer, "##")),
-    indexPage(features),
+    indexPage(features, base),
   ];
 }
 
@@ -48,7 +51,7 @@ function page(route: string, title: string, ...parts: readonly string[]): Genera
   return { route, title, text: `# ${title}\n\n${parts.join("\n\n")}\n` };
 }
 
-function indexPage(features: readonly GeneratedPage[]): GeneratedPage {
+function indexPage(features: readonly GeneratedPage[], base: string): GeneratedPage {
   const list = features.map(({ title, route }) => `- [${title}](/${route})`).join("\n");
   return page(
     `${FOLDER}/index`,
@@ -66,7 +69,7 @@ function indexPage(features: readonly GeneratedPage[]): GeneratedPage {
       ]
         .map(
           ([name, text]) =>
-            `- <a href="/repository/contract/${name}" download>${name}</a>: ${text}`,
+            `- <a href="${base}repository/contract/${name}" download>${name}</a>: ${text}`,
         )
         .join("\n"),
   );

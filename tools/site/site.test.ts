@@ -41,6 +41,16 @@ test("site: every link of every page has a target that the site shows", () => {
   assert.ok(routes.includes("index"));
 });
 
+test("site: links in HTML contain the base of the site", () => {
+  const index = httpPages(ROOT, "/countersign/").find(({ route }) => route.endsWith("/index"));
+  const links = [...(index?.text ?? "").matchAll(/<a href="([^"]*)"/g)].map(([, link]) => link);
+  const names = ["openapi.yaml", "extensions.yaml", "review.openapi.yaml"];
+  assert.deepEqual(
+    links,
+    names.map((name) => `/countersign/repository/contract/${name}`),
+  );
+});
+
 test("site: a linked source file gets a route without an extension", () => {
   assert.equal(routeOf("docs/guides/policy.md"), "guides/policy");
   assert.equal(routeOf("examples/x/receiver.mjs"), "repository/examples/x/receiver-mjs");

@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { BASE } from "./check-built-site.ts";
 import { httpPages } from "./http-pages.ts";
 import { sidebarOf, topBarOf } from "./sidebar.ts";
 import { COPIES, readSitePages, type SitePage, titleOf } from "./site-pages.ts";
@@ -28,7 +29,7 @@ export function writePages(): { pages: readonly WrittenPage[]; unresolved: reado
   for (const name of ["openapi.yaml", "extensions.yaml", "review.openapi.yaml"]) {
     copy(`contract/${name}`, join(PAGES, "public", COPIES, "contract", name));
   }
-  const pages: WrittenPage[] = [...own, ...httpPages(ROOT)];
+  const pages: WrittenPage[] = [...own, ...httpPages(ROOT, BASE)];
   for (const { route, text } of pages) {
     writeFile(join(PAGES, `${route}.md`), frontmatterOf(route) + text);
   }
