@@ -5,7 +5,8 @@ const [command, ...rest] = process.argv.slice(2);
 const isHook = command === "hook" && !rest.some((word) => word === "--help" || word === "-h");
 if (major < 24) {
   console.error(
-    `countersign needs Node 24 or newer; this is Node ${process.versions.node} (${process.execPath}).`,
+    `countersign needs Node 24 or newer; this is Node ${process.versions.node} (${process.execPath}). ` +
+      "Update Node, or run npm install node@24 in this folder and start the command with npx.",
   );
   process.exitCode = 2;
 } else if (isHook) {

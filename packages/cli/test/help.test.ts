@@ -266,7 +266,7 @@ test("[ours.cli.old-node] an older Node prints one clear line and changes nothin
     assert.equal(stdout, "");
     assert.match(
       stderr,
-      /^countersign needs Node 24 or newer; this is Node \d+\.\d+\.\d+ \(.+\)\.\n$/,
+      /^countersign needs Node 24 or newer; this is Node \d+\.\d+\.\d+ \(.+\)\. .*npm install node@24.*\n$/,
     );
     assert.equal(existsSync(join(cwd, "data")), false);
   }

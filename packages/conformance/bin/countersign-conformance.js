@@ -3,7 +3,8 @@
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 24) {
   console.error(
-    `countersign-conformance needs Node 24 or newer; this is Node ${process.versions.node} (${process.execPath}).`,
+    `countersign-conformance needs Node 24 or newer; this is Node ${process.versions.node} (${process.execPath}). ` +
+      "Update Node, or run npm install node@24 in this folder and start the command with npx.",
   );
   process.exitCode = 2;
 } else {
