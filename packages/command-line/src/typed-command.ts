@@ -1,6 +1,6 @@
 /**
- * The name of a program as the user can type it again. npm and compatible tools set this variable for
- * the programs that they start.
+ * The name of a program as the user can type it again. npm and compatible tools set this variable
+ * for the programs that they start.
  */
 export function typedCommand(
   program: string,

@@ -132,7 +132,8 @@ function checkCodex(path: string, handler: Handler): Finding[] {
   }
   if (typeof state.trusted_hash !== "string") {
     const text = "Codex skips the hook until you trust it. Calls run without approval.";
-    findings.push(fail("settings.trusted", text, "Start codex, review the hook (/hooks), and trust it."));
+    const advice = "Start codex, review the hook (/hooks), and trust it.";
+    findings.push(fail("settings.trusted", text, advice));
   }
   return findings;
 }
