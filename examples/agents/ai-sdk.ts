@@ -5,10 +5,8 @@
  *     node examples/agents/ai-sdk.ts
  */
 
-import { join } from "node:path";
-import { Client, Gate } from "@countersign/sdk";
+import { Countersign } from "@countersign/sdk";
 import { gateTools } from "@countersign/sdk/ai";
-import { FileStore } from "@countersign/sdk/file-store";
 import { generateText, stepCountIs, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
@@ -19,16 +17,11 @@ const refund = tool({
   execute: async ({ order, cents }) => `${cents} back for ${order}`,
 });
 
-const {
-  COUNTERSIGN_URL = "",
-  COUNTERSIGN_API_KEY = "",
-  RUN_ID = crypto.randomUUID(),
-} = process.env;
-const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
-const tools = gateTools({ refund }, { gate, runId: RUN_ID });
+const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
+const tools = gateTools({ refund }, { approvals, runId });
 
-// In earnest: `const model = openai("gpt-5")`, of @ai-sdk/openai. This one needs no key.
+// With a real model: `const model = openai("gpt-5")`, of @ai-sdk/openai. This one needs no key.
 const model = scriptedModel();
 const prompt = "Give 500 back for A-1.";
 const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(5) });

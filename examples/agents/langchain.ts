@@ -5,9 +5,7 @@
  *     node examples/agents/langchain.ts
  */
 
-import { join } from "node:path";
-import { Client, Gate } from "@countersign/sdk";
-import { FileStore } from "@countersign/sdk/file-store";
+import { Countersign } from "@countersign/sdk";
 import { gateTools } from "@countersign/sdk/langchain";
 import { AIMessage } from "@langchain/core/messages";
 import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
@@ -20,16 +18,11 @@ const refund = tool(async ({ order, cents }) => `${cents} back for ${order}`, {
   schema: z.object({ order: z.string(), cents: z.number() }),
 });
 
-const {
-  COUNTERSIGN_URL = "",
-  COUNTERSIGN_API_KEY = "",
-  RUN_ID = crypto.randomUUID(),
-} = process.env;
-const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
-const tools = gateTools([refund], { gate, runId: RUN_ID });
+const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
+const tools = gateTools([refund], { approvals, runId });
 
-// In earnest: `const model = "openai:gpt-5"`, with @langchain/openai. This one needs no key.
+// With a real model: `const model = "openai:gpt-5"`, with @langchain/openai. This one needs no key.
 const model = scriptedModel();
 const agent = createAgent({ model, tools });
 const { messages } = await agent.invoke({ messages: [{ role: "user", content: "500 for A-1." }] });

@@ -5,9 +5,7 @@
  *     node examples/agents/mastra.ts
  */
 
-import { join } from "node:path";
-import { Client, Gate } from "@countersign/sdk";
-import { FileStore } from "@countersign/sdk/file-store";
+import { Countersign } from "@countersign/sdk";
 import { gateTools } from "@countersign/sdk/mastra";
 import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
@@ -21,16 +19,11 @@ const refund = createTool({
   execute: async ({ order, cents }) => ({ refunded: `${cents} back for ${order}` }),
 });
 
-const {
-  COUNTERSIGN_URL = "",
-  COUNTERSIGN_API_KEY = "",
-  RUN_ID = crypto.randomUUID(),
-} = process.env;
-const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
-const tools = gateTools({ refund }, { gate, runId: RUN_ID });
+const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
+const tools = gateTools({ refund }, { approvals, runId });
 
-// In earnest: `const model = "openai/gpt-5"`, with OPENAI_API_KEY. This one needs no key.
+// With a real model: `const model = "openai/gpt-5"`, with OPENAI_API_KEY. This one needs no key.
 const model = scriptedModel();
 const instructions = "You give money back.";
 const agent = new Agent({ id: "refunds", name: "Refunds", instructions, model, tools });
@@ -49,8 +42,8 @@ function scriptedModel(): ConstructorParameters<typeof Agent>[0]["model"] {
     doGenerate: async ({ prompt: messages }) => {
       const last = messages.at(-1);
       const result = last?.role === "tool" ? last.content[0] : undefined;
-      const { refunded, reason } = Object(Object(Object(result).output).value);
-      const text: string | undefined = refunded ?? reason;
+      const { refunded, message } = Object(Object(Object(result).output).value);
+      const text: string | undefined = refunded ?? message;
       return {
         content: text === undefined ? [call] : [{ type: "text", text }],
         finishReason: { unified: text === undefined ? "tool-calls" : "stop", raw: undefined },

@@ -5,21 +5,17 @@
  *     node examples/agents/mcp.ts
  */
 
-import { join } from "node:path";
-import { Client, Gate } from "@countersign/sdk";
-import { FileStore } from "@countersign/sdk/file-store";
+import { Countersign } from "@countersign/sdk";
 import { gateServer } from "@countersign/sdk/mcp";
-import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { z } from "zod";
 
-const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
-const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
+const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 
 const server = new McpServer({ name: "refunds", version: "1.0.0" });
-gateServer(server, { gate }); // before its tools are registered
+gateServer(server, { approvals }); // before its tools are registered
 server.registerTool(
   "refund",
   {
@@ -31,10 +27,10 @@ server.registerTool(
   },
 );
 
-// In earnest: `await server.connect(new StdioServerTransport())`, and no client of one's own.
+// In a real server: `await server.connect(new StdioServerTransport())`. No client is needed.
 const [here, there] = InMemoryTransport.createLinkedPair();
 await server.connect(there);
-const caller = new McpClient({ name: "agent", version: "1.0.0" });
+const caller = new Client({ name: "agent", version: "1.0.0" });
 await caller.connect(here);
 const call = { name: "refund", arguments: { order: "A-1", cents: 500 } };
 const patience = { timeout: 3_600_000 };

@@ -5,9 +5,7 @@
  *     node examples/agents/openai-agents.ts
  */
 
-import { join } from "node:path";
-import { Client, Gate } from "@countersign/sdk";
-import { FileStore } from "@countersign/sdk/file-store";
+import { Countersign } from "@countersign/sdk";
 import { gatedTool } from "@countersign/sdk/openai-agents";
 import { Agent, Runner } from "@openai/agents";
 import {
@@ -18,13 +16,8 @@ import {
 } from "@openai/agents/testing";
 import { z } from "zod";
 
-const {
-  COUNTERSIGN_URL = "",
-  COUNTERSIGN_API_KEY = "",
-  RUN_ID = crypto.randomUUID(),
-} = process.env;
-const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
+const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 const refund = gatedTool(
   {
     name: "refund",
@@ -32,10 +25,10 @@ const refund = gatedTool(
     parameters: z.object({ order: z.string(), cents: z.number() }),
     execute: async ({ order, cents }) => `${cents} back for ${order}`,
   },
-  { gate, runId: RUN_ID },
+  { approvals, runId },
 );
 
-// In earnest: `const model = "gpt-5"`, with OPENAI_API_KEY. This one needs no key.
+// With a real model: `const model = "gpt-5"`, with OPENAI_API_KEY. This one needs no key.
 const model = scriptedModel();
 const agent = new Agent({ name: "refunds", model, tools: [refund] });
 const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, "500 for A-1.");

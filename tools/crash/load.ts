@@ -6,10 +6,12 @@
 
 import { createHash } from "node:crypto";
 import {
+  ApprovalClient,
   type ApprovalRequest,
-  Client,
-  type ClientOptions,
+  type DecisionWindow,
+  type Duration,
   Provisioner,
+  type ProvisionerOptions,
   parseJson,
   SdkError,
   systemTiming,
@@ -27,7 +29,7 @@ const INSTANCES = 8;
 const RECENT = 40;
 
 /** Longer than it takes to start a server on a busy machine. */
-const PATIENT_MS = 30_000;
+const PATIENT = "30s";
 
 /** A server lives for less than the pauses that callers make otherwise. */
 const PAUSE_MS_MAX = 80;
@@ -36,7 +38,7 @@ const HURRIED: Timing = {
   sleep: (ms, signal) => systemTiming.sleep(Math.min(ms, PAUSE_MS_MAX), signal),
 };
 
-const IMPATIENT_MS = 400;
+const IMPATIENT = "400ms";
 
 export interface Callers {
   readonly journal: Journal;
@@ -108,8 +110,8 @@ export class Worker {
     const receiver = this.#one(kinds);
     const key = this.#fresh("instance");
     const delivery = receiver === undefined ? undefined : receivers.propose(receiver);
-    const input = { key, name: key, delivery };
-    const made = new Provisioner(ANYWHERE, provisioner, this.#options(PATIENT_MS));
+    const input = { idempotencyKey: key, name: key, delivery };
+    const made = new Provisioner(ANYWHERE, provisioner, this.#options(PATIENT));
     // A receiver that fails may fail its verification, and then nothing is made.
     const created = await settle(made.create(input), ["webhook_verification_failed"]);
     if (created === undefined) return;
@@ -133,7 +135,7 @@ export class Worker {
   async #delete(instance: KnownInstance): Promise<void> {
     const { provisioner } = this.#callers;
     instance.isDeleting = true;
-    const made = new Provisioner(ANYWHERE, provisioner, this.#options(PATIENT_MS));
+    const made = new Provisioner(ANYWHERE, provisioner, this.#options(PATIENT));
     const done = await settle(made.delete(instance.id).then(() => true));
     if (done) instance.deletedAt ??= Date.now();
   }
@@ -151,11 +153,20 @@ export class Worker {
 
   async #resubmit(submission: Submission): Promise<void> {
     const { key, source, timeout } = submission;
-    const input = { key, tool: "deploy", arguments: parseJson(source) as object, timeout };
+    const input = {
+      idempotencyKey: key,
+      tool: "deploy",
+      arguments: parseJson(source) as object,
+      timeout,
+    };
     await this.#observe(submission, (client) => client.create(input));
   }
 
-  async #read(submission: Submission, known: ApprovalRequest, wait?: string): Promise<void> {
+  async #read(
+    submission: Submission,
+    known: ApprovalRequest,
+    wait?: DecisionWindow,
+  ): Promise<void> {
     await this.#observe(submission, (client) => client.read(known, { wait }));
   }
 
@@ -166,7 +177,7 @@ export class Worker {
 
   async #observe(
     submission: Submission,
-    ask: (client: Client) => Promise<ApprovalRequest>,
+    ask: (client: ApprovalClient) => Promise<ApprovalRequest>,
     allowed: readonly string[] = [],
   ): Promise<void> {
     const askedAt = performance.now();
@@ -177,13 +188,14 @@ export class Worker {
   /** Asks as an instance; once it is being deleted, its credential may be gone. */
   async #of(
     instance: KnownInstance,
-    ask: (client: Client) => Promise<ApprovalRequest>,
+    ask: (client: ApprovalClient) => Promise<ApprovalRequest>,
     allowed: readonly string[],
   ): Promise<ApprovalRequest | undefined> {
     // Some give up at once and never learn what became of it.
-    const withinMs = this.#chance() < 0.3 ? IMPATIENT_MS : PATIENT_MS;
+    const retryFor = this.#chance() < 0.3 ? IMPATIENT : PATIENT;
     try {
-      const client = new Client(ANYWHERE, instance.token, this.#options(withinMs));
+      const by = { url: ANYWHERE, apiKey: instance.token };
+      const client = new ApprovalClient({ ...by, ...this.#options(retryFor) });
       return await settle(ask(client), allowed);
     } catch (error) {
       const isGone = error instanceof SdkError && error.providerCode === "invalid_credential";
@@ -224,8 +236,8 @@ export class Worker {
     this.#callers.journal.violate("I1", `${id} was ${known.status}, a reviewer got ${text}`);
   }
 
-  #options(withinMs: number): ClientOptions {
-    return { fetch: this.#callers.fetch, withinMs, timing: HURRIED };
+  #options(retryFor: Duration): ProvisionerOptions {
+    return { fetch: this.#callers.fetch, retryFor, timing: HURRIED };
   }
 
   #one<T>(from: readonly T[]): T | undefined {

@@ -4,7 +4,13 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ApprovalRequest, Client, Provisioner, parseJson, SdkError } from "@countersign/sdk";
+import {
+  ApprovalClient,
+  type ApprovalRequest,
+  Provisioner,
+  parseJson,
+  SdkError,
+} from "@countersign/sdk";
 import type { Journal, KnownInstance, Submission } from "./journal.ts";
 import { type Callers, settle } from "./load.ts";
 import { ANYWHERE, type Place, type Store } from "./place.ts";
@@ -82,7 +88,7 @@ async function deleteAgain(callers: Callers, instance: KnownInstance): Promise<v
   const known = await settle(made.delete(instance.id).then(() => true));
   if (known === undefined) journal.violate("I7", `${instance.id} cannot be deleted`);
   instance.deletedAt ??= Date.now();
-  const client = new Client(ANYWHERE, instance.token, { fetch });
+  const client = new ApprovalClient({ url: ANYWHERE, apiKey: instance.token, fetch });
   const read = client.read(instance.id).catch((error: unknown) => error);
   const error = await read;
   if (!(error instanceof SdkError) || error.providerCode !== "invalid_credential") {
@@ -95,7 +101,7 @@ async function askAgain(callers: Callers, submission: Submission): Promise<void>
   const { journal, fetch } = callers;
   const { instance, known, key, source, timeout, intents } = submission;
   if (instance.deletedAt !== undefined) return;
-  const client = new Client(ANYWHERE, instance.token, { fetch });
+  const client = new ApprovalClient({ url: ANYWHERE, apiKey: instance.token, fetch });
   try {
     const observe = async (pendingRequest: Promise<ApprovalRequest>) => {
       const askedAt = performance.now();
@@ -103,7 +109,8 @@ async function askAgain(callers: Callers, submission: Submission): Promise<void>
     };
     // Read before it is sent again: sending would make anew what was lost.
     if (known !== undefined) await observe(client.read(known));
-    const input = { key, tool: "deploy", arguments: parseJson(source) as object, timeout };
+    const args = parseJson(source) as object;
+    const input = { idempotencyKey: key, tool: "deploy", arguments: args, timeout };
     const again = await client.create(input);
     await observe(Promise.resolve(again));
     if (again.status !== "pending") return;

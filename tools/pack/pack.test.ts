@@ -169,14 +169,20 @@ test("[ours.packages.content] publint and arethetypeswrong find nothing", async 
 });
 
 test("[ours.packages.content] a source map names its source in the package and contains it", () => {
-  const built = readFileSync(join(agent, "node_modules/@countersign/sdk/dist/gate.js.map"), "utf8");
+  const built = readFileSync(
+    join(agent, "node_modules/@countersign/sdk/dist/result.js.map"),
+    "utf8",
+  );
   const { sources, sourcesContent } = JSON.parse(built) as Record<string, readonly string[]>;
-  assert.deepEqual(sources, ["../src/gate.ts"]);
-  assert.deepEqual(sourcesContent, [readFileSync(join(ROOT, "packages/sdk/src/gate.ts"), "utf8")]);
+  assert.deepEqual(sources, ["../src/result.ts"]);
+  assert.deepEqual(sourcesContent, [
+    readFileSync(join(ROOT, "packages/sdk/src/result.ts"), "utf8"),
+  ]);
 });
 
 test("[ours.packages.content] a stack trace names the TypeScript source", async () => {
-  const script = 'import { Client } from "@countersign/sdk"; new Client("localhost", "token");';
+  const script =
+    'import { ApprovalClient } from "@countersign/sdk"; new ApprovalClient({ url: "localhost" });';
   const args = ["--enable-source-maps", "--input-type=module", "--eval", script];
   const { stderr } = await run([process.execPath, ...args], agent).ends();
   assert.match(stderr, /node_modules\/@countersign\/sdk\/src\/[a-z-]+\.ts:\d+/);

@@ -29,7 +29,11 @@ const SECTIONS: readonly Section[] = [
   { text: "HTTP API", routes: ["reference/http/"], collapsed: true },
   { text: "SDK API", routes: ["reference/sdk-api/"], collapsed: true },
   { text: "Reference", routes: ["reference/"], collapsed: true },
-  { text: "Explanation", routes: ["explanation/", "security/", "comparison"], collapsed: true },
+  {
+    text: "Explanation",
+    routes: ["explanation/", "security/", "comparison", "framework-approvals"],
+    collapsed: true,
+  },
   { text: "Decisions", routes: ["decisions/"], collapsed: true },
   { text: "Project", routes: ["changelog", "contributing", "repository/"], collapsed: true },
 ];

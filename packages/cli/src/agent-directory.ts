@@ -68,7 +68,7 @@ export interface AgentDirectory {
 export const PROJECT_DEFAULT = "default";
 
 /** A user waits for the result. */
-const WITHIN_MS = 10_000;
+const RETRY_FOR = "10s";
 
 /**
  * With COUNTERSIGN_TOKEN set, works at the server at `--url`. Otherwise in the local database.
@@ -84,7 +84,7 @@ export async function withDirectory<T>(
   if (line.text("delivery") !== undefined) return work(atProvider(url, connectProvisioner(line)));
   if (isProvisioner(token)) {
     assertSafeUrl(url);
-    return work(atProvider(url, new Provisioner(url, token, { withinMs: WITHIN_MS })));
+    return work(atProvider(url, new Provisioner(url, token, { retryFor: RETRY_FOR })));
   }
   if (token !== undefined && token !== "") return work(atServer(line, url));
   if (line.text("url") !== undefined) connectApi(line);
@@ -187,7 +187,7 @@ function atProvider(url: string, provisioner: Provisioner): AgentDirectory {
       const { instance, credential } = await provisioner.create({
         name,
         delivery,
-        key: randomUUID(),
+        idempotencyKey: randomUUID(),
       });
       return {
         id: instance.id,

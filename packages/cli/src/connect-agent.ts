@@ -23,13 +23,11 @@ MCP servers:
   ${command} mcp-gateway -- npx my-mcp-server
 
 TypeScript (npm install @countersign/sdk):
-  import { Client, Gate, MemoryStore } from "@countersign/sdk";
-  const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
-  const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-  const gate = new Gate(client, { store: new MemoryStore() });
-  const call = { key: crypto.randomUUID(), tool: "deploy", arguments: { env: "prod" } };
-  const outcome = await gate.guard(call, ({ env }) => \`deployed to \${env}\`);
-  console.log(outcome.ran ? outcome.value : outcome.reason);
+  import { Countersign } from "@countersign/sdk";
+  const approvals = new Countersign();
+  const deploy = approvals.tool("deploy", ({ env }: { env: string }) => \`deployed to \${env}\`);
+  const result = await deploy({ env: "prod" });
+  console.log(result.status === "executed" ? result.value : result.messageForModel);
 
 Python (pip install agentapprovalprotocol; the server needs --extensions consume,outcome,server):
   import os

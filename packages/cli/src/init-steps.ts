@@ -2,7 +2,7 @@
 
 import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
-import { type ApprovalRequest, Client } from "@countersign/sdk";
+import { ApprovalClient, type ApprovalRequest } from "@countersign/sdk";
 import {
   listReviewers,
   makeSetupLink,
@@ -224,8 +224,8 @@ export async function sendTest(
   setupLink: string | undefined,
 ): Promise<ApprovalRequest["status"]> {
   note("\nStep 4 of 4: a test request");
-  const client = new Client(url, key);
-  const request = await client.create({ key: crypto.randomUUID(), ...TEST_CALL });
+  const client = new ApprovalClient({ url, apiKey: key });
+  const request = await client.create({ idempotencyKey: crypto.randomUUID(), ...TEST_CALL });
   if (setupLink !== undefined) note(`  To decide it, create your account first: ${setupLink}`);
   note(`  Approve or deny it in the inbox: ${addresses.publicUrl}/inbox/${request.id}`);
   const poll = async (signal?: AbortSignal) => {

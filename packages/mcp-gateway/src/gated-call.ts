@@ -8,7 +8,7 @@
 
 import { randomUUID } from "node:crypto";
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
-import { type Gate, SdkError } from "@countersign/sdk";
+import { type Countersign, SdkError } from "@countersign/sdk";
 import type { ListedTool } from "./definitions.ts";
 import {
   CODE,
@@ -34,7 +34,7 @@ export interface CallOrder {
 }
 
 export interface CallContext {
-  readonly gate: Gate;
+  readonly approvals: Countersign;
   readonly report: Report;
   readonly progressMs: number;
   /** Sends the client a notification about its request. */
@@ -90,10 +90,10 @@ async function askAndCall(
   if (args !== undefined && !(args instanceof JsonObject)) {
     return errorOf(CODE.invalidParams, "arguments must be an object.");
   }
-  const outcome = await context.gate.guard(
+  const result = await context.approvals.run(
     {
       // Each call is asked about by itself, whatever was decided about another.
-      key: `mcp-gateway ${randomUUID()}`,
+      idempotencyKey: `mcp-gateway ${randomUUID()}`,
       tool: server.config.askPrefix + tool,
       // Letter for letter as the client wrote them.
       arguments: args ?? (parseJson("{}") as JsonObject),
@@ -112,17 +112,17 @@ async function askAndCall(
       return server.requestNow("tools/call", sent, { signal: cancelled });
     },
   );
-  if (outcome.ran) return outcome.value;
-  const { kind, requestId } = outcome.verdict;
-  const error = outcome.verdict.kind === "pending" ? undefined : outcome.verdict.error;
+  if (result.status === "executed") return result.value;
+  const { reason, requestId, messageForModel } = result;
+  const error = result.status === "pending" ? undefined : result.error;
   context.report("call_held_back", {
     server: server.name,
     tool,
-    verdict: kind,
+    verdict: reason,
     request_id: requestId,
     ...(error !== undefined && { reason: explain(error) }),
   });
-  return toolError(outcome.reason);
+  return toolError(messageForModel);
 }
 
 /** The context that the reviewer and policy receive besides the arguments. */

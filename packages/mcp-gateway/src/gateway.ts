@@ -1,10 +1,10 @@
 /**
- * Composes the gateway: a gate with a store that outlasts a crash, and a session for each client,
- * over stdio or Streamable HTTP.
+ * Composes the gateway: approvals with a store that survives a crash, and a session for each
+ * client, over stdio or Streamable HTTP.
  */
 
 import type { Readable, Writable } from "node:stream";
-import { Client, Gate } from "@countersign/sdk";
+import { Countersign, type DecisionWindow } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import type { Channel } from "./channel.ts";
 import { ChildChannel } from "./child-channel.ts";
@@ -41,7 +41,7 @@ const FORGET_MS = 8 * 24 * 3_600_000;
 const PRUNE_EVERY_MS = 24 * 3_600_000;
 
 /** MCP clients wait for 60 s, and should get the reason. */
-const WITHIN_MS = 10_000;
+const RETRY_FOR = "10s";
 
 /** @throws SdkError `invalid_option` for a URL or a token that cannot be one */
 export function openGateway(parts: GatewayParts): SessionParts {
@@ -54,12 +54,18 @@ export function openGateway(parts: GatewayParts): SessionParts {
   };
   prune();
   setInterval(prune, PRUNE_EVERY_MS).unref();
-  const client = new Client(providerUrl, instanceToken, { withinMs: WITHIN_MS });
-  // Reports say what a warning would say.
-  const gate = new Gate(client, { store, timeout: config.timeout, warn: () => {} });
+  const approvals = new Countersign({
+    url: providerUrl,
+    apiKey: instanceToken,
+    retryFor: RETRY_FOR,
+    store,
+    timeout: config.timeout as DecisionWindow,
+    // Reports contain what the logger would.
+    logger: false,
+  });
   return {
     config,
-    gate,
+    approvals,
     report,
     version,
     channelTo: (server) => channelTo(server, config, report),
@@ -84,7 +90,7 @@ export async function serveStdio(
   const sessionParts = openGateway(parts);
   const session = new Session(channel, sessionParts);
   await session.start();
-  const settled = () => sessionParts.gate.settled();
+  const settled = () => sessionParts.approvals.settled();
   return {
     url: undefined,
     ended: session.ended.then(settled),
@@ -117,7 +123,7 @@ export async function serveHttp(parts: GatewayParts, token: string): Promise<Gat
     ended: new Promise(() => {}),
     async close() {
       await Promise.all([...sessions].map((one) => one.close("the gateway is stopped")));
-      await sessionParts.gate.settled();
+      await sessionParts.approvals.settled();
       await front.close();
     },
   };

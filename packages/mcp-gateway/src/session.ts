@@ -6,7 +6,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "@countersign/protocol";
-import type { Gate } from "@countersign/sdk";
+import type { Countersign } from "@countersign/sdk";
 import type { Channel } from "./channel.ts";
 import type { GatewayConfig } from "./config.ts";
 import {
@@ -31,7 +31,7 @@ import { McpServer } from "./server.ts";
 
 export interface SessionParts {
   readonly config: GatewayConfig;
-  readonly gate: Gate;
+  readonly approvals: Countersign;
   readonly report: Report;
   readonly version: string;
   /** A new connection to what is behind a server's name. */
@@ -160,9 +160,9 @@ export class Session {
     }
     const tool = name.slice(server.config.prefix.length);
     const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
-    const { gate, config } = this.#parts;
+    const { approvals, config } = this.#parts;
     return runGatedCall(order, {
-      gate,
+      approvals,
       report: this.#report,
       progressMs: config.progressMs,
       notify: (method, params, about) => this.#client.notify(method, params, about),

@@ -48,10 +48,10 @@ test("[ours.mcp.prune] a running gateway prunes its state folder every day", asy
 });
 
 test("[ours.mcp.told] a provider that cannot be reached is named before the client's time-out", async (t) => {
-  const { gate } = gatewayOf(temporaryFolder(t), reports().report);
-  const verdict = await gate.check({ key: "k", tool: "a/pay", arguments: {} });
-  assert.ok(verdict.kind === "no_decision");
-  assert.match(verdict.reason, /127.0.0.1:1 could not be reached \(/);
+  const { approvals } = gatewayOf(temporaryFolder(t), reports().report);
+  const verdict = await approvals.check({ idempotencyKey: "k", tool: "a/pay", arguments: {} });
+  assert.ok(verdict.status === "unavailable");
+  assert.match(verdict.messageForModel, /127.0.0.1:1 could not be reached \(/);
 });
 
 test("[ours.mcp.http] a session that fails to open does not use up the session limit", async (t) => {

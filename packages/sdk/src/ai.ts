@@ -1,6 +1,6 @@
 /**
  * Gates the tools of the Vercel AI SDK (package `ai`): each call waits for its approval before its
- * `execute` starts. The gate submits the validated input, as `execute` receives it.
+ * `execute` starts. The adapter submits the validated input, as `execute` receives it.
  *
  * Imports only types of `ai`.
  */
@@ -16,15 +16,16 @@ import type {
 } from "ai";
 import {
   cannotGate,
-  type Gating,
+  type FrameworkOptions,
   isNotRun,
-  isWaiting,
   type NotRun,
   type Proposal,
-  runGated,
-} from "./gated-call.ts";
+  readSelection,
+  runCall,
+  submitCall,
+} from "./framework-call.ts";
 
-export { isNotRun, type NotRun } from "./gated-call.ts";
+export { isNotRun, type NotRun } from "./framework-call.ts";
 
 /**
  * The framework's information about a call: the same when the call is proposed and when it runs.
@@ -37,7 +38,7 @@ export interface ToolCallOrigin {
 }
 
 /** Options of this adapter. */
-export type AiGating = Gating<ToolCallOrigin>;
+export type AiOptions = FrameworkOptions<ToolCallOrigin>;
 
 /** The type of a gated tool: its output, or {@link NotRun}. */
 export type GatedTool<T> =
@@ -50,60 +51,63 @@ export type GatedTool<T> =
 /** The type of a gated tool set. */
 export type GatedToolSet<Tools extends ToolSet> = { [Name in keyof Tools]: GatedTool<Tools[Name]> };
 
-/** The options of each gated tool, for {@link suspendWaiting}. */
-const gatings = new WeakMap<object, AiGating>();
+/** The options of each gated tool, for {@link toolApproval}. */
+const optionsByTool = new WeakMap<object, AiOptions>();
 
 /**
  * Gates tools. If a call does not run, its output is a {@link NotRun}.
  *
- * @param tools each with an `execute`
+ * @param tools each selected tool with an `execute`
  * @throws SdkError `invalid_option` for a tool without `execute`, because it runs elsewhere
  */
 export function gateTools<Tools extends ToolSet>(
   tools: Tools,
-  gating: AiGating,
+  settings: AiOptions,
 ): GatedToolSet<Tools> {
-  const gated = Object.entries(tools).map(([name, tool]) => [name, gateTool(name, tool, gating)]);
+  const isSelected = readSelection(settings, Object.keys(tools));
+  const gated = Object.entries(tools).map(([name, tool]) => {
+    return [name, isSelected(name) ? gateTool(name, tool, settings) : tool];
+  });
   return Object.fromEntries(gated) as GatedToolSet<Tools>;
 }
 
-function gateTool(name: string, tool: ToolSet[string], gating: AiGating): Tool {
+function gateTool(name: string, tool: ToolSet[string], settings: AiOptions): Tool {
   const { execute, toModelOutput } = tool as Tool;
   if (execute === undefined) throw cannotGate(name, "it has no execute, so it runs elsewhere.");
   const isStreaming = execute.constructor.name === "AsyncGeneratorFunction";
   const gated = {
     ...(tool as Tool),
-    execute: isStreaming ? streaming(name, execute, gating) : awaiting(name, execute, gating),
+    execute: isStreaming ? streaming(name, execute, settings) : awaiting(name, execute, settings),
     toModelOutput: async (result: Parameters<NonNullable<typeof toModelOutput>>[0]) => {
       const { output } = result as { readonly output: unknown };
-      if (isNotRun(output)) return { type: "error-text" as const, value: output.reason };
+      if (isNotRun(output)) return { type: "error-text" as const, value: output.message };
       if (toModelOutput !== undefined) return toModelOutput(result);
       if (typeof output === "string") return { type: "text" as const, value: output };
       // The framework's own default for a tool without `toModelOutput`.
       return { type: "json" as const, value: JSON.parse(JSON.stringify(output) ?? "null") };
     },
   };
-  gatings.set(gated, gating);
+  optionsByTool.set(gated, settings);
   return gated as Tool;
 }
 
 type Execute = ToolExecuteFunction<unknown, unknown, unknown>;
 type Options = ToolExecutionOptions<unknown>;
 
-function awaiting(name: string, execute: Execute, gating: AiGating): Execute {
+function awaiting(name: string, execute: Execute, settings: AiOptions): Execute {
   return async (input: unknown, options: Options) => {
     const run = async (approved: unknown) => {
       const output = execute(approved, options);
       return isAsyncIterable(output) ? lastOf(output) : output;
     };
     const origin = originOf(name, options);
-    const outcome = await runGated(gating, proposalOf(origin, input, options), origin, run);
+    const outcome = await runCall(settings, proposalOf(origin, input, options), origin, run);
     return outcome.ran ? outcome.value : outcome.notRun;
   };
 }
 
 /** Keeps the output of a streaming tool a stream. */
-function streaming(name: string, execute: Execute, gating: AiGating): Execute {
+function streaming(name: string, execute: Execute, settings: AiOptions): Execute {
   return async function* (input: unknown, options: Options) {
     const origin = originOf(name, options);
     const start = (approved: unknown) => {
@@ -113,7 +117,7 @@ function streaming(name: string, execute: Execute, gating: AiGating): Execute {
       first.catch(() => {});
       return { stream, first };
     };
-    const outcome = await runGated(gating, proposalOf(origin, input, options), origin, start);
+    const outcome = await runCall(settings, proposalOf(origin, input, options), origin, start);
     if (!outcome.ran) {
       yield outcome.notRun;
       return;
@@ -153,10 +157,11 @@ async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
 
 /**
  * A function for the option `toolApproval`. An undecided call of a gated tool stops the turn with a
- * `tool-approval-request`, instead of waiting. See {@link resumeMessages}. For a tool without a
- * gate, it evaluates the tool's own `needsApproval`, because the framework then does not.
+ * `tool-approval-request`, instead of waiting: see {@link resumeMessages}. A call that must not run
+ * is denied with its reason. For a tool without a gate, the function evaluates the tool's own
+ * `needsApproval`, because the framework then does not.
  */
-export async function suspendWaiting(proposed: {
+export async function toolApproval(proposed: {
   readonly toolCall: {
     readonly toolName: string;
     readonly toolCallId: string;
@@ -169,8 +174,8 @@ export async function suspendWaiting(proposed: {
   const { toolCall, tools = {}, messages, toolsContext = {} } = proposed;
   const { toolName, toolCallId, input } = toolCall;
   const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
-  const gating = gatings.get(Object(tool));
-  if (gating === undefined) {
+  const settings = optionsByTool.get(Object(tool));
+  if (settings === undefined) {
     const { needsApproval } = Object(tool) as Pick<Tool, "needsApproval">;
     const context = (toolsContext as Readonly<Record<string, never>>)[toolName] ?? {};
     const options = { toolCallId, messages: [...messages], context };
@@ -179,13 +184,16 @@ export async function suspendWaiting(proposed: {
     return isNeeded ? "user-approval" : undefined;
   }
   const origin = { toolName, toolCallId, messages };
-  const pending = await isWaiting(gating, proposalOf(origin, input, {}), origin);
-  return pending && { type: "user-approval", reason: pending.reason };
+  const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
+  // The execution reports why the call cannot be submitted, and an approved call continues there.
+  if (submitted === undefined || submitted.status === "approved") return undefined;
+  const type = submitted.status === "pending" ? "user-approval" : "denied";
+  return { type, reason: submitted.messageForModel };
 }
 
 /**
  * Adds a `tool-approval-response` for each suspended call of a gated tool. Call the model with the
- * result when the decision is known. The response approves no tool call: the gate reads the
+ * result when the decision is known. The response approves no tool call: the adapter reads the
  * decision from the provider when the call runs. Other suspended calls, such as a call that the
  * model's provider runs, get no response.
  *
@@ -202,7 +210,7 @@ export function resumeMessages(messages: readonly ModelMessage[], tools: ToolSet
     return calls.length > 0 && calls.every((call) => !call.providerExecuted && isGated(call));
   };
   const isGated = ({ toolName = "" }: Part) => {
-    return Object.hasOwn(tools, toolName) && gatings.has(Object(tools[toolName]));
+    return Object.hasOwn(tools, toolName) && optionsByTool.has(Object(tools[toolName]));
   };
   const has = (type: string) => (part: Part) => part.type === type;
   const answered = new Set(parts.filter(has("tool-approval-response")).map(approvalIdOf));

@@ -1,6 +1,6 @@
 /**
- * Parses a provider's answers strictly. It rejects missing, unknown and null fields, impossible
- * timestamps, and answers about another request.
+ * Parses a provider's answers strictly. It rejects missing and null fields, unknown fields of a
+ * decision, impossible timestamps, and answers about another request.
  *
  * Promises: a program can act on an accepted answer.
  *
@@ -10,7 +10,7 @@
 import {
   equalJson,
   Fields,
-  type JsonObject,
+  JsonObject,
   type JsonValue,
   Problem,
   parseDuration,
@@ -78,7 +78,7 @@ const TERMINAL: readonly string[] = ["approved", "denied", "expired", "cancelled
 /** @throws SdkError `invalid_answer` */
 export function readRequest(body: JsonValue | undefined): ApprovalRequest {
   return readAnswerPart(() => {
-    const fields = new Fields(body ?? null, REQUEST_FIELDS);
+    const fields = new Fields(knownMembers(body), REQUEST_FIELDS);
     const status = fields.required("status", fields.text("status", 1));
     if (status !== "pending" && !isTerminal(status)) throw fields.invalid("status", "is unknown");
     const timeout = fields.required("timeout", fields.text("timeout", 1));
@@ -100,6 +100,16 @@ export function readRequest(body: JsonValue | undefined): ApprovalRequest {
       decision,
     });
   });
+}
+
+/**
+ * Unknown members of the request are ignored, so that a provider can add some. An unknown member of
+ * the decision makes the answer invalid, because it may restrict the decision.
+ */
+function knownMembers(body: JsonValue | undefined): JsonValue {
+  if (!(body instanceof JsonObject)) return body ?? null;
+  const members = [...body.members].filter(([name]) => REQUEST_FIELDS.includes(name));
+  return new JsonObject(new Map(members), body.source);
 }
 
 function readDecision(

@@ -1,5 +1,5 @@
 /**
- * Validates the base URL and the token of a provider. HTTPS is required, except on this machine.
+ * Validates the base URL and the API key of a provider. HTTPS is required, except on this machine.
  *
  * @see contract: What the service does, 5
  */
@@ -32,10 +32,10 @@ export function readBaseUrl(text: string): string {
 /** Characters that a header transmits unchanged. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** @throws SdkError `invalid_option`, without the token */
-export function readToken(token: string): string {
-  if (typeof token === "string" && TOKEN.test(token)) return token;
-  throw invalid("Missing or invalid token. Check it for spaces and line breaks.");
+/** @throws SdkError `invalid_option`, without the key */
+export function readApiKey(apiKey: string): string {
+  if (typeof apiKey === "string" && TOKEN.test(apiKey)) return apiKey;
+  throw invalid("Missing or invalid API key. Check it for spaces and line breaks.");
 }
 
 function invalid(message: string): SdkError {

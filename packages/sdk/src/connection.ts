@@ -7,45 +7,42 @@
  */
 
 import type { JsonValue } from "@countersign/protocol";
-import {
-  OPERATIONS,
-  type OperationName,
-  Problem,
-  parseIdentifier,
-  parseJsonBytes,
-} from "@countersign/protocol";
-import { readBaseUrl, readToken } from "./base-url.ts";
+import { type Operation, Problem, parseIdentifier, parseJsonBytes } from "@countersign/protocol";
+import { readApiKey, readBaseUrl } from "./base-url.ts";
 import { readBody, TooLarge } from "./body.ts";
 import { readBound } from "./bounds.ts";
 import { abortable, systemTiming, type Timing } from "./clock.ts";
+import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import { readRefusal } from "./refusal.ts";
 
 export interface ConnectionOptions {
   /** Base URL of the provider. It may have a path. */
   readonly url: string;
-  readonly token: string;
+  /** The bearer token. */
+  readonly apiKey: string;
   /** Replaces the runtime's `fetch`, for proxies and tests. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** Clocks, timers and randomness. Default: those of the runtime. */
-  readonly timing?: Timing;
-  /** Time limit of one attempt, from the request to the last byte, ms. Default: 35,000. */
-  readonly httpTimeoutMs?: number;
+  readonly timing?: Timing | undefined;
+  /** Time limit of one attempt, from the request to the last byte. Default: `35s`. */
+  readonly attemptTimeout?: Duration | undefined;
   /**
-   * Time limit of one operation with all its retries, ms. Default: 60,000. An operation that cannot
-   * connect to the provider fails after 10,000, unless the operation sets its own `withinMs`.
+   * Time limit of one operation with all its retries. Default: `60s`. With the default, an
+   * operation fails at once if the first connection is refused, and after `10s` if the provider
+   * becomes unreachable later.
    */
-  readonly withinMs?: number;
+  readonly retryFor?: Duration | undefined;
   /** Size limit of one answer, bytes. Default: 8,388,608 (8 MiB). */
-  readonly answerBytesMax?: number;
+  readonly maxAnswerBytes?: number | undefined;
 }
 
 /** Options of every operation of a provider. */
 export interface OperationOptions {
   /** Aborts the operation. The operation rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Time limit of this operation with all its retries, ms. Default: `withinMs` of the client. */
-  readonly withinMs?: number | undefined;
+  /** Time limit of this operation with all its retries. Default: `retryFor` of the client. */
+  readonly retryFor?: Duration | undefined;
 }
 
 export interface Order extends OperationOptions {
@@ -55,13 +52,22 @@ export interface Order extends OperationOptions {
   readonly query?: string;
   readonly body?: string;
   readonly key?: string;
+  /** Receives the headers of the final answer. */
+  readonly onHeaders?: (headers: Headers) => void;
   /** A secret in the body. The connection removes it from error messages. */
   readonly secret?: string;
 }
 
-const HTTP_TIMEOUT_MS = 35_000;
-const WITHIN_MS = 60_000;
+const ATTEMPT_MS = 35_000;
+const RETRY_MS = 60_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+
+/** An operation of the contract, or of an extension. */
+export type Target = Pick<Operation, "method" | "path" | "success">;
+
+const BAD_PORT = "fetch does not allow this port";
+/** A port without a server, or a host without an address. The codes of Node, Deno and Bun. */
+const REFUSED = new Set(["ECONNREFUSED", "ConnectionRefused", "ENOTFOUND", BAD_PORT]);
 
 /** Shorter than a typical agent timeout of one minute, so that a wrong port is reported. */
 const UNREACHABLE_MS = 10_000;
@@ -74,37 +80,40 @@ const BACKOFF_MS_MAX = 2_000;
 /** A failure after which the connection retries the same exchange. */
 class Lost extends Error {
   readonly error: SdkError;
-  /** The connection failed, so the provider received nothing. */
-  readonly isUnreachable: boolean;
+  /** How the connection failed, if it failed. Then the provider received nothing. */
+  readonly failure: "refused" | "unreachable" | undefined;
 
-  constructor(error: SdkError, isUnreachable = false) {
+  constructor(error: SdkError, failure?: "refused" | "unreachable") {
     super();
     this.error = error;
-    this.isUnreachable = isUnreachable;
+    this.failure = failure;
   }
 }
 
 export class Connection {
   readonly url: string;
   readonly timing: Timing;
-  readonly #token: string;
+  readonly #apiKey: string;
   readonly #fetch: typeof fetch;
   readonly #isOwnFetch: boolean;
-  readonly #httpTimeoutMs: number;
-  readonly #withinMs: number;
+  readonly #attemptMs: number;
+  /** Undefined for the default, which depends on the failure. */
+  readonly #retryMs: number | undefined;
   readonly #answerBytesMax: number;
+  #hasAnswered = false;
   #latestDate: { readonly ms: number; readonly receivedAt: number } | undefined;
 
   /** @throws SdkError `invalid_option` */
   constructor(options: ConnectionOptions) {
     this.url = readBaseUrl(options.url);
     this.timing = options.timing ?? systemTiming;
-    this.#token = readToken(options.token);
+    this.#apiKey = readApiKey(options.apiKey);
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#isOwnFetch = options.fetch === undefined;
-    this.#httpTimeoutMs = readBound("httpTimeoutMs", options.httpTimeoutMs, HTTP_TIMEOUT_MS);
-    this.#withinMs = readBound("withinMs", options.withinMs, WITHIN_MS);
-    this.#answerBytesMax = readBound("answerBytesMax", options.answerBytesMax, ANSWER_BYTES_MAX);
+    this.#attemptMs = readDuration("attemptTimeout", options.attemptTimeout, ATTEMPT_MS);
+    const { retryFor } = options;
+    this.#retryMs = retryFor === undefined ? undefined : readDuration("retryFor", retryFor, 0);
+    this.#answerBytesMax = readBound("maxAnswerBytes", options.maxAnswerBytes, ANSWER_BYTES_MAX);
   }
 
   /** Time of the provider's clock, epoch ms, accurate to 1 s; undefined before its first answer. */
@@ -119,24 +128,33 @@ export class Connection {
    * @throws SdkError, the signal's reason, or an error of a custom `fetch` that is not a network
    *   error
    */
-  async exchange(name: OperationName, order: Order): Promise<JsonValue | undefined> {
+  async exchange(operation: Target, order: Order): Promise<JsonValue | undefined> {
     const { timing } = this;
-    const withinMs = readBound("withinMs", order.withinMs, this.#withinMs);
-    const unreachableMs = order.withinMs ?? Math.min(UNREACHABLE_MS, withinMs);
+    const { retryFor } = order;
+    const explicitMs =
+      retryFor === undefined ? this.#retryMs : readDuration("retryFor", retryFor, RETRY_MS);
+    const retryMs = explicitMs ?? RETRY_MS;
     const startedAt = timing.monotonic();
     for (let attempt = 0; ; attempt++) {
       order.signal?.throwIfAborted();
-      const leftMs = startedAt + withinMs - timing.monotonic();
+      const leftMs = startedAt + retryMs - timing.monotonic();
       try {
-        return await this.#once(name, order, Math.min(this.#httpTimeoutMs, leftMs));
+        return await this.#once(operation, order, Math.min(this.#attemptMs, leftMs));
       } catch (error) {
         if (!(error instanceof Lost)) throw error;
         const pauseMs = Math.max(this.#backoffMs(attempt), error.error.retryAfterMs ?? 0);
-        const giveUpAt = startedAt + (error.isUnreachable ? unreachableMs : withinMs);
+        const limitMs = explicitMs ?? this.#defaultLimitMs(error);
+        const giveUpAt = startedAt + limitMs;
         if (timing.monotonic() + pauseMs >= giveUpAt) throw error.error;
         await timing.sleep(pauseMs, order.signal);
       }
     }
+  }
+
+  #defaultLimitMs({ failure }: Lost): number {
+    if (failure === undefined) return RETRY_MS;
+    // Before the first answer, a refused connection is probably a wrong port or a stopped server.
+    return failure === "refused" && !this.#hasAnswered ? 0 : UNREACHABLE_MS;
   }
 
   /** Doubles from 100 ms to 2 s, with up to 50 % random jitter, so that clients spread out. */
@@ -146,7 +164,7 @@ export class Connection {
   }
 
   /** One attempt. @throws Lost, SdkError, the signal's reason, or an error of a custom `fetch` */
-  async #once(name: OperationName, order: Order, timeoutMs: number) {
+  async #once(operation: Target, order: Order, timeoutMs: number) {
     const { signal } = order;
     const ended = new AbortController();
     const abort = () => ended.abort(signal?.reason);
@@ -154,10 +172,13 @@ export class Connection {
     const cancelTimer = this.timing.after(Math.max(1, timeoutMs), () => ended.abort());
     try {
       // A fetch that ignores the signal must not block the caller either.
-      const sent = this.#send(name, order, ended.signal);
+      const sent = this.#send(operation, order, ended.signal);
       const response = await abortable(sent, ended.signal);
+      this.#hasAnswered = true;
       this.#noteDate(response.headers.get("date"));
-      return await this.#read(name, response, order, ended.signal);
+      const answer = await this.#read(operation, response, order, ended.signal);
+      order.onHeaders?.(response.headers);
+      return answer;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Lost || error instanceof SdkError) throw error;
@@ -171,11 +192,11 @@ export class Connection {
   }
 
   /** @param timedOutMs undefined when the exchange failed before its time limit */
-  #lost(error: unknown, { key }: Order, timedOutMs: number | undefined): unknown {
+  #lost(error: unknown, { key: idempotencyKey }: Order, timedOutMs: number | undefined): unknown {
     if (timedOutMs !== undefined) {
       const seconds = Math.max(0.1, Math.round(timedOutMs / 100) / 10);
       const message = `The provider at ${this.url} did not answer within ${seconds} s.`;
-      return new Lost(new SdkError("unavailable", this.#redact(message), { key }));
+      return new Lost(new SdkError("unavailable", this.#redact(message), { idempotencyKey }));
     }
     if (!this.#isOwnFetch && !isNetworkError(error)) return error;
     const message =
@@ -183,7 +204,9 @@ export class Connection {
       "Check the base URL and the network.";
     // An error of a custom fetch may contain the headers of the exchange, with the token.
     const cause = this.#isOwnFetch ? error : undefined;
-    return new Lost(new SdkError("unavailable", this.#redact(message), { key, cause }), true);
+    const failure = REFUSED.has(causeOf(error)) ? "refused" : "unreachable";
+    const detail = { idempotencyKey, cause };
+    return new Lost(new SdkError("unavailable", this.#redact(message), detail), failure);
   }
 
   #noteDate(header: string | null): void {
@@ -191,8 +214,7 @@ export class Connection {
     if (!Number.isNaN(ms)) this.#latestDate = { ms, receivedAt: this.timing.monotonic() };
   }
 
-  #send(name: OperationName, order: Order, signal: AbortSignal): Promise<Response> {
-    const { method, path } = OPERATIONS[name];
+  #send({ method, path }: Target, order: Order, signal: AbortSignal): Promise<Response> {
     const { id = "", query = "", key, body } = order;
     return this.#fetch(this.url + path.replace(":id", encodeURIComponent(id)) + query, {
       method,
@@ -200,7 +222,7 @@ export class Connection {
       signal,
       headers: {
         accept: "application/json",
-        authorization: `Bearer ${this.#token}`,
+        authorization: `Bearer ${this.#apiKey}`,
         ...(key !== undefined && { "idempotency-key": key }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },
@@ -208,10 +230,10 @@ export class Connection {
     });
   }
 
-  async #read(name: OperationName, response: Response, order: Order, signal: AbortSignal) {
+  async #read({ success }: Target, response: Response, order: Order, signal: AbortSignal) {
     const { status } = response;
     const exchangeId = parseIdentifier(response.headers.get("x-request-id") ?? "");
-    const detail = { status, exchangeId, key: order.key };
+    const detail = { status, exchangeId, idempotencyKey: order.key };
     if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
       const message = "The provider answered with a redirect. Redirects are not followed, to ";
       const advice = "protect the token. Correct the base URL.";
@@ -229,7 +251,6 @@ export class Connection {
       });
       throw isLost ? new Lost(error) : error;
     }
-    const success: readonly number[] = OPERATIONS[name].success;
     if (!success.includes(status)) throw invalidAnswer(`its status is ${status}`, detail);
     if (status === 204) return undefined;
     if (!isJson(response.headers.get("content-type"))) {
@@ -248,7 +269,7 @@ export class Connection {
 
   /** A provider may echo secrets. Strings below the minimum length match ordinary words. */
   #redact(text: string, secret = ""): string {
-    const secrets = [this.#token, secret].filter(({ length }) => length >= SECRET_CHARS_MIN);
+    const secrets = [this.#apiKey, secret].filter(({ length }) => length >= SECRET_CHARS_MIN);
     return secrets.reduce((redacted, each) => redacted.replaceAll(each, "[secret]"), text);
   }
 }
@@ -281,7 +302,7 @@ export function causeOf(error: unknown): string {
   const { code, name, cause } = Object(error) as Record<string, unknown>;
   const inner = Object(cause) as Record<string, unknown>;
   // `fetch` blocks some ports and reports them without a code.
-  if (inner.message === "bad port") return "fetch does not allow this port";
+  if (inner.message === "bad port") return BAD_PORT;
   for (const text of [inner.code, code, inner.name, name]) {
     if (typeof text === "string" && /^[\w-]{1,60}$/.test(text)) return text;
   }

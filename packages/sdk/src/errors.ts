@@ -10,6 +10,7 @@
  * - `invalid_call`: a method received input that cannot be submitted
  * - `refused`: the provider answered 4xx; an unchanged retry has the same result
  * - `unavailable`: no answer, or only 429 or 5xx, until the time limit for retries
+ * - `unsupported`: the provider does not have an operation outside the contract
  * - `redirected`: the provider answered with a redirect; the SDK does not follow redirects
  * - `invalid_answer`: an answer violates the contract, so the SDK rejected it
  * - `credential_taken`: the program called `take()` of a credential a second time
@@ -19,6 +20,7 @@ export type SdkErrorCode =
   | "invalid_call"
   | "refused"
   | "unavailable"
+  | "unsupported"
   | "redirected"
   | "invalid_answer"
   | "credential_taken";
@@ -36,7 +38,7 @@ export interface SdkErrorDetail {
   /** Retry-After of the answer, ms. */
   readonly retryAfterMs?: number | undefined;
   /** Idempotency key of the operation. Retry with this key and the same input. */
-  readonly key?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   /** The error of the runtime, or of the program's own code, that caused this one. */
   readonly cause?: unknown;
 }
@@ -57,7 +59,7 @@ export class SdkError extends Error {
   /** Retry-After of the answer, ms. */
   readonly retryAfterMs: number | undefined;
   /** Idempotency key of the operation. Retry with this key and the same input. */
-  readonly key: string | undefined;
+  readonly idempotencyKey: string | undefined;
 
   /** @param message the failure and how to fix it */
   constructor(code: SdkErrorCode, message: string, detail: SdkErrorDetail = {}) {
@@ -68,7 +70,7 @@ export class SdkError extends Error {
     this.param = detail.param;
     this.exchangeId = detail.exchangeId;
     this.retryAfterMs = detail.retryAfterMs;
-    this.key = detail.key;
+    this.idempotencyKey = detail.idempotencyKey;
   }
 }
 

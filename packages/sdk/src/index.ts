@@ -7,22 +7,33 @@
 export { JsonArray, JsonNumber, JsonObject, parseJson } from "@countersign/protocol";
 export type { ApprovalRequest, Decision } from "./answer.ts";
 export {
-  type Approvals,
-  Client,
-  type ClientOptions,
+  ApprovalClient,
+  type ApprovalClientOptions,
+  type ApprovalProvider,
+  type ConsumeOptions,
   type CreateInput,
   type ReadOptions,
-} from "./client.ts";
+} from "./approval-client.ts";
 export { systemTiming, type Timing } from "./clock.ts";
 export type { OperationOptions } from "./connection.ts";
 export { type ConsumptionStore, MemoryStore } from "./consumption-store.ts";
 export {
+  type ApprovedTool,
+  type CallOptions,
+  Countersign,
+  type ResumeOptions,
+  type ToolCall,
+  type ToolFunction,
+} from "./countersign.ts";
+export type { CountersignOptions } from "./countersign-options.ts";
+export {
   type CannedOutcome,
-  DevelopmentClient,
   type DevelopmentOptions,
-} from "./development-client.ts";
+  DevelopmentProvider,
+} from "./development-provider.ts";
+export type { DecisionWindow, Duration } from "./duration.ts";
 export { SdkError, type SdkErrorCode } from "./errors.ts";
-export { type Call, Gate, type GateOptions } from "./gate.ts";
+export type { DecisionNotice, Logger, ObserverOptions, PendingNotice } from "./observers.ts";
 export { type Probe, probeProvider } from "./probe-provider.ts";
 export {
   type CreateInstanceInput,
@@ -30,9 +41,20 @@ export {
   type Instance,
   type ProposedDelivery,
   Provisioner,
+  type ProvisionerOptions,
   proposeDelivery,
   type UpdateInstanceInput,
 } from "./provisioner.ts";
 export { type HandlerContext, Receiver, type ReceiverOptions, type Resumer } from "./receiver.ts";
 export { MemoryReceiverStore, type ReceiverStore, type ResolvedEvent } from "./receiver-store.ts";
-export type { Approved, NotPermitted, Outcome, Pending, RefusalKind, Verdict } from "./verdict.ts";
+export type {
+  Approval,
+  Executed,
+  NotExecuted,
+  NotExecutedReason,
+  Pending,
+  Result,
+  Submitted,
+  Suspended,
+  Verdict,
+} from "./result.ts";

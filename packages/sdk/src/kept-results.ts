@@ -6,9 +6,15 @@
  * has no saved result does not run again.
  */
 
+import type { Countersign } from "./countersign.ts";
 import { SdkError } from "./errors.ts";
-import type { Gate } from "./gate.ts";
-import { callOf, type GatedOutcome, type Gating, type Proposal, runGated } from "./gated-call.ts";
+import {
+  callOf,
+  type FrameworkOptions,
+  type FrameworkResult,
+  type Proposal,
+  runCall,
+} from "./framework-call.ts";
 import { snapshot } from "./snapshot.ts";
 
 /** Turns results of a framework into text and back. */
@@ -27,39 +33,39 @@ interface SavedCall {
 
 interface RunningCall {
   readonly key: string;
-  readonly outcome: Promise<GatedOutcome<unknown>>;
+  readonly outcome: Promise<FrameworkResult<unknown>>;
 }
 
 /** By key, tool and arguments. */
 type Running = Map<string, RunningCall>;
 
 /** A step may be resumed while a call of its previous run is still running. */
-const runningByGate = new WeakMap<Gate, Running>();
+const runningByApprovals = new WeakMap<Countersign, Running>();
 
-/** Like {@link runGated}, but a call that ran before returns its saved result. */
-export async function runGatedOnce<CallOrigin>(
-  gating: Gating<CallOrigin>,
+/** Like {@link runCall}, but a call that ran before returns its saved result. */
+export async function runCallOnce<CallOrigin>(
+  settings: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
   run: (approved: unknown) => unknown,
   codec: ResultCodec,
-): Promise<GatedOutcome<unknown>> {
-  const { gate } = gating;
-  const { key, tool, arguments: args } = callOf(gating, proposal, origin);
+): Promise<FrameworkResult<unknown>> {
+  const { approvals } = settings;
+  const { idempotencyKey: key, tool, arguments: args } = callOf(settings, proposal, origin);
   const source = submittedText(args);
-  // The gate refuses the call with the reason.
-  if (source === undefined) return runGated(gating, proposal, origin, run);
-  const running: Running = runningByGate.get(gate) ?? new Map();
-  runningByGate.set(gate, running);
+  // The submission refuses the call with the reason.
+  if (source === undefined) return runCall(settings, proposal, origin, run);
+  const running: Running = runningByApprovals.get(approvals) ?? new Map();
+  runningByApprovals.set(approvals, running);
   const call = { tool, arguments: source };
   const id = JSON.stringify([key, tool, source]);
-  const start = async (): Promise<GatedOutcome<unknown>> => {
-    const saved = await loadResult(gate, key, call);
+  const start = async (): Promise<FrameworkResult<unknown>> => {
+    const saved = await loadResult(approvals, key, call);
     if (saved !== undefined) return { ran: true, value: await codec.read(saved) };
-    const outcome = await runGated(gating, proposal, origin, run);
+    const outcome = await runCall(settings, proposal, origin, run);
     if (!outcome.ran) return outcome;
     const result = await codec.write(outcome.value).catch(() => undefined);
-    await gate.saveResult(key, result && JSON.stringify({ ...call, result }));
+    await approvals.saveResult(key, result && JSON.stringify({ ...call, result }));
     return outcome;
   };
   const started = running.get(id) ?? { key, outcome: start().finally(() => running.delete(id)) };
@@ -87,8 +93,12 @@ function submittedText(args: object): string | undefined {
 }
 
 /** @returns undefined also for a result of another call under the same key */
-async function loadResult(gate: Gate, key: string, call: SavedCall): Promise<string | undefined> {
-  const text = await gate.loadResult(key);
+async function loadResult(
+  approvals: Countersign,
+  key: string,
+  call: SavedCall,
+): Promise<string | undefined> {
+  const text = await approvals.loadResult(key);
   if (text === undefined) return undefined;
   const saved = JSON.parse(text) as SavedCall & { readonly result: string };
   const isSame = saved.tool === call.tool && saved.arguments === call.arguments;

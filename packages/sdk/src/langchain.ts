@@ -1,18 +1,24 @@
 /**
- * Gates the tools of LangChain, for agents of `langchain` and graphs of LangGraph. The gate submits
- * the validated input, as the tool's function receives it.
+ * Gates the tools of LangChain, for agents of `langchain` and graphs of LangGraph. The adapter
+ * submits the validated input, as the tool's function receives it.
  *
- * With a gate of mode `async`, an undecided call interrupts the graph. Resume the graph when the
- * decision is known. A `ToolNode` then repeats all calls of its turn, so completed calls return
- * their saved results. Only mode `async` imports LangGraph.
+ * With `wait: false` of `approvals`, an undecided call interrupts the graph. Resume the graph when
+ * the decision is known. A `ToolNode` then repeats all calls of its turn, so completed calls return
+ * their saved results. Only this mode imports LangGraph.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools";
-import { cannotGate, cloneWith, type Gating, runGated } from "./gated-call.ts";
-import { type ResultCodec, runGatedOnce } from "./kept-results.ts";
+import {
+  cannotGate,
+  cloneWith,
+  type FrameworkOptions,
+  readSelection,
+  runCall,
+} from "./framework-call.ts";
+import { type ResultCodec, runCallOnce } from "./kept-results.ts";
 
-export { isNotRun, type NotRun } from "./gated-call.ts";
+export { isNotRun, type NotRun } from "./framework-call.ts";
 
 /** The framework's information about a call. */
 export interface ToolCallOrigin {
@@ -22,9 +28,9 @@ export interface ToolCallOrigin {
 }
 
 /** Options of this adapter. */
-export interface LangChainGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+export interface LangChainOptions extends Omit<FrameworkOptions<ToolCallOrigin>, "runId"> {
   /** Id of the run. Default: `configurable.thread_id` of the graph. */
-  readonly runId?: Gating<ToolCallOrigin>["runId"];
+  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"];
 }
 
 /** The part of StructuredTool that runs the function, after schema validation. */
@@ -44,9 +50,13 @@ type Config = ToolRunnableConfig & { readonly state?: { readonly messages?: unkn
  */
 export function gateTools<T extends StructuredToolInterface>(
   tools: readonly T[],
-  gating: LangChainGating,
+  settings: LangChainOptions,
 ): T[] {
-  return tools.map((tool) => gateTool(tool, gating));
+  const isSelected = readSelection(
+    settings,
+    tools.map(({ name }) => name),
+  );
+  return tools.map((tool) => (isSelected(tool.name) ? gateTool(tool, settings) : tool));
 }
 
 /**
@@ -54,11 +64,14 @@ export function gateTools<T extends StructuredToolInterface>(
  *
  * @throws SdkError `invalid_option`, see {@link gateTools}
  */
-export function gateTool<T extends StructuredToolInterface>(tool: T, gating: LangChainGating): T {
+export function gateTool<T extends StructuredToolInterface>(
+  tool: T,
+  settings: LangChainOptions,
+): T {
   const inner = tool as Inner;
   const name = tool.name;
   if (typeof inner._call !== "function") throw cannotGate(name, "it is not a StructuredTool.");
-  const withRun = { ...gating, runId: gating.runId ?? threadOf };
+  const withRun = { ...settings, runId: settings.runId ?? threadOf };
   const _call: Inner["_call"] = async (input, runManager, config = {}) => {
     const callId = config.toolCall?.id;
     if (callId === undefined) throw cannotGate(name, "it is called without a tool call.");
@@ -73,15 +86,14 @@ export function gateTool<T extends StructuredToolInterface>(tool: T, gating: Lan
     };
     for (;;) {
       const run = (approved: unknown) => inner._call?.(approved, runManager, config);
-      const outcome =
-        gating.gate.mode === "async"
-          ? await runGatedOnce(withRun, proposal, origin, run, RESULTS)
-          : await runGated(withRun, proposal, origin, run);
+      const outcome = settings.approvals.waits
+        ? await runCall(withRun, proposal, origin, run)
+        : await runCallOnce(withRun, proposal, origin, run, RESULTS);
       if (outcome.ran) return outcome.value;
       const { notRun } = outcome;
       if (notRun.notRun !== "pending") {
         const isPair = inner.responseFormat === "content_and_artifact";
-        return isPair ? [notRun.reason, notRun] : notRun.reason;
+        return isPair ? [notRun.message, notRun] : notRun.message;
       }
       const { interrupt } = await import("@langchain/langgraph");
       // Throws until the graph is resumed. Then the loop reads the decision from the provider.

@@ -1,17 +1,24 @@
 /**
- * Gates the tools of Mastra's agents. The gate submits the validated input. Mastra can validate it
- * again, so the schema must not change its own output.
+ * Gates the tools of Mastra's agents. The adapter submits the validated input. Mastra can validate
+ * it again, so the schema must not change its own output.
  *
- * With a gate of mode `async`, an undecided call suspends the agent. Resume the agent when the
- * decision is known. Imports only types of Mastra.
+ * With `wait: false` of `approvals`, an undecided call suspends the agent. Resume the agent when
+ * the decision is known. Imports only types of Mastra.
  */
 
 import type { ToolExecutionContext } from "@mastra/core/tools";
 import { SdkError } from "./errors.ts";
-import { cannotGate, cloneWith, type Gating, isNotRun, runGated } from "./gated-call.ts";
+import {
+  cannotGate,
+  cloneWith,
+  type FrameworkOptions,
+  isNotRun,
+  readSelection,
+  runCall,
+} from "./framework-call.ts";
 import { snapshot } from "./snapshot.ts";
 
-export { isNotRun, type NotRun } from "./gated-call.ts";
+export { isNotRun, type NotRun } from "./framework-call.ts";
 
 /** The framework's information about a call. */
 export interface ToolCallOrigin {
@@ -21,9 +28,9 @@ export interface ToolCallOrigin {
 }
 
 /** Options of this adapter. */
-export interface MastraGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+export interface MastraOptions extends Omit<FrameworkOptions<ToolCallOrigin>, "runId"> {
   /** Id of the run. Default: the thread id of the agent's memory. */
-  readonly runId?: Gating<ToolCallOrigin>["runId"];
+  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"];
 }
 
 /** The part of a tool of `createTool` that this adapter uses. */
@@ -54,19 +61,22 @@ interface Validated {
  */
 export function gateTools<Tools extends Readonly<Record<string, MastraTool>>>(
   tools: Tools,
-  gating: MastraGating,
+  settings: MastraOptions,
 ): Tools {
-  const gated = Object.entries(tools).map(([name, tool]) => [name, gateTool(name, tool, gating)]);
+  const isSelected = readSelection(settings, Object.keys(tools));
+  const gated = Object.entries(tools).map(([name, tool]) => {
+    return [name, isSelected(name) ? gateTool(name, tool, settings) : tool];
+  });
   return Object.fromEntries(gated) as Tools;
 }
 
-function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraTool {
+function gateTool(name: string, tool: MastraTool, settings: MastraOptions): MastraTool {
   const inner = tool as {
     execute?(input: unknown, context: ToolExecutionContext): Promise<unknown>;
     toModelOutput?(output: unknown): unknown;
   };
   if (inner.execute === undefined) throw cannotGate(name, "it has no execute.");
-  const withRun = { ...gating, runId: gating.runId ?? threadOf };
+  const withRun = { ...settings, runId: settings.runId ?? threadOf };
   const execute = async (input: unknown, context: ToolExecutionContext) => {
     const callId = context?.agent?.toolCallId;
     if (!callId) throw cannotGate(name, "it is called without a tool call.");
@@ -78,7 +88,7 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
       arguments: await readInput(name, tool.inputSchema as Schema | undefined, input),
       signal: context.abortSignal,
     };
-    const outcome = await runGated(withRun, proposal, origin, (approved) => {
+    const outcome = await runCall(withRun, proposal, origin, (approved) => {
       return inner.execute?.(approved, unresumed(context));
     });
     if (outcome.ran) return outcome.value;
@@ -93,7 +103,7 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
     ...(toModelOutput !== undefined && {
       toModelOutput: (output: unknown) => {
         if (!isNotRun(output)) return toModelOutput.call(tool, output);
-        return { type: "error-text", value: output.reason };
+        return { type: "error-text", value: output.message };
       },
     }),
     // The tool validates its own output. A NotRun does not match these schemas.
@@ -116,7 +126,7 @@ async function readInput(name: string, schema: Schema | undefined, input: unknow
   if (first.issues !== undefined) return input;
   const second = await schema["~standard"].validate(first.value);
   const text = textOf(first.value);
-  // The gate reports why the value cannot be submitted.
+  // The submission reports why the value cannot be submitted.
   if (text === undefined) return first.value;
   if (second.issues !== undefined || text !== textOf(second.value)) {
     throw cannotGate(name, "its inputSchema changes its own output.");

@@ -1,6 +1,6 @@
 /**
- * Gates the tools of an MCP server: every call waits for its approval. The gate submits the
- * validated arguments, as the tool's callback receives them.
+ * Gates the tools of an MCP server: every call waits for its approval. The adapter submits
+ * the validated arguments, as the tool's callback receives them.
  *
  * Clients time out a call after about one minute. A client that requests progress receives progress
  * notifications while the call waits, which extend its timeout. Imports only types of the MCP SDK.
@@ -14,11 +14,11 @@ import type {
   ServerNotification,
   ServerRequest,
 } from "@modelcontextprotocol/sdk/types.js";
-import { readBound } from "./bounds.ts";
+import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
-import { type Gating, runGated } from "./gated-call.ts";
+import { type FrameworkOptions, readSelection, runCall } from "./framework-call.ts";
 
-export type { NotRun } from "./gated-call.ts";
+export type { NotRun } from "./framework-call.ts";
 
 /** The second argument of a request handler of the MCP SDK. */
 export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
@@ -30,13 +30,13 @@ export interface ToolCallOrigin {
 }
 
 /** Options of this adapter. */
-export interface McpGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+export interface McpOptions extends Omit<FrameworkOptions<ToolCallOrigin>, "runId"> {
   /** Id of the run. Default: the transport's session id, or else a random id for this server. */
-  readonly runId?: Gating<ToolCallOrigin>["runId"];
+  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"];
   /** Id of the call. Default: the JSON-RPC request id, which is unique in a session. */
   readonly callId?: (origin: ToolCallOrigin) => string;
-  /** Interval of progress notifications while a call waits, ms. Default: 10,000. */
-  readonly progressMs?: number;
+  /** Interval of progress notifications while a call waits. Default: `10s`. */
+  readonly progressInterval?: Duration;
 }
 
 const PROGRESS_MS = 10_000;
@@ -48,9 +48,9 @@ const PROGRESS_MS = 10_000;
  * @throws SdkError `invalid_option` for a server that has registered tools, and for an object that
  *   is not an `McpServer` of `@modelcontextprotocol/sdk` 1
  */
-export function gateServer(server: McpServer, gating: McpGating): void {
+export function gateServer(server: McpServer, settings: McpOptions): void {
   assertHasNoTools(server);
-  const gate = gaterOf(gating);
+  const gate = gaterOf(settings);
   for (const method of ["registerTool", "tool"] as const) {
     // The overloads differ, but all start with the name and end with the callback.
     const register = server[method].bind(server) as (...args: unknown[]) => RegisteredTool;
@@ -109,9 +109,9 @@ function gateUpdates(label: Label, tool: RegisteredTool, gate: Gater): Registere
  */
 export function gateToolCalls(
   handler: (request: CallToolRequest, extra: Extra) => CallToolResult | Promise<CallToolResult>,
-  gating: McpGating,
+  settings: McpOptions,
 ): (request: CallToolRequest, extra: Extra) => Promise<CallToolResult> {
-  const ask = askerOf(gating);
+  const ask = askerOf(settings);
   return (request, extra) => {
     const { name, arguments: args } = request.params;
     return ask(name, args, extra, (approved) => {
@@ -121,8 +121,8 @@ export function gateToolCalls(
   };
 }
 
-function gaterOf(gating: McpGating): Gater {
-  const ask = askerOf(gating);
+function gaterOf(settings: McpOptions): Gater {
+  const ask = askerOf(settings);
   return (label, callback) => {
     return (...args) => {
       const extra = args.at(-1) as Extra;
@@ -134,17 +134,19 @@ function gaterOf(gating: McpGating): Gater {
   };
 }
 
-function askerOf(gating: McpGating) {
+function askerOf(settings: McpOptions) {
   const lifetime = crypto.randomUUID();
-  const { callId = ({ extra }) => JSON.stringify(extra.requestId) } = gating;
-  const progressMs = readBound("progressMs", gating.progressMs, PROGRESS_MS);
-  const runId = gating.runId ?? (({ extra }) => extra.sessionId ?? lifetime);
+  const { callId = ({ extra }) => JSON.stringify(extra.requestId) } = settings;
+  const progressMs = readDuration("progressInterval", settings.progressInterval, PROGRESS_MS);
+  const isSelected = readSelection(settings);
+  const runId = settings.runId ?? (({ extra }) => extra.sessionId ?? lifetime);
   return async (
     toolName: string,
     input: unknown,
     extra: Extra,
     run: (approved: unknown) => CallToolResult | Promise<CallToolResult>,
   ): Promise<CallToolResult> => {
+    if (!isSelected(toolName)) return run(input);
     const origin = { toolName, extra };
     const proposal = {
       runtime: "mcp",
@@ -155,13 +157,13 @@ function askerOf(gating: McpGating) {
     };
     const endProgress = startProgress(extra, progressMs);
     try {
-      const outcome = await runGated({ ...gating, runId }, proposal, origin, (approved) => {
+      const outcome = await runCall({ ...settings, runId }, proposal, origin, (approved) => {
         // The tool reports its own progress after it starts.
         endProgress();
         return run(approved);
       });
       if (outcome.ran) return outcome.value;
-      return { content: [{ type: "text", text: outcome.notRun.reason }], isError: true };
+      return { content: [{ type: "text", text: outcome.notRun.message }], isError: true };
     } finally {
       endProgress();
     }

@@ -6,26 +6,30 @@
  */
 
 import type { ApprovalRequest } from "./answer.ts";
-import type { Approvals, CreateInput } from "./client.ts";
+import type { ApprovalProvider, CreateInput } from "./approval-client.ts";
+import { TIMER_MS_MAX } from "./bounds.ts";
 import { abortable, type Timing } from "./clock.ts";
+import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 
 export interface Obtaining {
-  readonly client: Approvals;
+  readonly provider: ApprovalProvider;
   readonly timing: Timing;
   readonly signal: AbortSignal | undefined;
   /** Time that polling continues after the deadline. */
   readonly graceMs: number;
   /** Time limit for the cancellation of a request. */
-  readonly cancelMs: number;
+  readonly cancelTimeout: Duration;
+  /** Receives a request that is not decided yet. */
+  readonly onPending: (request: ApprovalRequest) => void;
   /** Receives a cancellation that is still running. It never rejects. */
   readonly inBackground: (cancelling: Promise<void>) => void;
-  /** True: does not wait for a decision. */
-  readonly isAsync: boolean;
+  /** False: does not wait for a decision. */
+  readonly waits: boolean;
 }
 
 export type Obtained =
-  /** Terminal, or pending in async mode. */
+  /** Terminal, or pending if `waits` is false. */
   | { readonly kind: "answered"; readonly request: ApprovalRequest }
   | { readonly kind: "abandoned"; readonly request: ApprovalRequest | undefined }
   | {
@@ -48,10 +52,11 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
   if (signal?.aborted) return { kind: "abandoned", request: undefined };
   // The caller's signal does not abort it: a cancellation needs the request id of its answer.
   const ended = new AbortController();
-  const creating = (async () => by.client.create(input, { signal: ended.signal }))();
+  const creating = (async () => by.provider.create(input, { signal: ended.signal }))();
   let request: ApprovalRequest | undefined;
   try {
     request = await abortable(creating, signal);
+    if (request.status === "pending") by.onPending(request);
     return { kind: "answered", request: await poll(request, by) };
   } catch (error) {
     // Do not cancel: a reviewer may be reading the request, and the same key finds it again.
@@ -65,21 +70,22 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
 
 /** @throws any error of the client; the signal's reason; `unavailable` after the grace period */
 async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRequest> {
-  const { client, timing, signal } = by;
+  const { provider, timing, signal } = by;
   const giveUpAt = timing.monotonic() + created.deadlineAt - created.createdAt + by.graceMs;
   let request = created;
   let pauseMs = PAUSE_MS_MIN;
   let badAnswers = 0;
-  while (request.status === "pending" && !by.isAsync) {
+  while (request.status === "pending" && by.waits) {
     const askedAt = timing.monotonic();
-    const withinMs = giveUpAt - askedAt;
-    if (withinMs <= 0) {
+    const leftMs = giveUpAt - askedAt;
+    if (leftMs <= 0) {
       const message =
         "The deadline has passed, but the provider still reports the request as pending.";
       throw new SdkError("unavailable", message);
     }
     try {
-      const reading = client.read(request, { wait: POLL_WAIT, signal, withinMs });
+      const retryFor: Duration = `${Math.ceil(Math.min(leftMs, TIMER_MS_MAX))}ms`;
+      const reading = provider.read(request, { wait: POLL_WAIT, signal, retryFor });
       request = await abortable(reading, signal);
       badAnswers = 0;
     } catch (error) {
@@ -101,9 +107,12 @@ function isBadAnswer(error: unknown): boolean {
 }
 
 /** Best effort: a request that is not cancelled expires. */
-async function cancel(request: ApprovalRequest, { client, cancelMs }: Obtaining): Promise<void> {
+async function cancel(
+  request: ApprovalRequest,
+  { provider, cancelTimeout }: Obtaining,
+): Promise<void> {
   if (request.status !== "pending") return;
-  await client.cancel(request, { withinMs: cancelMs }).catch(() => {});
+  await provider.cancel(request, { retryFor: cancelTimeout }).catch(() => {});
 }
 
 async function cancelCreated(
@@ -111,7 +120,9 @@ async function cancelCreated(
   ended: AbortController,
   by: Obtaining,
 ): Promise<void> {
-  const cancelTimer = by.timing.after(by.cancelMs, () => ended.abort());
+  const cancelTimer = by.timing.after(readDuration("cancelTimeout", by.cancelTimeout, 0), () =>
+    ended.abort(),
+  );
   try {
     await cancel(await abortable(creating, ended.signal), by);
   } catch {

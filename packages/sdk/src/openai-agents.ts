@@ -3,8 +3,8 @@
  * arguments after schema validation. `gateTools` gates existing tools and submits the arguments of
  * the model, before schema validation.
  *
- * With a gate of mode `async`, an undecided call interrupts the run. Store its RunState. Pass it to
- * `resumeState` and run the agent again when the decision is known.
+ * With `wait: false` of `approvals`, an undecided call interrupts the run. Store its RunState. Pass
+ * it to `resumeState` and run the agent again when the decision is known.
  */
 
 import {
@@ -16,9 +16,16 @@ import {
   type ToolOptions,
   tool,
 } from "@openai/agents";
-import { cannotGate, type Gating, isWaiting, type Proposal, runGated } from "./gated-call.ts";
+import {
+  cannotGate,
+  type FrameworkOptions,
+  type Proposal,
+  readSelection,
+  runCall,
+  submitCall,
+} from "./framework-call.ts";
 
-export type { NotRun } from "./gated-call.ts";
+export type { NotRun } from "./framework-call.ts";
 
 type ToolCallDetails = NonNullable<Parameters<FunctionTool["invoke"]>[2]>;
 
@@ -32,7 +39,7 @@ export interface ToolCallOrigin<Context = unknown> {
 }
 
 /** Options of this adapter. */
-export type AgentsGating<Context = unknown> = Gating<ToolCallOrigin<Context>>;
+export type AgentsOptions<Context = unknown> = FrameworkOptions<ToolCallOrigin<Context>>;
 
 /**
  * Creates a gated tool, like `tool` of the framework. If a call does not run, its result is the
@@ -46,7 +53,7 @@ export function gatedTool<
   Result = string,
 >(
   options: ToolOptions<Parameters, Context>,
-  gating: AgentsGating<Context>,
+  settings: AgentsOptions<Context>,
 ): FunctionTool<Context, Parameters, Result | string> {
   const { execute, needsApproval, outputSchema } = options;
   const name = options.name ?? execute.name;
@@ -58,14 +65,14 @@ export function gatedTool<
       // The framework may have normalized the name.
       const origin = originOf(made.name, runContext, details);
       const run = (approved: unknown) => execute(approved as never, runContext, details);
-      return answer(gating, origin, { arguments: input, signal: details?.signal }, run);
+      return answer(settings, origin, { arguments: input, signal: details?.signal }, run);
     },
-    needsApproval: waits(gating, () => made.name, asFunction(needsApproval)) ?? needsApproval,
+    needsApproval: waits(settings, () => made.name, asFunction(needsApproval)) ?? needsApproval,
   };
   const made: FunctionTool<Context, Parameters, Result | string> = tool(
     gatedOptions as ToolOptions<Parameters, Context>,
   );
-  rememberReader(gating, made, async (input) => {
+  rememberReader(settings, made, async (input) => {
     const { value } = read(input);
     const schema = Object(options.parameters)["~standard"] as StandardSchema | undefined;
     const parsed = schema === undefined ? { value } : await schema.validate(value);
@@ -84,9 +91,14 @@ export function gatedTool<
  */
 export function gateTools<Context>(
   tools: readonly Tool<Context>[],
-  gating: AgentsGating<Context>,
-): FunctionTool<Context>[] {
+  settings: AgentsOptions<Context>,
+): Tool<Context>[] {
+  const isSelected = readSelection(
+    settings,
+    tools.map(({ name }) => name),
+  );
   return tools.map((each) => {
+    if (!isSelected(each.name)) return each;
     if (each.type !== "function") throw cannotGate(each.name, `it is of type ${each.type}.`);
     const inner = each as FunctionTool<Context>;
     if (inner.outputSchema !== undefined) {
@@ -96,13 +108,13 @@ export function gateTools<Context>(
       const origin = originOf(each.name, runContext, details);
       const { value, write } = read(input);
       const proposed = { arguments: value, signal: details?.signal };
-      return answer(gating, origin, proposed, (approved) => {
+      return answer(settings, origin, proposed, (approved) => {
         return inner.invoke(runContext, write(approved), details);
       });
     };
-    const needsApproval = waits(gating, () => each.name, inner.needsApproval);
+    const needsApproval = waits(settings, () => each.name, inner.needsApproval);
     const gated = { ...inner, invoke, ...(needsApproval && { needsApproval }) };
-    rememberReader(gating, gated, async (text) => read(text).value);
+    rememberReader(settings, gated, async (text) => read(text).value);
     return gated;
   });
 }
@@ -124,11 +136,11 @@ type Reader = (input: string) => Promise<unknown>;
 const readers = new WeakMap<object, Reader>();
 
 function rememberReader<Context>(
-  { gate }: AgentsGating<Context>,
+  { approvals }: AgentsOptions<Context>,
   { invoke }: Pick<FunctionTool, "invoke"> | { readonly invoke: object },
   reader: Reader,
 ): void {
-  if (gate.mode === "async") readers.set(invoke, reader);
+  if (!approvals.waits) readers.set(invoke, reader);
 }
 
 /** The part of a RunState that this adapter uses. */
@@ -141,8 +153,8 @@ interface SuspendedState {
 /**
  * Prepares a stored RunState for resuming: permits the framework to start each decided call.
  * Without this step, a state in which only some calls are decided cannot be serialized and
- * restored. It approves no tool call: the gate reads the decision from the provider when the call
- * runs.
+ * restored. It approves no tool call: the adapter reads the decision from the provider when the
+ * call runs.
  *
  * @param stored the state of the interrupted run
  * @returns the same state
@@ -164,31 +176,31 @@ export async function resumeState<State extends object>(stored: State): Promise<
 }
 
 async function answer<Context, T>(
-  gating: AgentsGating<Context>,
+  settings: AgentsOptions<Context>,
   origin: ToolCallOrigin<Context>,
   proposed: Pick<Proposal, "arguments" | "signal">,
   run: (approved: unknown) => T | Promise<T>,
 ): Promise<T | string> {
-  const outcome = await runGated(gating, proposalOf(origin, proposed), origin, run);
-  return outcome.ran ? outcome.value : outcome.notRun.reason;
+  const outcome = await runCall(settings, proposalOf(origin, proposed), origin, run);
+  return outcome.ran ? outcome.value : outcome.notRun.message;
 }
 
 type NeedsApproval = FunctionTool["needsApproval"];
 
-/** @returns undefined for a gate of mode `sync`, which waits for decisions itself */
+/** @returns undefined if `approvals` waits for decisions itself */
 function waits<Context>(
-  gating: AgentsGating<Context>,
+  settings: AgentsOptions<Context>,
   name: () => string,
   inner: NeedsApproval | undefined,
 ): NeedsApproval | undefined {
-  if (gating.gate.mode !== "async") return undefined;
+  if (settings.approvals.waits) return undefined;
   return async (runContext, input, callId) => {
     if (await inner?.(runContext, input as never, callId)) return true;
     if (callId === undefined) return false;
     const context = runContext as RunContext<Context>;
     const origin = { toolName: name(), callId, runContext: context };
     const proposal = proposalOf(origin, { arguments: input });
-    return (await isWaiting(gating, proposal, origin)) !== undefined;
+    return (await submitCall(settings, proposal, origin))?.status === "pending";
   };
 }
 

@@ -2,12 +2,12 @@
  * Checks that a provider is reachable and accepts a credential, before an agent depends on it.
  */
 
-import { Client } from "./client.ts";
+import { ApprovalClient } from "./approval-client.ts";
 import { systemTiming } from "./clock.ts";
 import type { SdkError } from "./errors.ts";
 
 /** Short, because a user waits for the result. */
-const PROBE_MS = 3_000;
+const PROBE_TIMEOUT = "3s";
 
 /** The result of {@link probeProvider}. */
 export interface Probe {
@@ -22,13 +22,13 @@ export interface Probe {
 }
 
 /**
- * Checks the URL and the token: reads a request with a random id, within 3 s. It creates nothing,
+ * Checks the URL and the API key: reads a request with a random id, within 3 s. It creates nothing,
  * asks no reviewer and never throws.
  *
  * @param url base URL of the provider
- * @param token the credential of the instance
+ * @param apiKey the credential of the instance
  */
-export async function probeProvider(url: string, token: string): Promise<Probe> {
+export async function probeProvider(url: string, apiKey: string): Promise<Probe> {
   let date: string | null = null;
   const recordDate: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -38,7 +38,12 @@ export async function probeProvider(url: string, token: string): Promise<Probe> 
   // The header has whole seconds, so it is 500 ms too low on average.
   const ahead = () => (date === null ? undefined : Date.parse(date) + 500 - systemTiming.now());
   try {
-    const client = new Client(url, token, { fetch: recordDate, withinMs: PROBE_MS });
+    const client = new ApprovalClient({
+      url,
+      apiKey,
+      fetch: recordDate,
+      retryFor: PROBE_TIMEOUT,
+    });
     await client.read(crypto.randomUUID());
     const text = "Unexpected answer: it returned a request for a random id. Check the URL.";
     return { kind: "unreachable", text, aheadMs: ahead() };

@@ -6,10 +6,21 @@
  * @see contract: Endpoints, POST, GET, PATCH and DELETE /v1/instances
  */
 
-import { Fields, type JsonValue, parseIdentifier, parseWebhookUrl } from "@countersign/protocol";
+import {
+  Fields,
+  type JsonValue,
+  OPERATIONS,
+  parseIdentifier,
+  parseWebhookUrl,
+} from "@countersign/protocol";
 import { identifier, readAnswerPart, timestamp } from "./answer.ts";
-import { type ClientOptions, readKey } from "./client.ts";
-import { Connection, invalidAnswer, type OperationOptions } from "./connection.ts";
+import { readKey } from "./approval-client.ts";
+import {
+  Connection,
+  type ConnectionOptions,
+  invalidAnswer,
+  type OperationOptions,
+} from "./connection.ts";
 import { SdkError } from "./errors.ts";
 
 /** A webhook receiver to propose. Add the secret to the receiver before proposing it. */
@@ -85,7 +96,7 @@ export interface CreateInstanceInput {
    * Idempotency key. Default: a random UUID. An error contains it as `key`: a retry with it and the
    * same input does not create a second instance.
    */
-  readonly key?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Input of {@link Provisioner.update}. It needs a name or a delivery. */
@@ -95,8 +106,11 @@ export interface UpdateInstanceInput {
   /** New webhook receiver; null removes the receiver; undefined keeps it. */
   readonly delivery?: ProposedDelivery | null | undefined;
   /** Idempotency key. Default: a random UUID. */
-  readonly key?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
 }
+
+/** Options of a {@link Provisioner}. */
+export type ProvisionerOptions = Omit<ConnectionOptions, "url" | "apiKey">;
 
 /** Creates, reads, updates and deletes instances at a provider. */
 export class Provisioner {
@@ -107,8 +121,8 @@ export class Provisioner {
    * @param token a provisioner token, not an instance credential
    * @throws SdkError `invalid_option` for an invalid URL, token or option
    */
-  constructor(url: string, token: string, options: ClientOptions = {}) {
-    this.#connection = new Connection({ ...options, url, token });
+  constructor(url: string, token: string, options: ProvisionerOptions = {}) {
+    this.#connection = new Connection({ ...options, url, apiKey: token });
   }
 
   /**
@@ -120,9 +134,9 @@ export class Provisioner {
     input: CreateInstanceInput = {},
     options: OperationOptions = {},
   ): Promise<{ readonly instance: Instance; readonly credential: Credential }> {
-    const { name, delivery, key = crypto.randomUUID() } = input;
-    const order = { ...options, key: readKey(key), ...writeInput({ name, delivery }) };
-    const body = await this.#connection.exchange("provisionInstance", order);
+    const { name, delivery, idempotencyKey = crypto.randomUUID() } = input;
+    const order = { ...options, key: readKey(idempotencyKey), ...writeInput({ name, delivery }) };
+    const body = await this.#connection.exchange(OPERATIONS.provisionInstance, order);
     return readAnswerPart(() => {
       const fields = new Fields(body ?? null, ["instance", "credential"]);
       const instance = readInstance(fields.required("instance", fields.value("instance")));
@@ -143,7 +157,7 @@ export class Provisioner {
    */
   async read(id: string, options: OperationOptions = {}): Promise<Instance> {
     const order = { ...options, id: readId(id) };
-    const body = await this.#connection.exchange("getInstance", order);
+    const body = await this.#connection.exchange(OPERATIONS.getInstance, order);
     return this.#same(order.id, body);
   }
 
@@ -157,13 +171,16 @@ export class Provisioner {
     input: UpdateInstanceInput,
     options: OperationOptions = {},
   ): Promise<Instance> {
-    const { name, delivery, key = crypto.randomUUID() } = input;
+    const { name, delivery, idempotencyKey = crypto.randomUUID() } = input;
     if (name === undefined && delivery === undefined) {
       throw new SdkError("invalid_call", "An update needs a name or a delivery.");
     }
     const written = writeInput({ name, delivery });
-    const order = { ...options, id: readId(id), key: readKey(key), ...written };
-    const instance = this.#same(order.id, await this.#connection.exchange("updateInstance", order));
+    const order = { ...options, id: readId(id), key: readKey(idempotencyKey), ...written };
+    const instance = this.#same(
+      order.id,
+      await this.#connection.exchange(OPERATIONS.updateInstance, order),
+    );
     if (delivery !== undefined) assertDelivery(instance, delivery);
     return instance;
   }
@@ -175,7 +192,7 @@ export class Provisioner {
    * @throws SdkError, or the signal's reason
    */
   async delete(id: string, options: OperationOptions = {}): Promise<void> {
-    await this.#connection.exchange("deleteInstance", { ...options, id: readId(id) });
+    await this.#connection.exchange(OPERATIONS.deleteInstance, { ...options, id: readId(id) });
   }
 
   #same(id: string, body: JsonValue | undefined): Instance {

@@ -1,6 +1,6 @@
 /**
- * A snapshot of a call's arguments: a frozen copy for the tool and its exact JSON for the provider.
- * Both are created together, so they cannot differ.
+ * A snapshot of a call's arguments: a frozen copy, and its exact JSON for the provider. Both are
+ * created together, so they cannot differ. The tool receives a mutable copy of the frozen one.
  *
  * Promises: rejects values that JSON would silently change (dates, NaN, class instances, array
  * holes, lone surrogates). Both copies omit undefined members.
@@ -43,6 +43,29 @@ export function snapshot<A extends object>(original: A, name: string): Snapshot<
     throw invalid(name, "must be an object");
   }
   return { value: value as A, json: readText(write(value), name) };
+}
+
+/**
+ * @param value of a {@link Snapshot}
+ * @returns a copy that a tool may change; a JsonObject stays as it is, because its text is exact
+ */
+export function mutableCopy<A extends object>(value: A): A {
+  return thaw(value) as A;
+}
+
+function thaw(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(thaw);
+  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
+  const result = {};
+  for (const [key, member] of Object.entries(value)) {
+    Object.defineProperty(result, key, {
+      value: thaw(member),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return result;
 }
 
 /** Like {@link snapshot}, from the JSON text of an earlier snapshot. */
@@ -91,7 +114,11 @@ function copy(value: unknown, path: string, depth: number): unknown {
   }
   if (!isPlain(value)) {
     const name = String(value.constructor?.name || "class instance");
-    throw invalid(path, `is a ${name}, not a plain object; convert it to what the reviewer reads`);
+    const fix =
+      value instanceof Date
+        ? "submit its toISOString() and parse it in the tool (zod: z.iso.datetime(), not z.date())"
+        : "convert it to JSON values that the reviewer reads";
+    throw invalid(path, `is a ${name}, not a plain object; ${fix}`);
   }
   const result = {};
   for (const [key, member] of Object.entries(value)) {

@@ -3,14 +3,14 @@
  */
 
 import type { ApprovalRequest, Submission } from "./answer.ts";
-import { type Approvals, readKey, readSubmission } from "./client.ts";
+import { type ApprovalProvider, readKey, readSubmission } from "./approval-client.ts";
 import { SdkError } from "./errors.ts";
+import { type Pending, readPending } from "./result.ts";
 import { type Snapshot, snapshotOfText } from "./snapshot.ts";
-import { type Pending, readPending, wordsFor } from "./verdict.ts";
 
 /** A submitted call with the data to verify the provider's answer. */
 export interface Attempt<A extends object> {
-  readonly key: string;
+  readonly idempotencyKey: string;
   readonly submission: Submission;
   readonly snapshot: Snapshot<A>;
   readonly signal: AbortSignal | undefined;
@@ -19,17 +19,13 @@ export interface Attempt<A extends object> {
 export function suspend<A extends object>(
   attempt: Attempt<A>,
   request: ApprovalRequest,
-  { isDevelopment, url }: Approvals,
-): Pending {
-  const { submission, snapshot: taken, key } = attempt;
+  url: string,
+): Pending<A> {
+  const { submission, snapshot: taken, idempotencyKey } = attempt;
   const { tool, timeout, agentReasoning, context, arguments: args } = submission;
   return Object.freeze({
-    kind: "pending",
-    permitted: false,
-    reason: wordsFor("pending", isDevelopment),
-    isDevelopment,
     url,
-    key,
+    idempotencyKey,
     requestId: request.id,
     tool,
     argumentsJson: args.source,
@@ -43,17 +39,22 @@ export function suspend<A extends object>(
 }
 
 /** @throws SdkError `invalid_call` if `stored` is damaged or belongs to another provider */
-export function revive(
-  stored: Pending,
-  client: Approvals,
+export function revive<A extends object>(
+  stored: Pending<A>,
+  provider: ApprovalProvider,
   signal: AbortSignal | undefined,
-): { readonly attempt: Attempt<object>; readonly before: ApprovalRequest } {
+): { readonly attempt: Attempt<A>; readonly before: ApprovalRequest } {
   const pending = readPending(stored);
-  if (pending.url !== client.url) {
+  if (pending.url !== provider.url) {
     throw new SdkError("invalid_call", "This Pending belongs to another provider.");
   }
   const { tool, timeout, reasoning, contextJson, createdAt, deadlineAt } = pending;
-  const taken = snapshotOfText(pending.argumentsJson, pending.isExact, "argumentsJson");
+  // The snapshot has the type of the submitted arguments, because the provider confirms its text.
+  const taken = snapshotOfText(
+    pending.argumentsJson,
+    pending.isExact,
+    "argumentsJson",
+  ) as Snapshot<A>;
   const context =
     contextJson === undefined ? undefined : snapshotOfText(contextJson, true, "contextJson").json;
   const submission = readSubmission({ tool, timeout, reasoning, context, arguments: taken.json });
@@ -65,5 +66,6 @@ export function revive(
     deadlineAt,
     decision: undefined,
   } as const;
-  return { attempt: { key: readKey(pending.key), submission, snapshot: taken, signal }, before };
+  const idempotencyKey = readKey(pending.idempotencyKey);
+  return { attempt: { idempotencyKey, submission, snapshot: taken, signal }, before };
 }

@@ -5,14 +5,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, Gate, MemoryStore } from "@countersign/sdk";
-import { gateTools, isNotRun, resumeMessages, suspendWaiting } from "@countersign/sdk/ai";
+import { Countersign, MemoryStore } from "@countersign/sdk";
+import { gateTools, isNotRun, resumeMessages, toolApproval } from "@countersign/sdk/ai";
 import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { z } from "zod";
 import {
+  approvalsOf,
   frameworkRules,
-  gateOf,
   neverPays,
   type ScriptedRun,
   sharedScene,
@@ -21,11 +21,11 @@ import { scriptedModel, toolResultsOf, USAGE } from "./support/scripted-ai-model
 
 const INPUT = z.object({ to: z.string().trim(), cents: z.number() });
 
-function toolsOf({ gate, runId, pay, timeout, onNotRun }: Omit<ScriptedRun, "calls">) {
+function toolsOf({ approvals, runId, pay, timeout, onNotRun }: Omit<ScriptedRun, "calls">) {
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
   const inputSchema = INPUT;
   const tools = { pay: tool({ inputSchema, execute: async (input) => pay(input) }) };
-  return gateTools(tools, { gate, runId, ...options });
+  return gateTools(tools, { approvals, runId, ...options });
 }
 
 frameworkRules({
@@ -45,7 +45,7 @@ frameworkRules({
 
 test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that waits ends the turn, and is resumed from kept messages", async () => {
   const scene = await sharedScene();
-  const gate = gateOf(scene);
+  const approvals = approvalsOf(scene);
   const paid: string[] = [];
   const pay = ({ to }: { to: string }) => {
     paid.push(to);
@@ -53,8 +53,8 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   };
   const calls = [{ id: "call_1", arguments: { to: " A-1", cents: 5 } }];
   const start = (model: MockLanguageModelV4, messages: ModelMessage[]) => {
-    const tools = toolsOf({ gate, runId: "suspended", pay });
-    const more = { toolApproval: suspendWaiting, stopWhen: stepCountIs(3) };
+    const tools = toolsOf({ approvals, runId: "suspended", pay });
+    const more = { toolApproval: toolApproval, stopWhen: stepCountIs(3) };
     return generateText({ model, messages, tools, ...more });
   };
   const before: ModelMessage[] = [{ role: "user", content: "pay" }];
@@ -63,7 +63,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   const kept = JSON.stringify([...before, ...suspended.responseMessages]);
   const id = await scene.decideNext("approve");
   const model = scriptedModel(calls);
-  const resumed = resumeMessages(JSON.parse(kept), toolsOf({ gate, runId: "suspended", pay }));
+  const resumed = resumeMessages(JSON.parse(kept), toolsOf({ approvals, runId: "suspended", pay }));
   await start(model, resumed);
   assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
   assert.deepEqual(paid, ["A-1"]);
@@ -93,7 +93,7 @@ test("[ours.sdk.frameworks.suspend] ai: an approval response forged by the clien
     },
   ];
   const model = scriptedModel(calls);
-  const tools = toolsOf({ gate: gateOf(scene), runId: "forged", pay: neverPays });
+  const tools = toolsOf({ approvals: approvalsOf(scene), runId: "forged", pay: neverPays });
   const ended = generateText({ model, messages: resumeMessages(messages, tools), tools });
   await scene.decideNext("deny");
   await ended;
@@ -105,15 +105,19 @@ test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need
   const pay = { inputSchema: INPUT, execute: neverPays };
   for (const needsApproval of [true, async ({ cents }: { cents: number }) => cents === 5]) {
     const tools = { pay: tool({ ...pay, needsApproval }) };
-    const more = { toolApproval: suspendWaiting, stopWhen: stepCountIs(3) };
+    const more = { toolApproval: toolApproval, stopWhen: stepCountIs(3) };
     const { content } = await generateText({ model, prompt: "pay", tools, ...more });
     assert.equal(content.at(-1)?.type, "tool-approval-request");
   }
 });
 
 test("[ours.sdk.frameworks.suspend] ai: a call that waits for another approver gets no response", () => {
-  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
-  const gated = toolsOf({ gate, runId: "others", pay: neverPays });
+  const approvals = new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    store: new MemoryStore(),
+  });
+  const gated = toolsOf({ approvals, runId: "others", pay: neverPays });
   const tools = { ...gated, erase: tool({ inputSchema: INPUT, execute: () => "erased" }) };
   const input = { to: "A-1", cents: 5 };
   const call = { type: "tool-call", input } as const;
@@ -150,7 +154,7 @@ test("[ours.sdk.frameworks.held] ai: a streaming tool streams its output after t
         },
       }),
     },
-    { gate: gateOf(scene), runId: "streamed" },
+    { approvals: approvalsOf(scene), runId: "streamed" },
   );
   const call = { type: "tool-call", toolCallId: "call_1", toolName: "pay" } as const;
   const finishReason = { unified: "tool-calls", raw: undefined } as const;
@@ -176,7 +180,7 @@ test("[ours.sdk.frameworks.held] ai: a streaming tool streams its output after t
 test("[ours.sdk.frameworks.words] ai: the program receives the reason in place of the result", async () => {
   const scene = await sharedScene();
   const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
-  const tools = toolsOf({ gate: gateOf(scene), runId: "given", pay: neverPays });
+  const tools = toolsOf({ approvals: approvalsOf(scene), runId: "given", pay: neverPays });
   const ended = generateText({ model: scriptedModel(calls), prompt: "pay", tools });
   const requestId = await scene.decideNext("deny");
   const { output } = (await ended).staticToolResults[0] ?? {};
@@ -184,13 +188,17 @@ test("[ours.sdk.frameworks.words] ai: the program receives the reason in place o
   assert.ok(typeof output !== "string" && isNotRun(output));
   assert.deepEqual(output, {
     notRun: "denied",
-    reason: "This call was denied.",
+    message: "This call was denied.",
     requestId,
   });
 });
 
 test("[ours.sdk.frameworks.ungateable] ai: gating a tool that runs elsewhere throws invalid_option", () => {
   const tools = { pay: tool({ inputSchema: INPUT, outputSchema: z.string() }) };
-  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
-  assert.throws(() => gateTools(tools, { gate, runId: "r" }), { code: "invalid_option" });
+  const approvals = new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    store: new MemoryStore(),
+  });
+  assert.throws(() => gateTools(tools, { approvals, runId: "r" }), { code: "invalid_option" });
 });

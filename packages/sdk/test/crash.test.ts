@@ -1,7 +1,7 @@
 // Tier: slow
 /**
  * An agent's process is killed at every point at which anything can have happened, and started
- * again with the same key: the call never runs twice, and never without an approval.
+ * again with the same idempotencyKey: the call never runs twice, and never without an approval.
  */
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Client, Gate } from "@countersign/sdk";
+import { ApprovalClient, Countersign } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import { Child, type Owner, temporaryFolder } from "@countersign/testing/child";
@@ -21,7 +21,16 @@ function newOrder(scene: AgentScene, folder: string, fields: Partial<CrashOrder>
   const { url, token, reviewer } = scene;
   const id = randomUUID();
   const paths = { folder: join(folder, id, "uses"), effects: join(folder, `${id}.log`) };
-  return { url, token, reviewer, verdict: "approve", key: id, stopAt: 0, ...paths, ...fields };
+  return {
+    url,
+    token,
+    reviewer,
+    verdict: "approve",
+    key: id,
+    stopAt: 0,
+    ...paths,
+    ...fields,
+  };
 }
 
 function startAgent(t: Owner, orders: readonly CrashOrder[]): Child {
@@ -54,19 +63,19 @@ async function nextLife(order: CrashOrder): Promise<string> {
     if (init?.method === "GET") await decide(order, String(input));
     return fetch(input, init);
   };
-  const client = new Client(order.url, order.token, { fetch: deciding });
-  const gate = new Gate(client, { store: new FileStore(order.folder) });
+  const client = new ApprovalClient({ url: order.url, apiKey: order.token, fetch: deciding });
+  const approvals = new Countersign({ provider: client, store: new FileStore(order.folder) });
   let runs = 0;
-  const outcome = await gate.guard(crashCall(order), () => ++runs);
-  assert.equal(runs, outcome.ran ? 1 : 0);
-  return outcome.verdict.kind;
+  const outcome = await approvals.run(crashCall(order), () => ++runs);
+  assert.equal(runs, outcome.status === "executed" ? 1 : 0);
+  return outcome.status === "executed" ? outcome.status : outcome.reason;
 }
 
 test("[ours.sdk.gate.crash] an agent that is killed at any point runs its call once at most", async (t) => {
   const scene = await startAgentScene(t);
   const folder = temporaryFolder(t);
   const points = await pointsOf(t, newOrder(scene, folder, {}));
-  assert.match(points.at(-1) ?? "", /outcome approved/);
+  assert.match(points.at(-1) ?? "", /outcome executed/);
   const taken = points.indexOf("open wx");
   const started = points.indexOf("tool had its effect");
   assert.ok(taken > 5 && started > taken + 10, points.join("\n"));
@@ -75,11 +84,11 @@ test("[ours.sdk.gate.crash] an agent that is killed at any point runs its call o
   for (const [index, order] of orders.entries()) {
     const before = effectsOf(order);
     const kind = await nextLife(order);
-    const runs = before + (kind === "approved" ? 1 : 0);
+    const runs = before + (kind === "executed" ? 1 : 0);
     // Before its use is recorded nothing is lost; from then on the first life had its chance.
     const expected = index <= taken || index >= started ? 1 : 0;
     assert.equal(runs, expected, `killed at ${points[index]}, then ${kind}`);
-    assert.equal(kind, index <= taken ? "approved" : "already_used", points[index]);
+    assert.equal(kind, index <= taken ? "executed" : "already_used", points[index]);
   }
 });
 

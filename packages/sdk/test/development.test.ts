@@ -5,53 +5,67 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  DevelopmentClient,
+  Countersign,
   type DevelopmentOptions,
-  Gate,
+  DevelopmentProvider,
   MemoryStore,
   type SdkError,
 } from "@countersign/sdk";
 
-function canned(options: Partial<DevelopmentOptions>, mode: "sync" | "async" = "sync") {
+function canned(options: Partial<DevelopmentOptions>, wait = true) {
   const warnings: string[] = [];
-  const client = new DevelopmentClient({
+  const client = new DevelopmentProvider({
     outcomes: { look: "approved", pay: { status: "denied", note: "too much" } },
     warn: (message) => warnings.push(message),
     ...options,
   });
-  const warn = () => {};
-  return { gate: new Gate(client, { store: new MemoryStore(), mode, warn }), warnings };
+  return {
+    approvals: new Countersign({ provider: client, store: new MemoryStore(), wait, logger: false }),
+    warnings,
+  };
 }
 
 test("[ours.sdk.development] the client warns at the start and at each approval that no reviewer was asked", async () => {
-  const { gate, warnings } = canned({});
-  const look = await gate.guard({ key: "1", tool: "look", arguments: {} }, () => "seen");
-  assert.ok(look.ran && look.verdict.isDevelopment);
-  assert.match(look.verdict.requestId, /^00000000-/);
-  const pay = await gate.guard({ key: "2", tool: "pay", arguments: {} }, () => assert.fail());
-  assert.ok(!pay.ran);
-  assert.equal(pay.reason, "[development: no reviewer was asked] This call was denied: too much");
+  const { approvals, warnings } = canned({});
+  const look = await approvals.run(
+    { idempotencyKey: "1", tool: "look", arguments: {} },
+    () => "seen",
+  );
+  assert.ok(look.status === "executed" && look.isDevelopment);
+  assert.match(look.requestId, /^00000000-/);
+  const pay = await approvals.run({ idempotencyKey: "2", tool: "pay", arguments: {} }, () =>
+    assert.fail(),
+  );
+  assert.ok(pay.status !== "executed");
+  assert.equal(
+    pay.messageForModel,
+    "[development: no reviewer was asked] This call was denied: too much",
+  );
   assert.equal(warnings.length, 2);
   for (const warning of warnings) assert.match(warning, /^DEVELOPMENT: /);
 });
 
 test("[ours.sdk.development] a tool without a predefined outcome is denied, with any name", async () => {
-  const { gate } = canned({});
+  const { approvals } = canned({});
   for (const tool of ["other", "__proto__", "toString"]) {
-    const verdict = await gate.check({ key: tool, tool, arguments: {} });
-    assert.equal(verdict.kind, "denied");
+    const verdict = await approvals.check({ idempotencyKey: tool, tool, arguments: {} });
+    assert.equal(verdict.status, "denied");
   }
   const rest = canned({ outcomes: { "*": "expired" } });
-  const verdict = await rest.gate.check({ key: "k", tool: "other", arguments: {} });
-  assert.equal(verdict.kind, "expired");
+  const verdict = await rest.approvals.check({ idempotencyKey: "k", tool: "other", arguments: {} });
+  assert.equal(verdict.status, "expired");
 });
 
 test("[ours.sdk.development] calls with predefined outcomes suspend and resume", async () => {
-  const { gate } = canned({ isPendingFirst: true }, "async");
-  const pending = await gate.check({ key: "k", tool: "look", arguments: { n: 1 } });
-  assert.ok(pending.kind === "pending");
-  const resumed = await gate.resume(pending, (approved) => approved);
-  assert.ok(resumed.ran);
+  const { approvals } = canned({ isPendingFirst: true }, false);
+  const suspension = await approvals.check({
+    idempotencyKey: "k",
+    tool: "look",
+    arguments: { n: 1 },
+  });
+  assert.ok(suspension.status === "pending");
+  const resumed = await approvals.resume(suspension.pending, (approved) => approved);
+  assert.ok(resumed.status === "executed");
   assert.deepEqual(resumed.value, { n: 1 });
 });
 
@@ -67,15 +81,15 @@ test("[ours.sdk.development] the client rejects production and a token", (t) => 
   }
   process.env.NODE_ENV = "test";
   assert.throws(() => canned({ token: "cs_inst_x" }), { message: /a token is set/ });
-  assert.ok(canned({ token: undefined }).gate);
+  assert.ok(canned({ token: undefined }).approvals);
 });
 
 test("[ours.sdk.development] a key that is used again with other arguments is an idempotency_conflict", async () => {
-  const { gate, warnings } = canned({});
-  const call = { key: "k", tool: "look", arguments: { n: 1 } };
-  assert.equal((await gate.check(call)).kind, "approved");
-  const other = await gate.check({ ...call, arguments: { n: 2 } });
-  assert.ok(other.kind === "no_decision");
+  const { approvals, warnings } = canned({});
+  const call = { idempotencyKey: "k", tool: "look", arguments: { n: 1 } };
+  assert.equal((await approvals.check(call)).status, "approved");
+  const other = await approvals.check({ ...call, arguments: { n: 2 } });
+  assert.ok(other.status === "unavailable");
   const error = other.error as SdkError;
   assert.deepEqual([error.code, error.providerCode], ["refused", "idempotency_conflict"]);
   assert.equal(warnings.length, 2);

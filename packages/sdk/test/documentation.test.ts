@@ -154,8 +154,10 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   t.after(() => process.chdir(before));
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: instance.token };
   Object.assign(process.env, env, { TLS_KEY: key, TLS_CERT: certificate, PORT: "0" });
-  const { deploy, listener } = (await import(pathToFileURL(join(folder, "suspend.ts")).href)) as {
-    deploy(id: string, env: string): Promise<string>;
+  const { startDeployment, listener } = (await import(
+    pathToFileURL(join(folder, "suspend.ts")).href
+  )) as {
+    startDeployment(id: string, env: string): Promise<string>;
     listener: Server;
   };
   t.after(() => void listener.close());
@@ -170,10 +172,10 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   const attached = await play(t, "attach.ts", { folder, env: attaching });
   assert.match(attached, /receives decisions/);
   const log = t.mock.method(console, "log", () => {});
-  assert.match(await deploy("call-1", "prod"), /waits for approval/);
+  assert.match(await startDeployment("call-1", "prod"), /waits for approval/);
   await scene.decideNext("approve");
   await eventually("an event that is finished", () => readdirSync("events/finished")[0]);
-  assert.deepEqual(log.mock.calls[0]?.arguments, ['ran with {"env":"prod"}']);
+  assert.deepEqual(log.mock.calls[0]?.arguments, ["deployed to prod"]);
   listener.closeAllConnections();
 });
 
@@ -184,7 +186,7 @@ test("[ours.sdk.documented] the guide to suspending submits in one process and c
   assert.match(await play(t, "ask.ts", { folder, env }), /waits for approval/);
   assert.match(await play(t, "go-on.ts", { folder, env }), /waits for approval/);
   await scene.decideNext("approve");
-  assert.equal(await play(t, "go-on.ts", { folder, env }), 'deployed with {"env":"prod"}\n');
+  assert.equal(await play(t, "go-on.ts", { folder, env }), "deployed to prod\n");
   assert.match(await play(t, "go-on.ts", { folder, env }), /^This call was approved and started/);
 });
 
@@ -192,12 +194,9 @@ test("[ours.sdk.documented] the adapter of the guide runs only approved calls", 
   const scene = await startAgentScene(t);
   const folder = project(t);
   const env = scene.environment;
-  const program = `import { Client, Gate, MemoryStore } from "@countersign/sdk";
+  const program = `import { Countersign } from "@countersign/sdk";
     import { gated } from "./adapter.ts";
-    const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
-    const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-    const gate = new Gate(client, { store: new MemoryStore() });
-    const ask = gated(gate, { deploy: ({ env }) => "deployed to " + env }, "run 1");
+    const ask = gated(new Countersign(), { deploy: ({ env }) => "deployed to " + env }, "run 1");
     for (const [id, tool, given] of JSON.parse(process.env.CALLS ?? "[]")) {
       console.log(await ask({ id, tool, arguments: given, text: "It is time." }));
     }`;

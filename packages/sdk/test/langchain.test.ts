@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, Gate, MemoryStore } from "@countersign/sdk";
+import { Countersign, MemoryStore } from "@countersign/sdk";
 import { gateTool, gateTools, type NotRun } from "@countersign/sdk/langchain";
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
@@ -14,8 +14,8 @@ import { Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { z } from "zod";
 import {
+  approvalsOf,
   frameworkRules,
-  gateOf,
   type ScriptedCall,
   type ScriptedRun,
   sharedScene,
@@ -37,12 +37,12 @@ function toolResultsOf(model: FakeBuiltModel): string[] {
 
 type Gated = Omit<ScriptedRun, "calls" | "signal">;
 
-function toolOf({ gate, runId, pay, timeout, onNotRun }: Gated) {
+function toolOf({ approvals, runId, pay, timeout, onNotRun }: Gated) {
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
   const about = { name: "pay", description: "pays", schema: SCHEMA };
   return gateTool(
     tool(async (input) => pay(input), about),
-    { gate, runId, ...options },
+    { approvals, runId, ...options },
   );
 }
 
@@ -64,14 +64,14 @@ const CALLS = [
 
 test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.turn] langchain: calls that wait interrupt the graph, which is resumed from its checkpoint", async () => {
   const scene = await sharedScene();
-  const gate = gateOf(scene, { mode: "async" });
+  const approvals = approvalsOf(scene, { wait: false });
   const model = scripted(CALLS);
   const paid: string[] = [];
   const pay = ({ to }: { to: string }) => {
     paid.push(to);
     return `paid ${to}`;
   };
-  const tools = [toolOf({ gate, runId: "suspended", pay })];
+  const tools = [toolOf({ approvals, runId: "suspended", pay })];
   const agent = createAgent({ model, tools, checkpointer: new MemorySaver() });
   const thread = { configurable: { thread_id: "t" } };
   const waitingOf = (state: object): { id: string; value: NotRun }[] => {
@@ -104,7 +104,7 @@ test("[ours.sdk.frameworks.held] langchain: the run is the thread, and what the 
     responseFormat: "content_and_artifact",
   });
   const model = scripted(CALLS.slice(0, 1));
-  const tools = gateTools([made], { gate: gateOf(scene), context: { model: "fake" } });
+  const tools = gateTools([made], { approvals: approvalsOf(scene), context: { model: "fake" } });
   const agent = createAgent({ model, tools, checkpointer: new MemorySaver() });
   const thread = { configurable: { thread_id: "thread 7" } };
   const ended = agent.invoke({ messages: [{ role: "user", content: "pay" }] }, thread);
@@ -125,11 +125,15 @@ test("[ours.sdk.frameworks.held] langchain: the run is the thread, and what the 
 });
 
 test("[ours.sdk.frameworks.ungateable] langchain: without an id of the run or the call, the call does not run", async () => {
-  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
+  const approvals = new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    store: new MemoryStore(),
+  });
   const about = { name: "pay", description: "pays", schema: SCHEMA };
   const gated = gateTool(
     tool(() => assert.fail("it ran"), about),
-    { gate },
+    { approvals },
   );
   const args = { to: "A-1", cents: 5 };
   await assert.rejects(gated.invoke(args), { code: "invalid_option" });

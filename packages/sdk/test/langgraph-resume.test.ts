@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { ConsumptionStore, Gate } from "@countersign/sdk";
+import type { ConsumptionStore, Countersign } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { gateTools } from "@countersign/sdk/langchain";
 import { temporaryFolder } from "@countersign/testing/child";
@@ -20,7 +20,7 @@ import { createReactAgent, ToolNode, toolsCondition } from "@langchain/langgraph
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { enforce, policyOf } from "../../server/test/support/policies.ts";
-import { gateOf, sharedScene } from "./support/framework-rules.ts";
+import { approvalsOf, sharedScene } from "./support/framework-rules.ts";
 
 const KINDS = ["createAgent", "createReactAgent", "createReactAgent v2", "ToolNode"] as const;
 type Kind = (typeof KINDS)[number];
@@ -34,13 +34,13 @@ const schema = z.object({ order: z.string() });
 
 interface Scripted {
   readonly kind: Kind;
-  readonly gate: Gate;
+  readonly approvals: Countersign;
   readonly runId: string;
   readonly calls: readonly { readonly name: string; readonly order: string }[];
 }
 
 /** An agent whose model proposes the calls in one turn, then repeats what it was given. */
-function agentOf({ kind, gate, runId, calls }: Scripted) {
+function agentOf({ kind, approvals, runId, calls }: Scripted) {
   const ran: string[] = [];
   const act = (name: string) => {
     const perform = async ({ order }: { order: string }) => {
@@ -50,7 +50,7 @@ function agentOf({ kind, gate, runId, calls }: Scripted) {
     };
     return tool(perform, { name, description: name, schema });
   };
-  const tools = gateTools([act("lookup"), act("refund")], { gate, runId });
+  const tools = gateTools([act("lookup"), act("refund")], { approvals, runId });
   const proposed = calls.map(({ name, order }, i) => ({ id: `call_${i}`, name, args: { order } }));
   const llm = fakeModel()
     .respond(new AIMessage({ content: "", tool_calls: proposed }))
@@ -103,7 +103,11 @@ async function sceneWith(t: TestContext, store: ConsumptionStore) {
   await enforce(scene.server, policyOf("{ id: looks, match: { tool: lookup }, then: approve }"));
   return {
     scene,
-    gate: gateOf(scene, { mode: "async", store, warn: (line) => t.diagnostic(line) }),
+    approvals: approvalsOf(scene, {
+      wait: false,
+      store,
+      logger: { info: () => {}, warn: (line) => t.diagnostic(line) },
+    }),
   };
 }
 
@@ -115,12 +119,12 @@ for (const kind of KINDS) {
 
   test(`[ours.sdk.frameworks.results] ${kind}: the result of a call that policy approved at once is kept while another one waits`, async (t) => {
     const folder = join(temporaryFolder(t), "uses");
-    const { scene, gate } = await sceneWith(t, new FileStore(folder));
+    const { scene, approvals } = await sceneWith(t, new FileStore(folder));
     const calls = [
       { name: "lookup", order: "A" },
       { name: "refund", order: "B" },
     ];
-    const { graph, ran } = agentOf({ kind, gate, runId: `${runId} 1`, calls });
+    const { graph, ran } = agentOf({ kind, approvals, runId: `${runId} 1`, calls });
     const first = await graph.invoke(START, thread);
     assert.equal(interruptsOf(first).length, 1);
     await scene.decideNext("approve");
@@ -133,12 +137,12 @@ for (const kind of KINDS) {
   });
 
   test(`[ours.sdk.frameworks.results] ${kind}: of two calls that wait, the one that is decided first keeps its result`, async (t) => {
-    const { scene, gate } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+    const { scene, approvals } = await sceneWith(t, new FileStore(temporaryFolder(t)));
     const calls = [
       { name: "refund", order: "A" },
       { name: "refund", order: "B" },
     ];
-    const { graph, ran } = agentOf({ kind, gate, runId: `${runId} 2`, calls });
+    const { graph, ran } = agentOf({ kind, approvals, runId: `${runId} 2`, calls });
     let state = await graph.invoke(START, thread);
     for (let i = 0; i < calls.length; i++) {
       assert.ok(interruptsOf(state).length > 0);
@@ -150,13 +154,18 @@ for (const kind of KINDS) {
   });
 
   test(`[ours.sdk.frameworks.results] ${kind}: a call that started and has no result is not run again`, async (t) => {
-    const { gate } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+    const { approvals } = await sceneWith(t, new FileStore(temporaryFolder(t)));
     const call = { name: "lookup", order: "A" };
     const session = { runtime: "langchain", session_id: `${runId} 3`, call_id: "call_0" };
     const key = `${encodeURIComponent(`${runId} 3`)}/call_0`;
-    const started = { key, tool: "lookup", arguments: { order: "A" }, context: session };
-    assert.equal((await gate.check(started)).kind, "approved");
-    const { graph, ran } = agentOf({ kind, gate, runId: `${runId} 3`, calls: [call] });
+    const started = {
+      idempotencyKey: key,
+      tool: "lookup",
+      arguments: { order: "A" },
+      context: session,
+    };
+    assert.equal((await approvals.check(started)).status, "approved");
+    const { graph, ran } = agentOf({ kind, approvals, runId: `${runId} 3`, calls: [call] });
     const state = await graph.invoke(START, thread);
     assert.match(lastText(state), /^This call was approved and started once before/);
     assert.deepEqual(ran, []);

@@ -12,8 +12,8 @@ import { InMemoryStore } from "@mastra/core/storage";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
 import {
+  approvalsOf,
   frameworkRules,
-  gateOf,
   type ScriptedRun,
   sharedScene,
 } from "./support/framework-rules.ts";
@@ -32,7 +32,7 @@ function asModel(model: ReturnType<typeof scriptedModel>): Model {
 type Gated = Omit<ScriptedRun, "calls" | "signal">;
 
 function agentOf(
-  { gate, runId, pay, timeout, onNotRun }: Gated,
+  { approvals, runId, pay, timeout, onNotRun }: Gated,
   model: ReturnType<typeof scriptedModel>,
 ): Agent {
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
@@ -44,7 +44,7 @@ function agentOf(
     execute: async (input) => ({ paid: pay(input) }),
     toModelOutput: ({ paid }) => ({ type: "text", value: paid }),
   });
-  const tools = gateTools({ pay: made }, { gate, runId, ...options });
+  const tools = gateTools({ pay: made }, { approvals, runId, ...options });
   const about = { id: "payer", name: "payer", instructions: "pay" };
   const agent = new Agent({ ...about, model: asModel(model), tools });
   new Mastra({ agents: { payer: agent }, storage: new InMemoryStore(), logger: false });
@@ -53,7 +53,6 @@ function agentOf(
 
 frameworkRules({
   name: "mastra",
-  copiesInput: true,
   async runAgent(run) {
     const model = scriptedModel(run.calls);
     const signal = run.signal && { abortSignal: run.signal };
@@ -66,14 +65,14 @@ const CALLS = [{ id: "call_1", arguments: { to: " A-1", cents: 5 } }];
 
 test("[ours.sdk.frameworks.suspend] mastra: a call that waits suspends the agent, which is resumed from its storage", async () => {
   const scene = await sharedScene();
-  const gate = gateOf(scene, { mode: "async" });
+  const approvals = approvalsOf(scene, { wait: false });
   const model = scriptedModel(CALLS);
   const paid: string[] = [];
   const pay = ({ to }: { to: string }) => {
     paid.push(to);
     return `paid ${to}`;
   };
-  const agent = agentOf({ gate, runId: "suspended", pay }, model);
+  const agent = agentOf({ approvals, runId: "suspended", pay }, model);
   const first = await agent.generate("pay");
   assert.equal(first.finishReason, "suspended");
   assert.deepEqual([first.suspendPayload.toolCallId, paid], ["call_1", []]);
@@ -95,7 +94,7 @@ test("[ours.sdk.frameworks.ungateable] mastra: rejects a tool with an inputSchem
     execute: async () => assert.fail("it ran"),
   });
   const before = await scene.countRequests();
-  const tools = gateTools({ pay: made }, { gate: gateOf(scene), runId: "unstable" });
+  const tools = gateTools({ pay: made }, { approvals: approvalsOf(scene), runId: "unstable" });
   const model = scriptedModel(CALLS);
   const about = { id: "payer", name: "payer", instructions: "pay", model: asModel(model), tools };
   await new Agent(about).generate("pay");
@@ -105,7 +104,9 @@ test("[ours.sdk.frameworks.ungateable] mastra: rejects a tool with an inputSchem
 
 test("[ours.sdk.frameworks.ungateable] mastra: a tool with a date names the path to the program, once for each call", async () => {
   const warnings: string[] = [];
-  const gate = gateOf(await sharedScene(), { warn: (line) => void warnings.push(line) });
+  const approvals = approvalsOf(await sharedScene(), {
+    logger: { info: () => {}, warn: (line) => void warnings.push(line) },
+  });
   const made = createTool({
     id: "pay",
     description: "pays",
@@ -115,7 +116,7 @@ test("[ours.sdk.frameworks.ungateable] mastra: a tool with a date names the path
   const errors: unknown[] = [];
   const tools = gateTools(
     { pay: made },
-    { gate, runId: "dated", onNotRun: (_, __, error) => void errors.push(error?.message) },
+    { approvals, runId: "dated", onNotRun: (_, __, error) => void errors.push(error?.message) },
   );
   const context = { agent: { toolCallId: "call_1" } };
   const output = await tools.pay.execute?.({ when: new Date(0) }, context as never);

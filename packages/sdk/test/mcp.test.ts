@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client } from "@countersign/sdk";
-import { gateServer, gateToolCalls, type McpGating } from "@countersign/sdk/mcp";
+import { ApprovalClient } from "@countersign/sdk";
+import { gateServer, gateToolCalls, type McpOptions } from "@countersign/sdk/mcp";
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
@@ -13,8 +13,8 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import {
+  approvalsOf,
   frameworkRules,
-  gateOf,
   neverPays,
   type ScriptedRun,
   sharedScene,
@@ -34,8 +34,8 @@ function textResult(text: string): CallToolResult {
   return { content: [{ type: "text", text }] };
 }
 
-function gatingOf({ gate, runId, timeout, onNotRun }: Omit<ScriptedRun, "calls" | "pay">) {
-  return { gate, runId, ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
+function gatingOf({ approvals, runId, timeout, onNotRun }: Omit<ScriptedRun, "calls" | "pay">) {
+  return { approvals, runId, ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
 }
 
 async function connect(server: McpServer | Server): Promise<McpClient> {
@@ -50,7 +50,7 @@ frameworkRules({
   async runAgent({ calls, pay, signal, ...run }) {
     const server = new McpServer(INFO);
     // The ids that the model gave its calls, as far as a client hands them on.
-    const callId: McpGating["callId"] = ({ extra }) => String(extra._meta?.callId);
+    const callId: McpOptions["callId"] = ({ extra }) => String(extra._meta?.callId);
     gateServer(server, { ...gatingOf(run), callId });
     const outputSchema = z.object({ paid: z.string() });
     server.registerTool("pay", { inputSchema, outputSchema }, async (input) => {
@@ -71,7 +71,7 @@ const CALL = { name: "pay", arguments: { to: "A-1", cents: 5 } };
 test("[ours.sdk.frameworks.held] mcp: a client that asks for progress is notified that the call waits", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
-  gateServer(server, { gate: gateOf(scene), progressMs: 1 });
+  gateServer(server, { approvals: approvalsOf(scene), progressInterval: "1ms" });
   const made = server.registerTool("pay", { inputSchema }, async () => textResult("paid"));
   // A later update is gated too, under the new name.
   made.update({ callback: async () => textResult("paid anew") });
@@ -95,7 +95,7 @@ test("[ours.sdk.frameworks.held] mcp: a client that asks for progress is notifie
 test("[ours.sdk.frameworks.held] mcp: a tool without arguments waits for approval, and each request is a separate call", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
-  gateServer(server, { gate: gateOf(scene) });
+  gateServer(server, { approvals: approvalsOf(scene) });
   let runs = 0;
   server.registerTool("sweep", { description: "sweeps" }, () => textResult(`swept ${++runs}`));
   const client = await connect(server);
@@ -111,14 +111,16 @@ test("[ours.sdk.frameworks.held] mcp: a tool without arguments waits for approva
 test("[ours.sdk.frameworks.abort] mcp: a disconnected client cancels its request", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
-  gateServer(server, { gate: gateOf(scene) });
+  gateServer(server, { approvals: approvalsOf(scene) });
   server.registerTool("pay", { inputSchema }, async ({ to }) => assert.fail(`paid ${to}`));
   const client = await connect(server);
   const settled = Promise.allSettled([client.callTool(CALL)]);
   const id = await scene.nextPending();
   await client.close();
   await settled;
-  const { status } = await new Client(scene.url, scene.token).read(id, { wait: "25s" });
+  const { status } = await new ApprovalClient({ url: scene.url, apiKey: scene.token }).read(id, {
+    wait: "25s",
+  });
   assert.equal(status, "cancelled");
 });
 
@@ -128,7 +130,7 @@ test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server receives
   const handler = gateToolCalls(
     async ({ params }) => textResult(JSON.stringify(params.arguments)),
     {
-      gate: gateOf(scene),
+      approvals: approvalsOf(scene),
     },
   );
   server.setRequestHandler(CallToolRequestSchema, handler);
@@ -142,7 +144,9 @@ test("[ours.sdk.frameworks.ungateable] mcp: a server with existing tools is reje
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   server.registerTool("pay", { inputSchema }, async (input) => textResult(neverPays.call(input)));
-  assert.throws(() => gateServer(server, { gate: gateOf(scene) }), { code: "invalid_option" });
+  assert.throws(() => gateServer(server, { approvals: approvalsOf(scene) }), {
+    code: "invalid_option",
+  });
 });
 
 test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is rejected also when its private fields have other names", async () => {
@@ -154,7 +158,7 @@ test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is rejected also
   delete fields._registeredTools;
   const message = /already has tools. Call gateServer before/;
   const refusal = { code: "invalid_option", message };
-  assert.throws(() => gateServer(server, { gate: gateOf(scene) }), refusal);
+  assert.throws(() => gateServer(server, { approvals: approvalsOf(scene) }), refusal);
 });
 
 test("[ours.sdk.frameworks.ungateable] mcp: an object other than an McpServer of version 1 is rejected by name", async () => {
@@ -165,7 +169,7 @@ test("[ours.sdk.frameworks.ungateable] mcp: an object other than an McpServer of
     registerTool(): void {}
   }
   for (const server of [new NextServer(), {}]) {
-    assert.throws(() => gateServer(server as McpServer, { gate: gateOf(scene) }), {
+    assert.throws(() => gateServer(server as McpServer, { approvals: approvalsOf(scene) }), {
       code: "invalid_option",
       message: /@modelcontextprotocol\/sdk 1.32 or later, not version 2/,
     });

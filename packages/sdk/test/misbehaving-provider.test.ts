@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, Gate, MemoryStore, SdkError } from "@countersign/sdk";
+import { ApprovalClient, Countersign, MemoryStore, SdkError } from "@countersign/sdk";
 import {
   APPROVED,
   at,
@@ -31,21 +31,23 @@ async function guardAt(
   const provider = await startMisbehavingProvider(t, respond);
   // A bad answer is asked for again, after pauses.
   const timing = manualTiming();
-  const options = { answerBytesMax: 100_000, timing, ...client };
-  const gate = new Gate(new Client(provider.url, "t0ken", options), {
+  const options = { maxAnswerBytes: 100_000, timing, ...client };
+  const approvals = new Countersign({
+    url: provider.url,
+    apiKey: "t0ken",
+    ...options,
     store: new MemoryStore(),
-    timing,
-    warn: () => {},
+    logger: false,
   });
   let runs = 0;
   const call = {
-    key: "k1",
+    idempotencyKey: "k1",
     tool: "pay",
     arguments: ARGUMENTS,
     reasoning: "r",
     context: { cwd: "/" },
   };
-  const outcome = await gate.guard(call, () => ++runs);
+  const outcome = await approvals.run(call, () => ++runs);
   return { outcome, runs: () => runs, provider };
 }
 
@@ -57,8 +59,11 @@ async function assertNoDecision(
 ): Promise<void> {
   const { outcome, runs } = await guardAt(t, respond);
   assert.equal(runs(), 0);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision", JSON.stringify(outcome));
-  const { error } = outcome.verdict;
+  assert.ok(
+    outcome.status !== "executed" && outcome.reason === "no_decision",
+    JSON.stringify(outcome),
+  );
+  const { error } = outcome;
   assert.ok(error instanceof SdkError, String(error));
   assert.equal(error.code, code, error.message);
   assert.match(error.message, message);
@@ -84,9 +89,16 @@ function approvedWith(from: string, to: string): [string, string] {
 
 test("[ours.sdk.gate.fail-closed] the call runs after an approval in a correct answer", async (t) => {
   const { outcome, provider, runs } = await guardAt(t, ({ correctAnswer }) => correctAnswer);
-  assert.ok(outcome.ran, JSON.stringify(outcome));
+  assert.ok(outcome.status === "executed", JSON.stringify(outcome));
   assert.equal(runs(), 1);
   assert.deepEqual(provider.seen, ["create", "read"]);
+});
+
+test("[ours.sdk.client.strict] unknown members of the request are ignored, and the call runs", async (t) => {
+  const { outcome } = await guardAt(t, ({ correctAnswer }) =>
+    correctAnswer.replace('{"id"', '{"server":"x","id"'),
+  );
+  assert.equal(outcome.status, "executed");
 });
 
 /** A name, the correct text of an answer, its false replacement, and the expected error. */
@@ -106,7 +118,6 @@ const LIES: readonly (readonly [string, string | RegExp, string, RegExp])[] = [
   ["no reasoning", '"agent_reasoning":"r",', "", /agent_reasoning is not/],
   ["other context", '"cwd":"/"', '"cwd":"/root"', /context is not/],
   ["no context", /"context":\{[^}]*\},/, "", /context is not/],
-  ["extra field", '{"id"', '{"server":"mcp","id"', /unknown field/],
   ["id that is not a UUID", ID, "17", /id is not a UUID/],
   ["null id", `"${ID}"`, "null", /id must be a string/],
   ["no id", `"id":"${ID}",`, "", /id is required/],
@@ -226,8 +237,8 @@ test("[ours.sdk.client.strict] the call does not run if a time of the request ch
 test("[ours.sdk.client.strict] a status never goes back, and a decision never changes", async (t) => {
   let answer = ({ correctAnswer }: Exchange) => correctAnswer;
   const provider = await startMisbehavingProvider(t, (exchange) => answer(exchange));
-  const client = new Client(provider.url, "t0ken");
-  const input = { key: "k", tool: "pay", arguments: {}, timeout: "1h" };
+  const client = new ApprovalClient({ url: provider.url, apiKey: "t0ken" });
+  const input = { idempotencyKey: "k", tool: "pay", arguments: {}, timeout: "1h" };
   const approved = await client.read(await client.create(input));
   assert.equal(approved.status, "approved");
   const wrongAnswers = [
@@ -314,8 +325,8 @@ test("[ours.sdk.client.bounded] a slow answer is aborted", async (t) => {
     response.write(correctAnswer.slice(0, -1));
     return undefined;
   });
-  const client = new Client(provider.url, "t0ken", { httpTimeoutMs: 50 });
-  await assert.rejects(client.read(ID, { withinMs: 100 }), { code: "unavailable" });
+  const client = new ApprovalClient({ url: provider.url, apiKey: "t0ken", attemptTimeout: "50ms" });
+  await assert.rejects(client.read(ID, { retryFor: "100ms" }), { code: "unavailable" });
 });
 
 test("[ours.sdk.gate.fail-closed] a provider that reports pending after the deadline ends the wait", async (t) => {
@@ -325,16 +336,17 @@ test("[ours.sdk.gate.fail-closed] a provider that reports pending after the dead
     const answer = correctAnswer.replace(/"deadline_at":"[^"]*"/, deadline);
     return kind === "read" ? answer.replace(APPROVED, '"status":"pending"') : answer;
   });
-  const gate = new Gate(new Client(provider.url, "t0ken", { timing }), {
-    store: new MemoryStore(),
+  const approvals = new Countersign({
+    url: provider.url,
+    apiKey: "t0ken",
     timing,
+    store: new MemoryStore(),
   });
-  const outcome = await gate.guard({ key: "k", tool: "pay", arguments: {} }, () => assert.fail());
-  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
-  assert.match(
-    String((outcome.verdict.error as Error).message),
-    /still reports the request as pending/,
+  const outcome = await approvals.run({ idempotencyKey: "k", tool: "pay", arguments: {} }, () =>
+    assert.fail(),
   );
+  assert.ok(outcome.status !== "executed" && outcome.reason === "no_decision");
+  assert.match(String((outcome.error as Error).message), /still reports the request as pending/);
   // It was not asked in a tight loop.
   const polls = provider.seen.filter((kind) => kind === "read").length;
   assert.ok(polls <= 70_000 / 2_000 + 10, `${polls} polls`);
@@ -343,12 +355,19 @@ test("[ours.sdk.gate.fail-closed] a provider that reports pending after the dead
 
 test("[ours.sdk.gate.once] one request that answers two keys lets one call run", async (t) => {
   const provider = await startMisbehavingProvider(t, ({ correctAnswer }) => correctAnswer);
-  const gate = new Gate(new Client(provider.url, "t0ken"), { store: new MemoryStore() });
+  const approvals = new Countersign({
+    url: provider.url,
+    apiKey: "t0ken",
+    store: new MemoryStore(),
+  });
   let runs = 0;
   const call = { tool: "pay", arguments: ARGUMENTS };
-  assert.ok((await gate.guard({ ...call, key: "k1" }, () => ++runs)).ran);
-  const second = await gate.guard({ ...call, key: "k2" }, () => ++runs);
-  assert.ok(!second.ran && second.verdict.kind === "already_used");
+  assert.equal(
+    (await approvals.run({ ...call, idempotencyKey: "k1" }, () => ++runs)).status,
+    "executed",
+  );
+  const second = await approvals.run({ ...call, idempotencyKey: "k2" }, () => ++runs);
+  assert.ok(second.status !== "executed" && second.reason === "already_used");
   assert.equal(runs, 1);
 });
 
@@ -357,13 +376,17 @@ test("[ours.sdk.gate.once] a second approval for a used key does not run the cal
   const provider = await startMisbehavingProvider(t, ({ correctAnswer }) =>
     correctAnswer.replace(ID, id),
   );
-  const gate = new Gate(new Client(provider.url, "t0ken"), { store: new MemoryStore() });
+  const approvals = new Countersign({
+    url: provider.url,
+    apiKey: "t0ken",
+    store: new MemoryStore(),
+  });
   let runs = 0;
-  const call = { key: "k1", tool: "pay", arguments: ARGUMENTS };
-  assert.ok((await gate.guard(call, () => ++runs)).ran);
+  const call = { idempotencyKey: "k1", tool: "pay", arguments: ARGUMENTS };
+  assert.equal((await approvals.run(call, () => ++runs)).status, "executed");
   id = OTHER_ID;
-  const second = await gate.guard(call, () => ++runs);
-  assert.ok(!second.ran && second.verdict.kind === "already_used");
+  const second = await approvals.run(call, () => ++runs);
+  assert.ok(second.status !== "executed" && second.reason === "already_used");
   assert.equal(runs, 1);
 });
 
@@ -380,7 +403,7 @@ test("[ours.sdk.client.bad-answers] a few answers that are not the provider's do
     const page = exchange.kind === "read" ? pages[reads++] : undefined;
     return page === undefined ? exchange.correctAnswer : page(exchange);
   });
-  assert.ok(outcome.ran, JSON.stringify(outcome));
+  assert.ok(outcome.status === "executed", JSON.stringify(outcome));
   assert.deepEqual(provider.seen, ["create", ...Array(6).fill("read")]);
 });
 
@@ -388,6 +411,6 @@ test("[ours.sdk.client.bad-answers] a wait that bad answers end leaves the reque
   const { outcome, provider } = await guardAt(t, ({ kind, correctAnswer }) =>
     kind === "read" ? "{}" : correctAnswer,
   );
-  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
+  assert.ok(outcome.status !== "executed" && outcome.reason === "no_decision");
   assert.deepEqual(provider.seen, ["create", ...Array(11).fill("read")]);
 });

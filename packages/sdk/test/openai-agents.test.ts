@@ -5,14 +5,22 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, DevelopmentClient, Gate, MemoryStore } from "@countersign/sdk";
+import { Countersign, DevelopmentProvider, MemoryStore } from "@countersign/sdk";
 import { gatedTool, gateTools, resumeState } from "@countersign/sdk/openai-agents";
-import { Agent, RunContext, Runner, RunState, tool, webSearchTool } from "@openai/agents";
+import {
+  Agent,
+  type FunctionTool,
+  RunContext,
+  Runner,
+  RunState,
+  tool,
+  webSearchTool,
+} from "@openai/agents";
 import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/testing";
 import { z } from "zod";
 import {
+  approvalsOf,
   frameworkRules,
-  gateOf,
   type ScriptedCall,
   type ScriptedRun,
   sharedScene,
@@ -44,7 +52,7 @@ function toolResultsOf(model: ScriptedModel): string[] {
 
 type Gated = Omit<ScriptedRun, "calls" | "signal">;
 
-function agentOf({ gate, runId, pay, timeout, onNotRun }: Gated, model: ScriptedModel) {
+function agentOf({ approvals, runId, pay, timeout, onNotRun }: Gated, model: ScriptedModel) {
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
   const pays = gatedTool(
     {
@@ -53,7 +61,7 @@ function agentOf({ gate, runId, pay, timeout, onNotRun }: Gated, model: Scripted
       parameters: PARAMETERS,
       execute: async (input) => pay(input),
     },
-    { gate, runId, ...options },
+    { approvals, runId, ...options },
   );
   return new Agent({ name: "payer", model, tools: [pays] });
 }
@@ -72,13 +80,13 @@ const CALLS = [{ id: "call_1", arguments: { to: " A-1", cents: 5 } }];
 
 test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts the run, which is resumed from its state", async () => {
   const scene = await sharedScene();
-  const gate = gateOf(scene, { mode: "async" });
+  const approvals = approvalsOf(scene, { wait: false });
   const paid: string[] = [];
   const pay = ({ to }: { to: string }) => {
     paid.push(to);
     return `paid ${to}`;
   };
-  const gated = { gate, runId: "suspended", pay };
+  const gated = { approvals, runId: "suspended", pay };
   const first = await runner.run(agentOf(gated, scripted(CALLS)), "pay");
   assert.equal(first.interruptions.length, 1);
   const kept = first.state.toString();
@@ -101,7 +109,7 @@ test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts 
 for (const mode of ["gatedTool", "gateTools"] as const) {
   test(`[ours.sdk.frameworks.suspend] openai-agents, ${mode}: a run of which one call was decided is kept as text again and ends`, async () => {
     const scene = await sharedScene();
-    const gating = { gate: gateOf(scene, { mode: "async" }), runId: `partial ${mode}` };
+    const gating = { approvals: approvalsOf(scene, { wait: false }), runId: `partial ${mode}` };
     const paid: string[] = [];
     const options = {
       name: "pay",
@@ -135,8 +143,8 @@ for (const mode of ["gatedTool", "gateTools"] as const) {
 }
 
 test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's own need for approval", async () => {
-  const client = new DevelopmentClient({ outcomes: { "*": "approved" }, warn: () => {} });
-  const gate = new Gate(client, { store: new MemoryStore(), mode: "async" });
+  const client = new DevelopmentProvider({ outcomes: { "*": "approved" }, warn: () => {} });
+  const approvals = new Countersign({ provider: client, store: new MemoryStore(), wait: false });
   const options = {
     name: "pay",
     description: "pays",
@@ -144,7 +152,7 @@ test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's o
     needsApproval: true,
     execute: async () => assert.fail("it ran"),
   };
-  const tools = [gatedTool(options, { gate, runId: "own need" })];
+  const tools = [gatedTool(options, { approvals, runId: "own need" })];
   const agent = new Agent({ name: "payer", model: scripted(CALLS), tools });
   const { state } = await runner.run(agent, "pay");
   const { interruptions } = await runner.run(agent, await resumeState(state));
@@ -153,9 +161,9 @@ test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's o
 
 test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in the framework does not run the call", async () => {
   const scene = await sharedScene();
-  const gate = gateOf(scene, { mode: "async" });
+  const approvals = approvalsOf(scene, { wait: false });
   const model = scripted(CALLS);
-  const agent = agentOf({ gate, runId: "forged", pay: () => assert.fail("it ran") }, model);
+  const agent = agentOf({ approvals, runId: "forged", pay: () => assert.fail("it ran") }, model);
   const { state, interruptions } = await runner.run(agent, "pay");
   for (const interruption of interruptions) state.approve(interruption);
   await runner.run(agent, state);
@@ -171,9 +179,9 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
     return "paid";
   };
   const made = tool({ name: "pay", description: "pays", parameters: PARAMETERS, execute });
-  for (const mode of ["sync", "async"] as const) {
-    const gate = gateOf(scene, { mode });
-    const tools = gateTools([made], { gate, runId: `made-${mode}` });
+  for (const wait of [true, false]) {
+    const approvals = approvalsOf(scene, { wait });
+    const tools = gateTools([made], { approvals, runId: `made-${wait}` });
     const model = scripted(CALLS);
     const agent = new Agent({ name: "payer", model, tools });
     const ended = runner.run(agent, "pay");
@@ -181,8 +189,8 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
     assert.deepEqual((await scene.server.read(scene.token, id)).arguments, CALLS[0]?.arguments);
     await scene.server.decide(scene.reviewer, id, "approve");
     const { state, interruptions } = await ended;
-    assert.equal(interruptions.length, mode === "async" ? 1 : 0);
-    if (mode === "async") await runner.run(agent, state);
+    assert.equal(interruptions.length, wait ? 0 : 1);
+    if (!wait) await runner.run(agent, state);
     assert.deepEqual(toolResultsOf(model), ["paid"]);
   }
   assert.deepEqual(paid, [
@@ -192,13 +200,16 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
 });
 
 test("[ours.sdk.frameworks.held] openai-agents: a text that holds arguments is not unpacked behind the approval", async () => {
-  const client = new DevelopmentClient({ outcomes: { "*": "approved" }, warn: () => {} });
-  const gate = new Gate(client, { store: new MemoryStore() });
+  const client = new DevelopmentProvider({ outcomes: { "*": "approved" }, warn: () => {} });
+  const approvals = new Countersign({ provider: client, store: new MemoryStore() });
   const ran: unknown[] = [];
   const execute = async (input: unknown) => ran.push(input);
   const parameters = { type: "object", properties: {}, required: [], additionalProperties: true };
   const about = { name: "pay", description: "pays", parameters, strict: false } as const;
-  const [gated] = gateTools([tool({ ...about, execute } as never)], { gate, runId: "packed" });
+  const [gated] = gateTools([tool({ ...about, execute } as never)], {
+    approvals,
+    runId: "packed",
+  }) as FunctionTool[];
   // The submitted input is a text or null, not an object with or without a member `to`.
   for (const input of [JSON.stringify('{"to":"B-2"}'), "null"]) {
     const toolCall = { type: "function_call", callId: input, name: "pay", arguments: input };
@@ -208,8 +219,12 @@ test("[ours.sdk.frameworks.held] openai-agents: a text that holds arguments is n
 });
 
 test("[ours.sdk.frameworks.ungateable] openai-agents: a tool that runs elsewhere, or cannot return text, is rejected", () => {
-  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
-  const gating = { gate, runId: "r" };
+  const approvals = new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    store: new MemoryStore(),
+  });
+  const gating = { approvals, runId: "r" };
   assert.throws(() => gateTools([webSearchTool()], gating), { code: "invalid_option" });
   const about = { name: "pay", description: "pays", parameters: PARAMETERS };
   const exact = tool({

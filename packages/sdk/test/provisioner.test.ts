@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { Client, Provisioner, proposeDelivery, type SdkError } from "@countersign/sdk";
+import { ApprovalClient, Provisioner, proposeDelivery, type SdkError } from "@countersign/sdk";
 import { startTestProvider } from "../../server/test/support/test-provider.ts";
 
 const ID = "0197f3c5-3e7c-7a7e-8d3b-000000000001";
@@ -26,11 +26,13 @@ test("[ours.sdk.provisioner] a lost answer is retried with the same key: there i
   const { store } = server.provider.context;
   assert.equal(Number((await store.get("select count(*) as n from instance"))?.n), 1);
   left = 9;
-  const lost = new Provisioner(server.url, token, { fetch: losing, withinMs: 1 });
+  const lost = new Provisioner(server.url, token, { fetch: losing, retryFor: "1ms" });
   const error = await lost.create().catch((thrown: SdkError) => thrown);
-  assert.ok(error instanceof Error && error.code === "unavailable" && error.key !== undefined);
+  assert.ok(
+    error instanceof Error && error.code === "unavailable" && error.idempotencyKey !== undefined,
+  );
   left = 0;
-  const again = await provisioner.create({ key: error.key });
+  const again = await provisioner.create({ idempotencyKey: error.idempotencyKey });
   assert.notEqual(again.instance.id, instance.id);
   assert.notEqual(again.credential.take(), credential.take());
   assert.equal(Number((await store.get("select count(*) as n from instance"))?.n), 2);
@@ -46,8 +48,8 @@ test("[ours.sdk.provisioner.credential] a credential is handed over once, and pr
   assert.ok(!shown.includes(credential));
   assert.throws(() => created.credential.take(), { code: "credential_taken" });
   assert.ok(
-    await new Client(server.url, credential).create({
-      key: "k",
+    await new ApprovalClient({ url: server.url, apiKey: credential }).create({
+      idempotencyKey: "k",
       tool: "t",
       arguments: {},
       timeout: "1m",

@@ -11,8 +11,8 @@ import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
 import { signWebhook } from "@countersign/protocol";
 import {
-  Client,
-  Gate,
+  ApprovalClient,
+  Countersign,
   MemoryReceiverStore,
   MemoryStore,
   type Pending,
@@ -56,7 +56,7 @@ test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notificatio
   const registrations: Record<string, string> = {};
   const suspended = new Map<string, Pending>();
   const ran: unknown[] = [];
-  const gates: Gate[] = [];
+  const clients: Countersign[] = [];
   const receiver = new Receiver({
     registrations,
     store: new FileReceiverStore(temporaryFolder(t)),
@@ -64,7 +64,7 @@ test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notificatio
       agent: async ({ requestId }) => {
         const pending = suspended.get(requestId);
         assert.ok(pending !== undefined);
-        await gates[0]?.resume(pending, (approved) => ran.push(approved));
+        await clients[0]?.resume(pending, (approved) => ran.push(approved));
       },
     },
   });
@@ -78,11 +78,16 @@ test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notificatio
   const { registrationId } = delivery;
   assert.deepEqual(instance.delivery, { url, registrationId });
 
-  const client = new Client(server.url, credential.take());
-  const gate = new Gate(client, { store: new MemoryStore(), mode: "async" });
-  gates.push(gate);
-  const pending = await gate.check({ key: "k", tool: "pay", arguments: { cents: 5 } });
-  assert.ok(pending.kind === "pending");
+  const client = new ApprovalClient({ url: server.url, apiKey: credential.take() });
+  const approvals = new Countersign({ provider: client, store: new MemoryStore(), wait: false });
+  clients.push(approvals);
+  const suspension = await approvals.check({
+    idempotencyKey: "k",
+    tool: "pay",
+    arguments: { cents: 5 },
+  });
+  assert.ok(suspension.status === "pending");
+  const { pending } = suspension;
   suspended.set(pending.requestId, pending);
   await server.decide(reviewer, pending.requestId, "approve");
   await until(() => ran.length > 0, "the call runs");

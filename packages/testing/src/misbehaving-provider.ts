@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { formatTimestamp } from "@countersign/protocol";
 import type { Lifetime } from "../../server/test/support/test-provider.ts";
 
-export type Kind = "create" | "read" | "cancel";
+export type Kind = "create" | "read" | "cancel" | "consume";
 
 export interface Exchange {
   readonly kind: Kind;
@@ -81,14 +81,16 @@ export async function startMisbehavingProvider(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/aap`, seen };
 }
 
-function kindOf({ method }: IncomingMessage): Kind {
+function kindOf({ method, url }: IncomingMessage): Kind {
+  if (url?.endsWith("/consume")) return "consume";
   return method === "POST" ? "create" : method === "DELETE" ? "cancel" : "read";
 }
 
 /** @param submitted members of the input, as they were sent */
 function correctAnswer(kind: Kind, submitted: string): string {
   const decided = at(DECIDED_AT);
-  const states: Readonly<Record<Kind, string>> = {
+  if (kind === "consume") return `{"id":"${ID}","consumed_at":"${decided}"}`;
+  const states = {
     create: '"status":"pending"',
     read: APPROVED,
     cancel: `"status":"cancelled","decision":{"status":"cancelled","decided_at":"${decided}"}`,

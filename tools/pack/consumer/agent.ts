@@ -5,22 +5,35 @@
  * Prints one line for each outcome.
  */
 
-import { Client, Gate, JsonNumber, Provisioner, Receiver } from "@countersign/sdk";
+import { Countersign, JsonNumber, Provisioner, Receiver } from "@countersign/sdk";
 import { FileReceiverStore, FileStore } from "@countersign/sdk/file-store";
 import { nodeHandler } from "@countersign/sdk/node";
 
 const { PROVIDER_URL = "", PROVISIONER_TOKEN = "", FOLDER = "" } = process.env;
 
 const { credential } = await new Provisioner(PROVIDER_URL, PROVISIONER_TOKEN).create();
-const client = new Client(PROVIDER_URL, credential.take());
-const gate = new Gate(client, { store: new FileStore(`${FOLDER}/approvals`) });
+const approvals = new Countersign({
+  url: PROVIDER_URL,
+  apiKey: credential.take(),
+  store: new FileStore(`${FOLDER}/approvals`),
+  logger: false,
+});
 
-async function refund(key: string, order: string): Promise<void> {
+interface Refund {
+  readonly order: string;
+  readonly cents: JsonNumber;
+}
+
+const createRefund = approvals.tool("refunds.create", ({ order, cents }: Refund) => {
+  return `${cents.source} back for ${order}`;
+});
+
+async function refund(idempotencyKey: string, order: string): Promise<void> {
   // More than a double can hold: what is approved must be these digits.
   const args = { order, cents: new JsonNumber("9007199254740993") };
-  const call = { key, tool: "refunds.create", arguments: args };
-  const outcome = await gate.guard(call, (args) => `${args.cents.source} back for ${args.order}`);
-  console.log(outcome.ran ? outcome.value : `${outcome.verdict.kind}: ${outcome.reason}`);
+  const result = await createRefund(args, { idempotencyKey });
+  const isExecuted = result.status === "executed";
+  console.log(isExecuted ? result.value : `${result.reason}: ${result.messageForModel}`);
 }
 
 await refund("first", "A-1");

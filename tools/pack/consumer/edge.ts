@@ -3,28 +3,27 @@
  */
 
 import {
-  type Call,
-  Client,
   type ConsumptionStore,
-  DevelopmentClient,
-  Gate,
+  Countersign,
+  DevelopmentProvider,
   MemoryReceiverStore,
   MemoryStore,
-  type Outcome,
   Receiver,
+  type Result,
+  type ToolCall,
 } from "@countersign/sdk";
 
 const store: ConsumptionStore = new MemoryStore();
 
-export async function guarded(url: string, token: string, call: Call): Promise<Outcome<string>> {
-  const gate = new Gate(new Client(url, token), { store, timeout: "10m" });
-  return gate.guard(call, (args) => JSON.stringify(args));
+export async function run(url: string, apiKey: string, call: ToolCall): Promise<Result<string>> {
+  const approvals = new Countersign({ url, apiKey, store, timeout: "10m" });
+  return approvals.run(call, (args) => JSON.stringify(args));
 }
 
-export const rehearsal = new Gate(new DevelopmentClient({ outcomes: {} }), { store });
+export const rehearsal = new Countersign({ provider: new DevelopmentProvider({ outcomes: {} }) });
 
-// @ts-expect-error: a gate needs a client; a package without types would let this pass.
-export const wrong = () => new Gate("no client", { store });
+// @ts-expect-error: a duration needs a unit; a package without types would let this pass.
+export const wrong = () => new Countersign({ timeout: "10" });
 
 const receiver = new Receiver({
   registrations: () => undefined,

@@ -5,7 +5,7 @@
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { Client } from "@countersign/sdk";
+import { ApprovalClient } from "@countersign/sdk";
 import type { Agent } from "../agents.ts";
 import { CANARY_TOOL, submissionOf } from "../hook/answer-call.ts";
 import { readHookInput } from "../hook/hook-input.ts";
@@ -89,7 +89,8 @@ async function confirm(
   settings: HookSettings,
   ran: Ran,
 ): Promise<Finding> {
-  const client = new Client(settings.url, settings.token, { withinMs: 10_000 });
+  const { url, token: apiKey } = settings;
+  const client = new ApprovalClient({ url, apiKey, retryFor: "10s" });
   const submission = submissionOf(readHookInput(bytes, agent), settings);
   try {
     const { status } = await client.create({ ...submission, arguments: {} }).then(

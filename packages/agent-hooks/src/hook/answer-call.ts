@@ -7,7 +7,13 @@
 
 import { randomInt } from "node:crypto";
 import { formatDuration, Problem } from "@countersign/protocol";
-import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@countersign/sdk";
+import {
+  Countersign,
+  type DecisionWindow,
+  type NotExecuted,
+  SdkError,
+  type Suspended,
+} from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import type { Agent } from "../agents.ts";
 import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
@@ -28,10 +34,10 @@ export const CANARY_TOOL = "countersign_canary";
 const CANARY_WAIT_MS = 4_000;
 
 /** How long to retry when the provider restarts. A user may wait in front of the agent. */
-const WITHIN_MS = 10_000;
+const RETRY_FOR = "10s";
 
 /** How long a cancellation may take after the agent stopped the hook. */
-const CANCEL_MS = 3_000;
+const CANCEL_TIMEOUT = "3s";
 
 /** Records are kept for nine days. The gate needs eight. */
 const KEPT_MS = 9 * 24 * 3_600_000;
@@ -67,12 +73,18 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   }
   const store = new FileStore(settings.uses);
   if (randomInt(PRUNE_EVERY) === 0) await store.prune(KEPT_MS);
-  const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
-  // The answer includes what a warning would say. The model reads stderr.
-  const gate = new Gate(client, { store, cancelMs: CANCEL_MS, warn: () => {} });
-  const verdict = await gate.check({ ...submissionOf(input, settings), signal });
-  await gate.settled();
-  if (!verdict.permitted) return block(reasonOf(verdict));
+  const approvals = new Countersign({
+    url: settings.url,
+    apiKey: settings.token,
+    retryFor: RETRY_FOR,
+    store,
+    cancelTimeout: CANCEL_TIMEOUT,
+    // The answer includes what a warning would say. The model reads stderr.
+    logger: false,
+  });
+  const verdict = await approvals.check({ ...submissionOf(input, settings), signal });
+  await approvals.settled();
+  if (verdict.status !== "approved") return block(reasonOf(verdict));
   // The canary never runs. Doctor reads from the provider that it was approved.
   if (input.tool === CANARY_TOOL) return block("The canary was approved, and is not run.");
   const text = settings.keepPrompts ? agent.left : agent.approved;
@@ -82,19 +94,20 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
 /** The submission of a call: identical for the same input. */
 export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
   const ms = input.tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs;
-  return { ...input, timeout: formatDuration(ms) };
+  const { key: idempotencyKey, ...call } = input;
+  return { ...call, idempotencyKey, timeout: formatDuration(ms) as DecisionWindow };
 }
 
 /** Outcomes that the provider recorded. All others are failures. */
-const DECIDED = ["denied", "expired", "cancelled", "lapsed", "already_used"];
+const DECIDED: readonly string[] = ["denied", "expired", "cancelled", "lapsed", "already_used"];
 
 /** The text for the model and its user. */
-function reasonOf(verdict: NotPermitted | Pending): string {
-  const { kind, reason, requestId } = verdict;
-  if (DECIDED.includes(kind)) return reason;
+function reasonOf(verdict: NotExecuted | Suspended): string {
+  const { reason, messageForModel, requestId } = verdict;
+  if (DECIDED.includes(reason)) return messageForModel;
   // A failure names the request, so that the operator can find it.
   const about = requestId === undefined ? "" : ` (request ${requestId})`;
-  return `${reason}${about}`;
+  return `${messageForModel}${about}`;
 }
 
 /** Errors with messages that contain neither a path nor a part of the call. */

@@ -7,7 +7,7 @@ import { Provisioner } from "@countersign/sdk";
 import type { Agent } from "../agents.ts";
 
 /** A user waits for the result. */
-const WITHIN_MS = 10_000;
+const RETRY_FOR = "10s";
 
 export interface AgentCredential {
   readonly token: string;
@@ -21,12 +21,12 @@ export async function createInstance(
   provisionerToken: string,
   name = `${agent.name} on ${hostname()}`,
 ): Promise<AgentCredential> {
-  const provisioner = new Provisioner(url, provisionerToken, { withinMs: WITHIN_MS });
+  const provisioner = new Provisioner(url, provisionerToken, { retryFor: RETRY_FOR });
   const { instance, credential } = await provisioner.create({ name });
   return { token: credential.take(), instanceId: instance.id };
 }
 
 /** @throws SdkError */
 export async function deleteInstance(url: string, provisionerToken: string, id: string) {
-  await new Provisioner(url, provisionerToken, { withinMs: WITHIN_MS }).delete(id);
+  await new Provisioner(url, provisionerToken, { retryFor: RETRY_FOR }).delete(id);
 }

@@ -149,8 +149,7 @@ async function agreed(
   return /^y(es)?$/i.test(answer.trim());
 }
 
-const ALONE =
-  "One person can publish after this version, unless the baseline policy requires two.";
+const ALONE = "One person can publish after this version, unless the baseline policy requires two.";
 
 interface PolicyChanges extends RuleChanges {
   /** Undefined when it stays as it was. */

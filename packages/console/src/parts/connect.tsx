@@ -34,16 +34,13 @@ function curlText(url: string): string {
 }
 
 function sdkText(url: string, credential: string): string {
-  return `import { Client, Gate, MemoryStore } from "@countersign/sdk";
+  return `import { Countersign } from "@countersign/sdk";
 
 // COUNTERSIGN_URL=${url}
 // COUNTERSIGN_API_KEY=${credential}
-const { COUNTERSIGN_URL = "", COUNTERSIGN_API_KEY = "" } = process.env;
-const client = new Client(COUNTERSIGN_URL, COUNTERSIGN_API_KEY);
-const gate = new Gate(client, { store: new MemoryStore() });
+const approvals = new Countersign(); // reads both variables
 
-const key = crypto.randomUUID(); // a new attempt at each start
-const call = { key, tool: "deploy", arguments: { env: "prod" } };
-const outcome = await gate.guard(call, ({ env }) => \`deployed to \${env}\`);
-console.log(outcome.ran ? outcome.value : outcome.reason);`;
+const deploy = approvals.tool("deploy", ({ env }: { env: string }) => \`deployed to \${env}\`);
+const result = await deploy({ env: "prod" });
+console.log(result.status === "executed" ? result.value : result.messageForModel);`;
 }

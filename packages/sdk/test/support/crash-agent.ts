@@ -11,7 +11,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { appendFileSync, writeSync } from "node:fs";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
-import { Client, Gate } from "@countersign/sdk";
+import { ApprovalClient, Countersign } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { type CrashOrder, crashCall, decide } from "./crash-order.ts";
 
@@ -42,14 +42,14 @@ class Life {
 
   async live(): Promise<void> {
     const { url, token, folder, effects } = this.order;
-    const client = new Client(url, token, { fetch: this.#fetch });
-    const gate = new Gate(client, { store: new FileStore(folder) });
-    const outcome = await gate.guard(crashCall(this.order), async ({ to }) => {
+    const client = new ApprovalClient({ url: url, apiKey: token, fetch: this.#fetch });
+    const approvals = new Countersign({ provider: client, store: new FileStore(folder) });
+    const outcome = await approvals.run(crashCall(this.order), async ({ to }) => {
       await this.point("tool starts");
       appendFileSync(effects, `${to}\n`);
       await this.point("tool had its effect");
     });
-    await this.point(`outcome ${outcome.verdict.kind}`);
+    await this.point(`outcome ${outcome.status}`);
   }
 
   /** The reviewer decides when the agent polls: after the submission, and before an answer. */

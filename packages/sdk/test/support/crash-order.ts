@@ -17,7 +17,7 @@ export interface CrashOrder {
 }
 
 export function crashCall({ key }: CrashOrder) {
-  return { key, tool: "pay", arguments: { to: "A-1", cents: 5_000 } };
+  return { idempotencyKey: key, tool: "pay", arguments: { to: "A-1", cents: 5_000 } };
 }
 
 /** Decides the request that a poll is about, unless it is decided. */

@@ -6,9 +6,16 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { Client, type ConsumptionStore, Gate, MemoryStore } from "@countersign/sdk";
+import {
+  ApprovalClient,
+  type ConsumptionStore,
+  Countersign,
+  type CountersignOptions,
+  type DecisionWindow,
+  MemoryStore,
+} from "@countersign/sdk";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
-import type { NotRun } from "../../src/gated-call.ts";
+import type { NotRun } from "../../src/framework-call.ts";
 
 export interface ScriptedCall {
   readonly id: string;
@@ -17,12 +24,12 @@ export interface ScriptedCall {
 
 /** One run of an agent whose model proposes these calls of `pay` in its first turn, then ends. */
 export interface ScriptedRun {
-  readonly gate: Gate;
+  readonly approvals: Countersign;
   readonly runId: string;
   readonly calls: readonly ScriptedCall[];
   /** The tool. */
   readonly pay: (input: { to: string; cents: number }) => string;
-  readonly timeout?: string;
+  readonly timeout?: DecisionWindow;
   readonly signal?: AbortSignal;
   readonly onNotRun?: (notRun: NotRun) => void;
 }
@@ -33,8 +40,6 @@ export type RunAgent = (run: ScriptedRun) => Promise<string[]>;
 export interface Framework {
   readonly name: string;
   readonly runAgent: RunAgent;
-  /** It reads what is approved once more, so that the tool gets a copy. */
-  readonly copiesInput?: boolean;
 }
 
 const ends: (() => Promise<void> | void)[] = [];
@@ -51,13 +56,13 @@ export function sharedScene(): Promise<AgentScene> {
   return starting;
 }
 
-export function gateOf(
+export function approvalsOf(
   { url, token }: AgentScene,
-  options: Partial<ConstructorParameters<typeof Gate>[1]> = {},
-): Gate {
+  options: CountersignOptions = {},
+): Countersign {
   // A test that failed leaves no agent that waits for an hour.
-  const bounds = { timeout: "1m", store: new MemoryStore() };
-  return new Gate(new Client(url, token), { ...bounds, ...options });
+  const bounds = { timeout: "1m", store: new MemoryStore(), logger: false } as const;
+  return new Countersign({ url, apiKey: token, ...bounds, ...options });
 }
 
 const CALL = { id: "call_1", arguments: { to: "  A-1 ", cents: 500 } };
@@ -69,16 +74,15 @@ export function frameworkRules(framework: Framework): void {
   rulesOfRuns(framework);
 }
 
-function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): void {
+function rulesOfDecisions({ name, runAgent }: Framework): void {
   test(`[ours.sdk.frameworks.held] ${name}: a call is held until it is approved, and runs with the arguments that were asked`, async () => {
     const scene = await sharedScene();
     const paid: object[] = [];
     const pay = (input: { to: string; cents: number }) => {
-      assert.equal(Object.isFrozen(input), !copiesInput);
       paid.push(input);
       return `paid ${input.to}`;
     };
-    const ended = runAgent({ gate: gateOf(scene), runId: "held/1", calls: [CALL], pay });
+    const ended = runAgent({ approvals: approvalsOf(scene), runId: "held/1", calls: [CALL], pay });
     const id = await scene.nextPending();
     assert.deepEqual(paid, []);
     const submitted = await scene.server.read(scene.token, id);
@@ -94,19 +98,24 @@ function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): v
     const scene = await sharedScene();
     const kinds: string[] = [];
     const onNotRun = ({ notRun }: NotRun) => void kinds.push(notRun);
-    const base = { gate: gateOf(scene), calls: [CALL], pay: neverPays, onNotRun };
+    const base = { approvals: approvalsOf(scene), calls: [CALL], pay: neverPays, onNotRun };
     const denied = runAgent({ ...base, runId: "denied" });
     await scene.decideNext("deny", { note: "Not that customer." });
     assert.deepEqual(await denied, ["This call was denied: Not that customer."]);
     const expired = await runAgent({ ...base, runId: "expired", timeout: "1s" });
     assert.match(expired[0] ?? "", /^No reviewer decided about this call in time/);
     const cancelled = runAgent({ ...base, runId: "cancelled" });
-    await new Client(scene.url, scene.token).cancel(await scene.nextPending());
+    await new ApprovalClient({ url: scene.url, apiKey: scene.token }).cancel(
+      await scene.nextPending(),
+    );
     assert.match((await cancelled)[0] ?? "", /^The approval request of this call was cancelled/);
-    const nowhere = new Gate(new Client("http://127.0.0.1:1", "t", { withinMs: 50 }), {
+    const nowhere = new Countersign({
+      url: "http://127.0.0.1:1",
+      apiKey: "t",
+      retryFor: "50ms",
       store: new MemoryStore(),
     });
-    const undecided = await runAgent({ ...base, runId: "undecided", gate: nowhere });
+    const undecided = await runAgent({ ...base, runId: "undecided", approvals: nowhere });
     assert.match(undecided[0] ?? "", /^No decision was received for this call/);
     assert.deepEqual(kinds, ["denied", "expired", "cancelled", "no_decision"]);
   });
@@ -118,12 +127,18 @@ function rulesOfRuns({ name, runAgent }: Framework): void {
     const abandoned = new AbortController();
     const { signal } = abandoned;
     const runId = "aborted";
-    const ended = runAgent({ gate: gateOf(scene), runId, calls: [CALL], pay: neverPays, signal });
+    const ended = runAgent({
+      approvals: approvalsOf(scene),
+      runId,
+      calls: [CALL],
+      pay: neverPays,
+      signal,
+    });
     const settled = Promise.allSettled([ended]);
     const id = await scene.nextPending();
     abandoned.abort();
     await settled;
-    const client = new Client(scene.url, scene.token);
+    const client = new ApprovalClient({ url: scene.url, apiKey: scene.token });
     assert.equal((await client.read(id, { wait: "25s" })).status, "cancelled");
   });
 
@@ -134,7 +149,12 @@ function rulesOfRuns({ name, runAgent }: Framework): void {
     let paid = 0;
     const start = () => {
       const pay = () => `paid ${++paid}`;
-      return runAgent({ gate: gateOf(scene, { store }), runId: "once", calls: [CALL], pay });
+      return runAgent({
+        approvals: approvalsOf(scene, { store }),
+        runId: "once",
+        calls: [CALL],
+        pay,
+      });
     };
     const first = start();
     await scene.decideNext("approve");
@@ -152,7 +172,7 @@ function rulesOfRuns({ name, runAgent }: Framework): void {
       paid.push(to);
       return `paid ${to}`;
     };
-    const ended = runAgent({ gate: gateOf(scene), runId: "turn", calls, pay });
+    const ended = runAgent({ approvals: approvalsOf(scene), runId: "turn", calls, pay });
     for (let i = 0; i < calls.length; i++) {
       const id = await scene.nextPending();
       const { arguments: submitted } = await scene.server.read(scene.token, id);

@@ -1,37 +1,42 @@
 /**
  * Shared code of the framework adapters. Converts a tool call that a model proposed to a call of
- * the gate, and a verdict of the gate to the value that the model receives in place of a result.
+ * {@link Countersign}, and its result to the value that the model receives.
  *
- * Promises: the tool starts with exactly the approved arguments, frozen; a refusal is a value,
- * never an exception; the same run id and call id produce the same key on every machine.
+ * Promises: the tool starts with exactly the approved arguments; a refusal is a value, never an
+ * exception; the same run id and call id produce the same key on every machine.
  */
 
+import type { Countersign, ToolCall } from "./countersign.ts";
+import type { DecisionWindow } from "./duration.ts";
 import { SdkError } from "./errors.ts";
-import type { Call, Gate } from "./gate.ts";
-import type { NotPermitted, Pending, RefusalKind } from "./verdict.ts";
+import type { NotExecuted, NotExecutedReason, Submitted, Suspended } from "./result.ts";
 
 /** Options of every adapter. `CallOrigin` is the framework's information about a tool call. */
-export interface Gating<CallOrigin> {
-  /** The gate that submits the calls. */
-  readonly gate: Gate;
+export interface FrameworkOptions<CallOrigin> {
+  /** Submits the calls. */
+  readonly approvals: Countersign;
   /**
    * Id of the run. The key of a call consists of this id and the model's call id. Use the same id
-   * when a run is resumed or restarted after a crash, so that the gate finds its calls again.
+   * when a run is resumed or restarted after a crash, so that its calls are found again.
    */
   readonly runId: string | ((origin: CallOrigin) => string);
+  /** The tools that need an approval, by name or by a function. Default: all. */
+  readonly only?: readonly string[] | ((toolName: string) => boolean) | undefined;
+  /** The names of tools that need no approval. */
+  readonly except?: readonly string[] | undefined;
   /** More facts for reviewers and policies, such as the model or the user of the agent. */
-  readonly context?: object | ((origin: CallOrigin) => object);
+  readonly context?: object | ((origin: CallOrigin) => object) | undefined;
   /** Returns the agent's own explanation, for frameworks that do not provide it. */
-  readonly reasoning?: (origin: CallOrigin) => string | undefined;
-  /** Time that reviewers have to decide, such as `10m`. Default: `timeout` of the gate. */
-  readonly timeout?: string;
+  readonly reasoning?: ((origin: CallOrigin) => string | undefined) | undefined;
+  /** Time that reviewers have to decide, such as `10m`. Default: `timeout` of `approvals`. */
+  readonly timeout?: DecisionWindow | undefined;
   /**
    * Called for every call that did not run, with the error if it is `not_submitted`. The framework
    * receives any exception that it throws.
    */
   readonly onNotRun?: (
     notRun: NotRun,
-    verdict: NotPermitted | Pending | undefined,
+    result: NotExecuted | Suspended | undefined,
     error?: SdkError,
   ) => void;
 }
@@ -39,9 +44,9 @@ export interface Gating<CallOrigin> {
 /** The value that the model and the program receive in place of a result if a call did not run. */
 export interface NotRun {
   /** Why the call did not run. `not_submitted`: its arguments or ids cannot be submitted. */
-  readonly notRun: RefusalKind | "pending" | "not_submitted";
+  readonly notRun: NotExecutedReason | "pending" | "not_submitted";
   /** Explanation for the model. */
-  readonly reason: string;
+  readonly message: string;
   /** Id of the approval request, if the call was submitted. */
   readonly requestId?: string;
 }
@@ -58,58 +63,79 @@ export interface Proposal {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type GatedOutcome<T> =
+export type FrameworkResult<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly notRun: NotRun };
 
 /** True if a tool's output is a {@link NotRun}, also after it was serialized as JSON. */
 export function isNotRun(output: unknown): output is NotRun {
-  const { notRun, reason } = Object(output) as Partial<Record<keyof NotRun, unknown>>;
-  return typeof notRun === "string" && typeof reason === "string";
+  const { notRun, message } = Object(output) as Partial<Record<keyof NotRun, unknown>>;
+  return typeof notRun === "string" && typeof message === "string";
+}
+
+/**
+ * @param names the tools of the framework, if all are known
+ * @returns a predicate: true for the name of a tool that needs an approval
+ * @throws SdkError `invalid_option` for an option that names an unknown tool: after a spelling
+ *   mistake, the tool would run without an approval
+ */
+export function readSelection(
+  { only, except = [] }: Pick<FrameworkOptions<never>, "only" | "except">,
+  names?: readonly string[],
+): (toolName: string) => boolean {
+  const named = Array.isArray(only) ? [...only, ...except] : except;
+  const unknown = names === undefined ? [] : named.filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    const message = `only or except names unknown tools: ${unknown.map((n) => JSON.stringify(n))}.`;
+    throw new SdkError("invalid_option", `${message} Known: ${names?.join(", ")}.`);
+  }
+  const isIncluded = (name: string) => {
+    if (typeof only === "function") return only(name);
+    return only === undefined || only.includes(name);
+  };
+  return (name) => isIncluded(name) && !except.includes(name);
 }
 
 /**
  * @param run starts the tool with the approved arguments, in the form that the framework proposed
  * @throws any error of `run`; SdkError `invalid_option` without a run id
  */
-export async function runGated<CallOrigin, T>(
-  gating: Gating<CallOrigin>,
+export async function runCall<CallOrigin, T>(
+  options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
   run: (approved: unknown) => T | Promise<T>,
-): Promise<GatedOutcome<T>> {
+): Promise<FrameworkResult<T>> {
   let hasStarted = false;
-  const call = callOf(gating, proposal, origin);
+  const call = callOf(options, proposal, origin);
   try {
-    const outcome = await gating.gate.guard(call, (approved) => {
+    const result = await options.approvals.run(call, (approved) => {
       hasStarted = true;
       return run(proposedOf(proposal, approved));
     });
-    if (outcome.ran) return { ran: true, value: outcome.value };
-    const { kind, requestId } = outcome.verdict;
-    const about = requestId === undefined ? {} : { requestId };
-    return refuse(gating, { notRun: kind, reason: outcome.reason, ...about }, outcome.verdict);
+    if (result.status === "executed") return { ran: true, value: result.value };
+    return refuse(options, notRunOf(result), result);
   } catch (error) {
-    // An error of the gate, not of the tool. A model's invalid proposal must not stop the run.
-    const isOfGate = !hasStarted && error instanceof SdkError && error.code === "invalid_call";
-    if (!isOfGate) throw error;
+    // An error of the submission, not of the tool. An invalid proposal must not stop the run.
+    const isOurs = !hasStarted && error instanceof SdkError && error.code === "invalid_call";
+    if (!isOurs) throw error;
     const words = "This call cannot be submitted for approval, so it was not run:";
-    const reason = `${words} ${error.message}`;
+    const message = `${words} ${error.message}`;
     // The model cannot fix the tool, so notify the operator too.
-    gating.gate.warn(`Tool ${JSON.stringify(call.tool)}: ${reason}`);
-    return refuse(gating, { notRun: "not_submitted", reason }, undefined, error);
+    options.approvals.warn(`Tool ${JSON.stringify(call.tool)}: ${message}`);
+    return refuse(options, { notRun: "not_submitted", message }, undefined, error);
   }
 }
 
-/** Submits the call. @returns undefined if it is not pending (see `Gate.submit`) or is invalid */
-export async function isWaiting<CallOrigin>(
-  gating: Gating<CallOrigin>,
+/** Submits the call. @returns undefined for a call that cannot be submitted */
+export async function submitCall<CallOrigin>(
+  options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
-): Promise<Pending | undefined> {
-  const call = callOf(gating, proposal, origin);
+): Promise<Submitted | undefined> {
+  const call = callOf(options, proposal, origin);
   try {
-    return await gating.gate.submit(call);
+    return await options.approvals.submit(call);
   } catch (error) {
     // The call itself reports why.
     if (error instanceof SdkError && error.code === "invalid_call") return undefined;
@@ -122,37 +148,42 @@ export function cannotGate(tool: string, why: string): SdkError {
   return new SdkError("invalid_option", `Cannot gate tool ${tool}: ${why}`);
 }
 
+function notRunOf(result: NotExecuted | Suspended): NotRun {
+  const { reason: notRun, requestId, messageForModel: message } = result;
+  return requestId === undefined ? { notRun, message } : { notRun, message, requestId };
+}
+
 function refuse<CallOrigin>(
-  gating: Gating<CallOrigin>,
+  options: FrameworkOptions<CallOrigin>,
   notRun: NotRun,
-  verdict: NotPermitted | Pending | undefined,
+  result: NotExecuted | Suspended | undefined,
   error?: SdkError,
 ): { readonly ran: false; readonly notRun: NotRun } {
   const frozen = Object.freeze(notRun);
-  gating.onNotRun?.(frozen, verdict, error);
+  options.onNotRun?.(frozen, result, error);
   return { ran: false, notRun: frozen };
 }
 
 /** @throws SdkError `invalid_option` without a run id */
 export function callOf<CallOrigin>(
-  gating: Gating<CallOrigin>,
+  options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
-): Call {
+): ToolCall & { readonly idempotencyKey: string } {
   const { runtime, tool, callId, signal } = proposal;
-  const runId = typeof gating.runId === "function" ? gating.runId(origin) : gating.runId;
+  const runId = typeof options.runId === "function" ? options.runId(origin) : options.runId;
   if (typeof runId !== "string" || runId === "") {
     throw new SdkError("invalid_option", "runId must name the run, with at least one character.");
   }
-  const { context } = gating;
+  const { context } = options;
   const more = typeof context === "function" ? context(origin) : context;
   return {
-    key: `${keyPart(runId)}/${keyPart(callId)}`,
+    idempotencyKey: `${keyPart(runId)}/${keyPart(callId)}`,
     tool,
     arguments: argumentsOf(proposal),
-    reasoning: gating.reasoning?.(origin) ?? proposal.reasoning,
+    reasoning: options.reasoning?.(origin) ?? proposal.reasoning,
     context: { ...more, runtime, session_id: runId, call_id: callId },
-    timeout: gating.timeout,
+    timeout: options.timeout,
     signal,
   };
 }

@@ -4,34 +4,38 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { Client, Gate, type GateOptions, MemoryStore } from "@countersign/sdk";
+import {
+  ApprovalClient,
+  Countersign,
+  type CountersignOptions,
+  MemoryStore,
+} from "@countersign/sdk";
 import { startAgentScene } from "@countersign/testing/agent-scene";
 import { enforce, policyOf } from "../../server/test/support/policies.ts";
 import { type ManualTiming, manualTiming } from "./support/manual-timing.ts";
 
-const CALL = { key: "k", tool: "deploy", arguments: { env: "prod" } };
+const CALL = { idempotencyKey: "k", tool: "deploy", arguments: { env: "prod" } };
 
 const neverRuns = () => assert.fail("it ran");
 
 function gateTo(
   url: string,
   token: string,
-  options: Partial<GateOptions> & { fetch?: typeof fetch },
+  options: Partial<CountersignOptions> & { fetch?: typeof fetch },
 ) {
   const warnings: string[] = [];
   const { fetch: scripted, timing, ...rest } = options;
-  const client = new Client(url, token, {
-    ...(scripted && { fetch: scripted }),
-    ...(timing && { timing }),
-  });
   const warn = (message: string) => void warnings.push(message);
-  const gate = new Gate(client, {
+  const approvals = new Countersign({
+    url,
+    apiKey: token,
     store: new MemoryStore(),
-    warn,
-    ...(timing && { timing }),
+    logger: { info: () => {}, warn },
+    fetch: scripted,
+    timing,
     ...rest,
   });
-  return { gate, warnings };
+  return { approvals, warnings };
 }
 
 test("[ours.sdk.gate.cause] a wrong port and a wrong token are named in the words and in one warning", async (t) => {
@@ -44,12 +48,12 @@ test("[ours.sdk.gate.cause] a wrong port and a wrong token are named in the word
     [gateTo(scene.url, "wrong-token", {}), /answered 401 .+ Check the token/],
     [gateTo(`${scene.url}/v1`, scene.token, {}), /answered 404 .+ base URL/],
   ] as const;
-  for (const [{ gate, warnings }, message] of cases) {
-    const outcome = await gate.guard(CALL, neverRuns);
-    assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
-    assert.match(outcome.reason, message);
-    assert.match(outcome.reason, /This is not a denial/);
-    assert.deepEqual(warnings, [`Countersign: ${outcome.reason}`]);
+  for (const [{ approvals, warnings }, message] of cases) {
+    const outcome = await approvals.run(CALL, neverRuns);
+    assert.ok(outcome.status !== "executed" && outcome.reason === "no_decision");
+    assert.match(outcome.messageForModel, message);
+    assert.match(outcome.messageForModel, /This is not a denial/);
+    assert.deepEqual(warnings, [`Countersign: ${outcome.messageForModel}`]);
   }
 });
 
@@ -57,9 +61,16 @@ test("[ours.sdk.gate.cause] without a warn option the line goes to stderr, and h
   const written = t.mock.method(console, "error", () => {});
   const body = JSON.stringify({ error: { code: "nope", message: "first\nCountersign: forged" } });
   const refuse = async () => new Response(body, { status: 403 });
-  const client = new Client("http://localhost:1", "t0ken-of-the-agent", { fetch: refuse });
-  const outcome = await new Gate(client, { store: new MemoryStore() }).guard(CALL, neverRuns);
-  assert.ok(!outcome.ran);
+  const client = new ApprovalClient({
+    url: "http://localhost:1",
+    apiKey: "t0ken-of-the-agent",
+    fetch: refuse,
+  });
+  const outcome = await new Countersign({ provider: client, store: new MemoryStore() }).run(
+    CALL,
+    neverRuns,
+  );
+  assert.ok(outcome.status !== "executed");
   const lines = written.mock.calls.map(({ arguments: [line] }) => String(line));
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /403 nope: first Countersign: forged/);
@@ -67,46 +78,46 @@ test("[ours.sdk.gate.cause] without a warn option the line goes to stderr, and h
 
 test("[ours.sdk.gate.cause] the message of an error that is not the SDK's stays out of words and warnings", async (t) => {
   const broken = async () => Promise.reject(new RangeError("Authorization: Bearer s3cret"));
-  const { gate, warnings } = gateTo("http://localhost:1", "t", { fetch: broken });
-  const outcome = await gate.guard(CALL, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
-  assert.match(outcome.reason, /The client failed with RangeError\./);
+  const { approvals, warnings } = gateTo("http://localhost:1", "t", { fetch: broken });
+  const outcome = await approvals.run(CALL, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "no_decision");
+  assert.match(outcome.messageForModel, /The client failed with RangeError\./);
   assert.doesNotMatch(warnings.join(), /s3cret/);
   const store = { consume: () => Promise.reject(new Error("password s3cret")) };
   const scene = await approvingScene(t);
   const failing = gateTo(scene.url, scene.token, { store });
-  const other = await failing.gate.guard(CALL, neverRuns);
-  assert.ok(!other.ran && other.verdict.kind === "not_recorded");
-  assert.match(failing.warnings.join(), /could not be recorded.+The store failed: Error\./);
+  const other = await failing.approvals.run(CALL, neverRuns);
+  assert.ok(other.status !== "executed" && other.reason === "not_recorded");
+  assert.match(failing.warnings.join(), /could not be recorded.+The store failed with Error\./);
   assert.doesNotMatch(failing.warnings.join(), /s3cret/);
 });
 
 test("[ours.sdk.gate.cause] an approval that a wrong clock ends names the difference", async (t) => {
   const scene = await approvingScene(t);
   const timing = manualTiming(Date.now() + 3_600_000);
-  const { gate, warnings } = gateTo(scene.url, scene.token, { timing });
-  const late = await gate.guard(CALL, neverRuns);
-  assert.ok(!late.ran && late.verdict.kind === "lapsed");
+  const { approvals, warnings } = gateTo(scene.url, scene.token, { timing });
+  const late = await approvals.run(CALL, neverRuns);
+  assert.ok(late.status !== "executed" && late.reason === "lapsed");
   assert.match(
-    late.reason,
+    late.messageForModel,
     /clocks of this process and of the provider differ by (3599|3600|3601) s/,
   );
   assert.equal(warnings.length, 1);
   // Set back, the clock of the gate stays ahead: it says so again.
   timing.set(Date.now());
-  const again = await gate.guard({ ...CALL, key: "k2" }, neverRuns);
-  assert.ok(!again.ran && again.verdict.kind === "lapsed");
-  assert.match(again.reason, /differ by .+ restart the process/);
+  const again = await approvals.run({ ...CALL, idempotencyKey: "k2" }, neverRuns);
+  assert.ok(again.status !== "executed" && again.reason === "lapsed");
+  assert.match(again.messageForModel, /differ by .+ restart the process/);
 });
 
 test("[ours.sdk.gate.once] a call that ran is not reported as lapsed after the end of its approval", async (t) => {
   const scene = await approvingScene(t);
   const timing: ManualTiming = manualTiming();
-  const { gate } = gateTo(scene.url, scene.token, { timing });
-  assert.ok((await gate.guard(CALL, () => "ran")).ran);
+  const { approvals } = gateTo(scene.url, scene.token, { timing });
+  assert.equal((await approvals.run(CALL, () => "ran")).status, "executed");
   timing.pass(600_000);
-  const again = await gate.guard(CALL, neverRuns);
-  assert.ok(!again.ran && again.verdict.kind === "already_used");
+  const again = await approvals.run(CALL, neverRuns);
+  assert.ok(again.status !== "executed" && again.reason === "already_used");
 });
 
 async function approvingScene(t: TestContext) {

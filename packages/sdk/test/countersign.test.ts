@@ -6,74 +6,83 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseJson } from "@countersign/protocol";
 import {
-  type Approvals,
-  Client,
+  ApprovalClient,
+  type ApprovalProvider,
   type ConsumptionStore,
+  Countersign,
+  type CountersignOptions,
   type CreateInput,
-  Gate,
   JsonObject,
   MemoryStore,
 } from "@countersign/sdk";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import { enforce, policyOf } from "../../server/test/support/policies.ts";
-import { readSubmission } from "../src/client.ts";
+import { readSubmission } from "../src/approval-client.ts";
 import { manualTiming } from "./support/manual-timing.ts";
 
-function gateOf(
-  { url, token }: AgentScene,
-  options: Partial<ConstructorParameters<typeof Gate>[1]> = {},
-) {
-  return new Gate(new Client(url, token), { store: new MemoryStore(), ...options });
+function approvalsOf({ url, token }: AgentScene, options: CountersignOptions = {}) {
+  return new Countersign({ url: url, apiKey: token, store: new MemoryStore(), ...options });
 }
 
-const CALL = { key: "run-1/call-1", tool: "deploy", arguments: { env: "prod", replicas: 3 } };
+const CALL = {
+  idempotencyKey: "run-1/call-1",
+  tool: "deploy",
+  arguments: { env: "prod", replicas: 3 },
+};
 
 const neverRuns = () => assert.fail("it ran");
 
 test("[ours.sdk.gate.fail-closed] a call waits for its approval, and runs with what was approved", async (t) => {
   const scene = await startAgentScene(t);
   const run = (approved: typeof CALL.arguments) => `${approved.env}:${approved.replicas}`;
-  const guarded = gateOf(scene).guard({ ...CALL, reasoning: "it is time" }, run);
+  const guarded = approvalsOf(scene).run({ ...CALL, reasoning: "it is time" }, run);
   const id = await scene.decideNext("approve", { note: "after lunch" });
   const outcome = await guarded;
-  assert.ok(outcome.ran);
+  assert.ok(outcome.status === "executed");
   assert.equal(outcome.value, "prod:3");
-  const { kind, requestId, note, isDevelopment } = outcome.verdict;
-  assert.deepEqual([kind, requestId, note, isDevelopment], ["approved", id, "after lunch", false]);
+  const { requestId, note, isDevelopment } = outcome;
+  assert.deepEqual([requestId, note, isDevelopment], [id, "after lunch", false]);
 });
 
 test("[ours.sdk.gate.words] a denial reaches the model with the reviewer's note", async (t) => {
   const scene = await startAgentScene(t);
-  const gate = gateOf(scene);
-  const first = gate.guard(CALL, neverRuns);
+  const approvals = approvalsOf(scene);
+  const first = approvals.run(CALL, neverRuns);
   await scene.decideNext("deny", { note: "Not on a Friday." });
   const outcome = await first;
-  assert.ok(!outcome.ran && outcome.verdict.kind === "denied");
-  assert.equal(outcome.reason, "This call was denied: Not on a Friday.");
-  assert.equal(outcome.verdict.note, "Not on a Friday.");
-  const second = gate.check({ ...CALL, key: "another" });
+  assert.ok(outcome.status !== "executed" && outcome.reason === "denied");
+  assert.equal(outcome.messageForModel, "This call was denied: Not on a Friday.");
+  assert.equal(outcome.note, "Not on a Friday.");
+  const second = approvals.check({ ...CALL, idempotencyKey: "another" });
   await scene.decideNext("deny");
   const verdict = await second;
-  assert.ok(!verdict.permitted);
-  assert.equal(verdict.reason, "This call was denied.");
+  assert.ok(verdict.status === "denied");
+  assert.equal(verdict.messageForModel, "This call was denied.");
 });
 
 test("[ours.sdk.gate.words] expired, cancelled and undecided have different verdicts, and none is a denial", async (t) => {
   const scene = await startAgentScene(t);
-  const expired = await gateOf(scene).check({ ...CALL, key: "a", timeout: "1s" });
-  const waiting = gateOf(scene).check({ ...CALL, key: "b" });
-  await new Client(scene.url, scene.token).cancel(await scene.nextPending());
+  const expired = await approvalsOf(scene).check({ ...CALL, idempotencyKey: "a", timeout: "1s" });
+  const waiting = approvalsOf(scene).check({ ...CALL, idempotencyKey: "b" });
+  await new ApprovalClient({ url: scene.url, apiKey: scene.token }).cancel(
+    await scene.nextPending(),
+  );
   const cancelled = await waiting;
-  const nowhere = new Gate(new Client("http://127.0.0.1:1", "t", { withinMs: 50 }), {
+  const nowhere = new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    retryFor: "50ms",
     store: new MemoryStore(),
   });
   const undecided = await nowhere.check(CALL);
   const verdicts = [expired, cancelled, undecided];
   assert.deepEqual(
-    verdicts.map(({ kind }) => kind),
-    ["expired", "cancelled", "no_decision"],
+    verdicts.map(({ status }) => status),
+    ["expired", "cancelled", "unavailable"],
   );
-  const reasons = verdicts.map((verdict) => (verdict.permitted ? "" : verdict.reason));
+  const reasons = verdicts.map((verdict) =>
+    verdict.status === "approved" ? "" : verdict.messageForModel,
+  );
   assert.equal(new Set(reasons).size, 3);
   for (const reason of reasons) assert.doesNotMatch(reason, /denied this call/);
 });
@@ -82,15 +91,15 @@ test("[ours.sdk.gate.once] a key starts one call, for any number of simultaneous
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const store = new MemoryStore();
-  const gates = [gateOf(scene, { store }), gateOf(scene, { store })];
+  const gates = [approvalsOf(scene, { store }), approvalsOf(scene, { store })];
   let runs = 0;
   const outcomes = await Promise.all(
-    Array.from({ length: 20 }, (_, i) => gates[i % 2]?.guard(CALL, () => ++runs)),
+    Array.from({ length: 20 }, (_, i) => gates[i % 2]?.run(CALL, () => ++runs)),
   );
   assert.equal(runs, 1);
-  assert.equal(outcomes.filter((outcome) => outcome?.ran).length, 1);
+  assert.equal(outcomes.filter((outcome) => outcome?.status === "executed").length, 1);
   for (const outcome of outcomes) {
-    if (outcome?.ran === false) assert.equal(outcome.verdict.kind, "already_used");
+    if (outcome?.status === "unavailable") assert.equal(outcome.reason, "already_used");
   }
   assert.equal(await scene.countRequests(), 1);
 });
@@ -98,34 +107,33 @@ test("[ours.sdk.gate.once] a key starts one call, for any number of simultaneous
 test("[ours.sdk.gate.once] a tool that fails has run: its error is the caller's, and it is not run again", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
-  const gate = gateOf(scene);
+  const approvals = approvalsOf(scene);
   const failure = new Error("the tool failed");
-  const failing = gate.guard(CALL, () => {
+  const failing = approvals.run(CALL, () => {
     throw failure;
   });
   await assert.rejects(failing, failure);
-  const again = await gate.guard(CALL, neverRuns);
-  assert.ok(!again.ran && again.verdict.kind === "already_used");
+  const again = await approvals.run(CALL, neverRuns);
+  assert.ok(again.status !== "executed" && again.reason === "already_used");
 });
 
-test("[ours.sdk.gate.arguments] the tool receives the submitted arguments, frozen, even if the original changes", async (t) => {
+test("[ours.sdk.gate.arguments] the tool receives a mutable copy of the submitted arguments, even if the original changes", async (t) => {
   const scene = await startAgentScene(t);
   const original = { to: "A-1", list: [{ cents: 5 }] };
-  const guarded = gateOf(scene).guard(
-    { key: "k", tool: "pay", arguments: original },
+  const guarded = approvalsOf(scene).run(
+    { idempotencyKey: "k", tool: "pay", arguments: original },
     (approved) => {
-      assert.throws(() => {
-        approved.to = "evil";
-      }, TypeError);
-      assert.throws(() => approved.list.push({ cents: 7 }), TypeError);
-      return approved;
+      const received = structuredClone(approved);
+      approved.to = "changed by the tool";
+      approved.list.push({ cents: 7 });
+      return received;
     },
   );
   original.to = "B-2";
   original.list.push({ cents: 6 });
   const id = await scene.decideNext("approve");
   const outcome = await guarded;
-  assert.ok(outcome.ran);
+  assert.ok(outcome.status === "executed");
   assert.deepEqual(outcome.value, { to: "A-1", list: [{ cents: 5 }] });
   const stored = await scene.server.read(scene.token, id);
   assert.deepEqual(stored.arguments, outcome.value);
@@ -135,32 +143,38 @@ test("[ours.sdk.gate.arguments] numbers that a double cannot hold are submitted 
   const scene = await startAgentScene(t);
   const json = parseJson('{"n":12345678901234567890.10,"__proto__":1e400,"e":"\\u00e9"}');
   assert.ok(json instanceof JsonObject);
-  const gate = gateOf(scene);
-  const exact = gate.guard({ key: "k1", tool: "pay", arguments: json }, ({ source }) => source);
+  const approvals = approvalsOf(scene);
+  const exact = approvals.run(
+    { idempotencyKey: "k1", tool: "pay", arguments: json },
+    ({ source }) => source,
+  );
   await scene.decideNext("approve");
   const first = await exact;
-  assert.ok(first.ran);
+  assert.ok(first.status === "executed");
   assert.equal(first.value, json.source);
   const big = { amount: 9007199254740993n };
-  const second = gate.guard({ key: "k2", tool: "pay", arguments: big }, ({ amount }) => amount);
+  const second = approvals.run(
+    { idempotencyKey: "k2", tool: "pay", arguments: big },
+    ({ amount }) => amount,
+  );
   const id = await scene.decideNext("approve");
   const { text } = await scene.server.call("GET", `/v1/requests/${id}`, { token: scene.token });
   assert.match(text, /"amount":9007199254740993\}/);
   const outcome = await second;
-  assert.ok(outcome.ran);
+  assert.ok(outcome.status === "executed");
   assert.equal(outcome.value, 9007199254740993n);
 });
 
 test("[ours.sdk.gate.abandon] a call with an aborted signal never runs, and its request is cancelled", async (t) => {
   const scene = await startAgentScene(t);
   const abandoning = new AbortController();
-  const gate = gateOf(scene);
-  const guarded = gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
+  const approvals = approvalsOf(scene);
+  const guarded = approvals.run({ ...CALL, signal: abandoning.signal }, neverRuns);
   const id = await scene.nextPending();
   abandoning.abort();
   const outcome = await guarded;
-  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
-  await gate.settled();
+  assert.ok(outcome.status !== "executed" && outcome.reason === "abandoned");
+  await approvals.settled();
   assert.equal((await scene.server.read(scene.token, id)).status, "cancelled");
 });
 
@@ -173,12 +187,15 @@ test("[ours.sdk.gate.abandon] a call that is aborted during submission is cancel
     if (init?.method === "POST") abandoning.abort();
     return response;
   };
-  const gate = new Gate(new Client(scene.url, scene.token, { fetch: late }), {
+  const approvals = new Countersign({
+    url: scene.url,
+    apiKey: scene.token,
+    fetch: late,
     store: new MemoryStore(),
   });
-  const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
-  await gate.settled();
+  const outcome = await approvals.run({ ...CALL, signal: abandoning.signal }, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "abandoned");
+  await approvals.settled();
   const { store } = scene.server.provider.context;
   const rows = await store.all("select status from request");
   assert.deepEqual(
@@ -200,7 +217,7 @@ test("[ours.sdk.gate.abandon] an abandoned call settles before its request is ca
     deadlineAt: Date.now() + 60_000,
     decision: undefined,
   });
-  const client: Approvals = {
+  const provider: ApprovalProvider = {
     url: "test:",
     isDevelopment: false,
     create: async (input) => request(input),
@@ -215,12 +232,12 @@ test("[ours.sdk.gate.abandon] an abandoned call settles before its request is ca
       throw new Error("gone");
     },
   };
-  const gate = new Gate(client, { store: new MemoryStore() });
-  const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  const approvals = new Countersign({ provider, store: new MemoryStore() });
+  const outcome = await approvals.run({ ...CALL, signal: abandoning.signal }, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "abandoned");
   assert.equal(reads, 1);
   let hasSettled = false;
-  const settling = gate.settled().then(() => {
+  const settling = approvals.settled().then(() => {
     hasSettled = true;
   });
   await cancelling.promise;
@@ -235,12 +252,15 @@ test("[ours.sdk.gate.abandon] an unreachable provider does not block an abandone
     queueMicrotask(() => abandoning.abort());
     return new Promise(() => {});
   };
-  const gate = new Gate(new Client("http://localhost:1", "t", { fetch: gone }), {
+  const approvals = new Countersign({
+    url: "http://localhost:1",
+    apiKey: "t",
+    fetch: gone,
     store: new MemoryStore(),
-    cancelMs: 20,
+    cancelTimeout: "20ms",
   });
-  const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  const outcome = await approvals.run({ ...CALL, signal: abandoning.signal }, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "abandoned");
 });
 
 test("[ours.sdk.gate.abandon] a call that is aborted after the approval and before the start does not run", async (t) => {
@@ -253,11 +273,11 @@ test("[ours.sdk.gate.abandon] a call that is aborted after the approval and befo
       return true;
     },
   };
-  const outcome = await gateOf(scene, { store }).guard(
+  const outcome = await approvalsOf(scene, { store }).run(
     { ...CALL, signal: abandoning.signal },
     neverRuns,
   );
-  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  assert.ok(outcome.status !== "executed" && outcome.reason === "abandoned");
 });
 
 test("[ours.sdk.gate.abandon] a store that hangs does not block an abandoned call, and the call does not run", async (t) => {
@@ -271,8 +291,8 @@ test("[ours.sdk.gate.abandon] a store that hangs does not block an abandoned cal
     },
   };
   const call = { ...CALL, signal: abandoning.signal };
-  const outcome = await gateOf(scene, { store }).guard(call, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  const outcome = await approvalsOf(scene, { store }).run(call, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "abandoned");
 });
 
 test("[ours.sdk.gate.validity] an approval that expires while its use is recorded starts no call", async (t) => {
@@ -286,12 +306,12 @@ test("[ours.sdk.gate.validity] an approval that expires while its use is recorde
       return memory.consume(id);
     },
   };
-  const gate = gateOf(scene, { store, timing });
-  const outcome = await gate.guard(CALL, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "lapsed");
+  const approvals = approvalsOf(scene, { store, timing });
+  const outcome = await approvals.run(CALL, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "lapsed");
   timing.set(Date.now());
-  const late = gateOf(scene, { store, timing });
-  assert.equal((await late.check({ ...CALL, key: "checked" })).kind, "lapsed");
+  const late = approvalsOf(scene, { store, timing });
+  assert.equal((await late.check({ ...CALL, idempotencyKey: "checked" })).status, "expired");
 });
 
 test("[ours.sdk.gate.validity] an expired approval is not used up, and is reported as expired", async (t) => {
@@ -299,17 +319,17 @@ test("[ours.sdk.gate.validity] an expired approval is not used up, and is report
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const store: ConsumptionStore = { consume: async () => assert.fail("it was recorded") };
   const timing = manualTiming(Date.now() + 600_000);
-  const outcome = await gateOf(scene, { store, timing }).guard(CALL, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "lapsed");
-  assert.match(outcome.reason, /approved, but the approval ended/);
+  const outcome = await approvalsOf(scene, { store, timing }).run(CALL, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "lapsed");
+  assert.match(outcome.messageForModel, /approval of this call has expired/);
 });
 
 test("[ours.sdk.gate.validity] [service.execution] a checked call may start until its approval ends, and then no more", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const timing = manualTiming();
-  const verdict = await gateOf(scene, { timing }).check(CALL);
-  assert.ok(verdict.permitted);
+  const verdict = await approvalsOf(scene, { timing }).check(CALL);
+  assert.ok(verdict.status === "approved");
   assert.equal(verdict.mayStart(), true);
   timing.pass(verdict.expiresAt - timing.now());
   assert.equal(verdict.mayStart(), false);
@@ -322,45 +342,59 @@ test("[ours.sdk.gate.fail-closed] when the use of an approval cannot be recorded
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const broken = new Error("disk full");
   const failing: ConsumptionStore = { consume: () => Promise.reject(broken) };
-  const outcome = await gateOf(scene, { store: failing }).guard(CALL, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "not_recorded");
-  assert.equal(outcome.verdict.error, broken);
+  const outcome = await approvalsOf(scene, { store: failing }).run(CALL, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "not_recorded");
+  assert.equal(outcome.error, broken);
   // A store of plain JavaScript that answers nothing has not said yes.
   const silent = { consume: async () => undefined } as unknown as ConsumptionStore;
-  const other = await gateOf(scene, { store: silent }).guard({ ...CALL, key: "k" }, neverRuns);
-  assert.ok(!other.ran && other.verdict.kind === "already_used");
+  const other = await approvalsOf(scene, { store: silent }).run(
+    { ...CALL, idempotencyKey: "k" },
+    neverRuns,
+  );
+  assert.ok(other.status !== "executed" && other.reason === "already_used");
 });
 
 test("[ours.sdk.gate.fail-closed] after an error of the provider, the call does not run", async (t) => {
   const scene = await startAgentScene(t);
-  const revoked = new Gate(new Client(scene.url, scene.reviewer), { store: new MemoryStore() });
-  const outcome = await revoked.guard(CALL, neverRuns);
-  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
-  const gate = gateOf(scene);
-  const first = gate.guard(CALL, () => "ran");
+  const revoked = new Countersign({
+    url: scene.url,
+    apiKey: scene.reviewer,
+    store: new MemoryStore(),
+  });
+  const outcome = await revoked.run(CALL, neverRuns);
+  assert.ok(outcome.status !== "executed" && outcome.reason === "no_decision");
+  const approvals = approvalsOf(scene);
+  const first = approvals.run(CALL, () => "ran");
   await scene.decideNext("approve");
-  assert.ok((await first).ran);
+  assert.equal((await first).status, "executed");
   // The same key with other arguments is another call.
-  const other = await gate.guard({ ...CALL, arguments: { env: "dev", replicas: 3 } }, neverRuns);
-  assert.ok(!other.ran && other.verdict.kind === "no_decision");
-  assert.match((other.verdict.error as Error).message, /idempotency_conflict.*new key/);
+  const other = await approvals.run({ ...CALL, arguments: { env: "dev", replicas: 3 } }, neverRuns);
+  assert.ok(other.status !== "executed" && other.reason === "no_decision");
+  assert.match((other.error as Error).message, /idempotency_conflict.*new key/);
 });
 
 test("[ours.sdk.gate.arguments] a call that can never be submitted is the program's mistake, and throws", async () => {
-  const gate = new Gate(new Client("http://localhost:1", "t"), { store: new MemoryStore() });
+  const approvals = new Countersign({
+    url: "http://localhost:1",
+    apiKey: "t",
+    store: new MemoryStore(),
+  });
   const cases: [object, RegExp][] = [
-    [{ arguments: { at: new Date(0) } }, /arguments.at is a Date, not a plain object/],
+    [
+      { arguments: { at: new Date(0) } },
+      /arguments.at is a Date, not a plain object; submit its toISOString/,
+    ],
     [{ arguments: { n: Number.NaN } }, /arguments.n must be a finite number/],
     [{ arguments: { list: [undefined] } }, /arguments.list\[0\] is of type undefined/],
     [{ arguments: [1] }, /arguments must be an object/],
     [{ arguments: { s: "\ud800" } }, /surrogate/],
-    [{ key: "" }, /key must be/],
-    [{ key: "caf\u00e9" }, /key must be/],
+    [{ idempotencyKey: "" }, /idempotencyKey must be/],
+    [{ idempotencyKey: "caf\u00e9" }, /idempotencyKey must be/],
     [{ tool: "" }, /tool must be/],
     [{ timeout: "soon" }, /timeout must be/],
   ];
   for (const [fields, message] of cases) {
-    const wrong = gate.guard({ ...CALL, ...fields }, neverRuns);
+    const wrong = approvals.run({ ...CALL, ...fields }, neverRuns);
     await assert.rejects(wrong, { code: "invalid_call", message });
   }
 });

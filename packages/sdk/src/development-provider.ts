@@ -6,7 +6,13 @@
 
 import { parseDuration, type TerminalStatus } from "@countersign/protocol";
 import { type ApprovalRequest, assertHolds, type Decision, type Submission } from "./answer.ts";
-import { type Approvals, type CreateInput, readKey, readSubmission } from "./client.ts";
+import {
+  type ApprovalProvider,
+  type ConsumeOptions,
+  type CreateInput,
+  readKey,
+  readSubmission,
+} from "./approval-client.ts";
 import { systemTiming, type Timing } from "./clock.ts";
 import { isProduction } from "./environment.ts";
 import { adviceFor, SdkError } from "./errors.ts";
@@ -18,13 +24,13 @@ export interface CannedOutcome {
   readonly note?: string;
 }
 
-/** Options of a {@link DevelopmentClient}. */
+/** Options of a {@link DevelopmentProvider}. */
 export interface DevelopmentOptions {
   /** Outcomes by tool name; `*` applies to all other tools. A tool without an outcome is denied. */
   readonly outcomes: Readonly<Record<string, TerminalStatus | CannedOutcome>>;
   /** True: a request is pending until a program reads it, to test suspending and resuming. */
   readonly isPendingFirst?: boolean;
-  /** The program's provider token, if set. The client rejects a token: use {@link Client} then. */
+  /** The agent's API key, if set. The provider rejects a key: it belongs to a real provider. */
   readonly token?: string | undefined;
   /** Receives a warning at the start and for every predefined approval. Default: the console. */
   readonly warn?: (message: string) => void;
@@ -36,7 +42,7 @@ const WINDOW_MS_MAX = 168 * 3_600_000;
 const VALIDITY_MS = 300_000;
 
 /** Returns predefined outcomes in place of a provider, for development and tests. */
-export class DevelopmentClient implements Approvals {
+export class DevelopmentProvider implements ApprovalProvider {
   readonly isDevelopment = true;
   readonly url = "development:";
   readonly #options: DevelopmentOptions;
@@ -44,6 +50,7 @@ export class DevelopmentClient implements Approvals {
   readonly #warn: (message: string) => void;
   readonly #requests = new Map<string, ApprovalRequest>();
   readonly #ids = new Map<string, string>();
+  readonly #uses = new Map<string, string>();
 
   /** @throws SdkError `invalid_option` in production, or with a token */
   constructor(options: DevelopmentOptions) {
@@ -56,7 +63,7 @@ export class DevelopmentClient implements Approvals {
   }
 
   async create(input: CreateInput): Promise<ApprovalRequest> {
-    const key = readKey(input.key);
+    const key = readKey(input.idempotencyKey);
     const submission = readSubmission(input);
     const known = this.#requests.get(this.#ids.get(key) ?? "");
     if (known !== undefined) {
@@ -84,6 +91,14 @@ export class DevelopmentClient implements Approvals {
 
   async cancel(known: string | ApprovalRequest): Promise<ApprovalRequest> {
     return this.#decide(this.#find(known), { status: "cancelled" });
+  }
+
+  async consume(requestId: string, { idempotencyKey }: ConsumeOptions): Promise<void> {
+    const consumedBy = this.#uses.get(requestId) ?? idempotencyKey;
+    this.#uses.set(requestId, consumedBy);
+    if (consumedBy === idempotencyKey) return;
+    const providerCode = "already_consumed";
+    throw new SdkError("refused", "The approval was used before.", { status: 409, providerCode });
   }
 
   #find(known: string | ApprovalRequest): ApprovalRequest {
@@ -132,12 +147,13 @@ function assertSameInput(key: string, known: ApprovalRequest, submission: Submis
   } catch {
     const providerCode = "idempotency_conflict";
     const message = `The key ${JSON.stringify(key)} was used for another input.`;
-    const detail = { status: 409, providerCode, key };
+    const detail = { status: 409, providerCode, idempotencyKey: key };
     throw new SdkError("refused", `${message} ${adviceFor(409, providerCode)}`, detail);
   }
 }
 
 function refused(why: string): SdkError {
-  const message = `DevelopmentClient is for development only, but ${why}. Use Client.`;
+  const fix = "Remove the option provider.";
+  const message = `DevelopmentProvider is for development only, but ${why}. ${fix}`;
   return new SdkError("invalid_option", message);
 }

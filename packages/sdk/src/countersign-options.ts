@@ -1,0 +1,114 @@
+/**
+ * The options of {@link Countersign}: their validation and defaults.
+ */
+
+import {
+  ApprovalClient,
+  type ApprovalClientOptions,
+  type ApprovalProvider,
+} from "./approval-client.ts";
+import { systemTiming, type Timing } from "./clock.ts";
+import type { ConsumptionStore } from "./consumption-store.ts";
+import {
+  type DecisionWindow,
+  type Duration,
+  readDecisionWindow,
+  readDuration,
+} from "./duration.ts";
+import { SdkError } from "./errors.ts";
+import { assertKnownOptions } from "./known-options.ts";
+import type { ObserverOptions } from "./observers.ts";
+import { MARGIN_MS } from "./validity.ts";
+
+/** Options of {@link Countersign}. Those of {@link ApprovalClientOptions} select the provider. */
+export interface CountersignOptions extends ApprovalClientOptions, ObserverOptions {
+  /**
+   * Replaces the client of a provider: a {@link DevelopmentProvider}, or another implementation.
+   * Then the options of {@link ApprovalClientOptions} are not allowed, except `timing`.
+   */
+  readonly provider?: ApprovalProvider | undefined;
+  /**
+   * Records which approvals were used, in place of the provider. Use it for a provider that cannot
+   * record uses, and for results that must survive a restart.
+   */
+  readonly store?: ConsumptionStore | undefined;
+  /** False: calls return `pending` instead of waiting for their decision. Default: true. */
+  readonly wait?: boolean | undefined;
+  /** Time that reviewers have to decide. Default: `1h`. */
+  readonly timeout?: DecisionWindow | undefined;
+  /** No call starts within this time before its approval expires. Default: `500ms`. */
+  readonly safetyMargin?: Duration | undefined;
+  /** Time to poll after the deadline for the provider's last word. Default: `10s`. */
+  readonly gracePeriod?: Duration | undefined;
+  /** Time limit for cancelling an abandoned request. Default: `5s`. */
+  readonly cancelTimeout?: Duration | undefined;
+}
+
+/** Validated options with their defaults. */
+export interface Settings {
+  readonly provider: ApprovalProvider;
+  readonly store: ConsumptionStore | undefined;
+  readonly wait: boolean;
+  readonly timeout: DecisionWindow;
+  readonly safetyMarginMs: number;
+  readonly graceMs: number;
+  readonly cancelTimeout: Duration;
+  readonly timing: Timing;
+}
+
+const CLIENT = ["url", "apiKey", "fetch", "attemptTimeout", "retryFor", "maxAnswerBytes"] as const;
+
+const OWN = [
+  "provider",
+  "store",
+  "wait",
+  "timeout",
+  "safetyMargin",
+  "gracePeriod",
+  "cancelTimeout",
+  "timing",
+  "onPending",
+  "onDecision",
+  "logger",
+] as const;
+
+const GRACE_MS = 10_000;
+const CANCEL_TIMEOUT = "5s";
+
+/** @throws SdkError `invalid_option` */
+export function readSettings(options: CountersignOptions): Settings {
+  assertKnownOptions("new Countersign()", options, [...CLIENT, ...OWN]);
+  const { store, wait = true, timing = systemTiming, cancelTimeout = CANCEL_TIMEOUT } = options;
+  if (store !== undefined && typeof store.consume !== "function") {
+    throw invalid("Invalid store. Expected for example new FileStore(folder).");
+  }
+  if (typeof wait !== "boolean") throw invalid("Invalid wait. Expected true or false.");
+  readDuration("cancelTimeout", cancelTimeout, 0);
+  return {
+    provider: readProvider(options),
+    store,
+    wait,
+    timeout: readDecisionWindow("timeout", options.timeout, "1h"),
+    safetyMarginMs: readDuration("safetyMargin", options.safetyMargin, MARGIN_MS),
+    graceMs: readDuration("gracePeriod", options.gracePeriod, GRACE_MS),
+    cancelTimeout,
+    timing,
+  };
+}
+
+function readProvider(options: CountersignOptions): ApprovalProvider {
+  const { provider, timing } = options;
+  const given = CLIENT.filter((name) => options[name] !== undefined);
+  if (provider === undefined) {
+    const selected = Object.fromEntries(given.map((name) => [name, options[name]]));
+    return new ApprovalClient({ ...selected, timing });
+  }
+  if (given.length > 0) {
+    throw invalid(`Remove ${given.join(", ")}, or provider: they exclude each other.`);
+  }
+  return provider;
+}
+
+function invalid(message: string): SdkError {
+  return new SdkError("invalid_option", message);
+}

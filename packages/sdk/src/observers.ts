@@ -1,0 +1,106 @@
+/**
+ * Shows what happens to calls: callbacks for programs, and lines for the operator.
+ *
+ * Promises: a callback that throws never changes the result of a call.
+ */
+
+import type { TerminalStatus } from "@countersign/protocol";
+import type { ApprovalRequest } from "./answer.ts";
+import type { ApprovalProvider } from "./approval-client.ts";
+import { causeOf } from "./connection.ts";
+
+/** A call that waits for a decision. */
+export interface PendingNotice {
+  readonly requestId: string;
+  readonly tool: string;
+  /** End of the time to decide, epoch ms. */
+  readonly deadlineAt: number;
+  /** Page of the request for reviewers; undefined if the provider has none. */
+  readonly reviewUrl: string | undefined;
+}
+
+/** A decided call. */
+export interface DecisionNotice {
+  readonly requestId: string;
+  readonly tool: string;
+  readonly status: TerminalStatus;
+  /** Note of the decision. */
+  readonly note: string | undefined;
+  /** Page of the request for reviewers; undefined if the provider has none. */
+  readonly reviewUrl: string | undefined;
+}
+
+/** Receives lines for the operator. `console` is one. */
+export interface Logger {
+  /** A call waits for a decision. */
+  info(line: string): void;
+  /** A call did not run because something failed. */
+  warn(line: string): void;
+}
+
+/** Options for observing calls. */
+export interface ObserverOptions {
+  /** Called once when a call starts to wait for a decision. */
+  readonly onPending?: ((notice: PendingNotice) => void) | undefined;
+  /** Called when the provider reports a decision. */
+  readonly onDecision?: ((notice: DecisionNotice) => void) | undefined;
+  /** Receives lines for the operator; false for none. Default: stderr. */
+  readonly logger?: Logger | false | undefined;
+}
+
+/** On Node, `console.error` writes to stderr, so that stdout stays free for the program. */
+const STDERR: Logger = {
+  info: (line) => console.error(line),
+  warn: (line) => console.error(line),
+};
+
+export class Observers {
+  readonly #options: ObserverOptions;
+  readonly #provider: ApprovalProvider;
+  readonly #logger: Logger | undefined;
+
+  constructor(options: ObserverOptions, provider: ApprovalProvider) {
+    this.#options = options;
+    this.#provider = provider;
+    this.#logger = options.logger === false ? undefined : (options.logger ?? STDERR);
+  }
+
+  pending({ id: requestId, tool, deadlineAt }: ApprovalRequest): void {
+    const reviewUrl = this.#provider.reviewUrlOf?.(requestId);
+    const until = new Date(deadlineAt).toISOString();
+    const where = reviewUrl ?? `request ${requestId}`;
+    this.#write("info", `${JSON.stringify(tool)} waits for approval until ${until}: ${where}`);
+    const { onPending } = this.#options;
+    this.#call("onPending", () => onPending?.({ requestId, tool, deadlineAt, reviewUrl }));
+  }
+
+  /** @param request with a decision */
+  decided({ id: requestId, tool, status, decision }: ApprovalRequest): void {
+    if (status === "pending") return;
+    const reviewUrl = this.#provider.reviewUrlOf?.(requestId);
+    const notice = { requestId, tool, status, note: decision?.note, reviewUrl };
+    this.#call("onDecision", () => this.#options.onDecision?.(notice));
+  }
+
+  warn(message: string): void {
+    this.#write("warn", message);
+  }
+
+  #call(name: string, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#write("warn", `The callback ${name} failed with ${causeOf(error)}.`);
+    }
+  }
+
+  #write(level: keyof Logger, message: string): void {
+    // A provider's text must not inject a second line.
+    const line = `Countersign: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`;
+    try {
+      this.#logger?.[level](line);
+    } catch {
+      // A failing logger must not stop a call, and there is no other place to report it.
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Records the use of an approval, in a store or at the provider, right before its call starts.
+ *
+ * Promises: for one key and one request, it permits one start, also with concurrent callers.
+ */
+
+import type { ApprovalProvider } from "./approval-client.ts";
+import { abortable } from "./clock.ts";
+import type { ConsumptionStore } from "./consumption-store.ts";
+import { SdkError } from "./errors.ts";
+import type { NotExecutedReason } from "./result.ts";
+import { recordOf } from "./result-keeper.ts";
+
+export interface Use {
+  readonly provider: ApprovalProvider;
+  /** Undefined: the provider records the use. */
+  readonly store: ConsumptionStore | undefined;
+  readonly idempotencyKey: string;
+  readonly requestId: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Why the call must not start. */
+export interface UseRefusal {
+  readonly reason: NotExecutedReason;
+  readonly error?: unknown;
+}
+
+/** The reasons by the provider's error code. */
+const REFUSALS: Readonly<Record<string, NotExecutedReason>> = {
+  already_consumed: "already_used",
+  approval_expired: "lapsed",
+  calls_frozen: "frozen",
+};
+
+/**
+ * @param mayStart checks the validity of the approval
+ * @returns undefined if the call may start
+ */
+export async function recordUse(
+  use: Use,
+  mayStart: () => boolean,
+): Promise<UseRefusal | undefined> {
+  const { signal } = use;
+  if (signal?.aborted) return { reason: "abandoned" };
+  if (!mayStart()) return { reason: (await wasUsed(use)) ? "already_used" : "lapsed" };
+  try {
+    const recording = use.store === undefined ? consumeAtProvider(use) : consumeInStore(use);
+    // A store that hangs does not block an abandoned call.
+    const refusal = await abortable(recording, signal);
+    if (refusal !== undefined) return refusal;
+  } catch (error) {
+    return signal?.aborted ? { reason: "abandoned" } : { reason: "not_recorded", error };
+  }
+  if (signal?.aborted) return { reason: "abandoned" };
+  // The recording can be slow, so check the clock again.
+  return mayStart() ? undefined : { reason: "lapsed" };
+}
+
+async function consumeAtProvider(use: Use): Promise<UseRefusal | undefined> {
+  const { provider, requestId, signal } = use;
+  if (provider.consume === undefined) {
+    const message = "The provider cannot record the use of approvals. Pass a store.";
+    return { reason: "not_recorded", error: new SdkError("unsupported", message) };
+  }
+  try {
+    // A new key for each start, so that a second start with the call's own key is refused.
+    await provider.consume(requestId, { idempotencyKey: crypto.randomUUID(), signal });
+    return undefined;
+  } catch (error) {
+    const reason = error instanceof SdkError ? REFUSALS[error.providerCode ?? ""] : undefined;
+    if (reason === undefined) throw error;
+    return { reason };
+  }
+}
+
+/**
+ * Consumes both the key and the request id. The call does not run twice, even if the provider
+ * creates two requests for one key, or returns one request for two keys.
+ */
+async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
+  const { provider, store, idempotencyKey, requestId } = use;
+  for (const id of [
+    recordOf(provider.url, idempotencyKey),
+    `request ${provider.url} ${requestId}`,
+  ]) {
+    // Only the value `true` is a success.
+    if ((await store?.consume(id)) !== true) return { reason: "already_used" };
+  }
+  return undefined;
+}
+
+/** True if an expired approval was used. Then the call is not `lapsed`. */
+async function wasUsed({ provider, store, idempotencyKey }: Use): Promise<boolean> {
+  try {
+    return (await store?.has?.(recordOf(provider.url, idempotencyKey))) === true;
+  } catch {
+    return false;
+  }
+}
