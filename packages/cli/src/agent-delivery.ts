@@ -12,7 +12,7 @@ export const NO_DELIVERY = "none";
 const MEMBERS = ["url", "registration_id", "signing_secret"] as const;
 
 /** The server waits up to 10 s for the answer of a receiver. */
-const WITHIN_MS = 30_000;
+const RETRY_FOR = "30s";
 
 const PROVISIONER_PREFIX = "cs_prov_";
 
