@@ -23,6 +23,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   promtool: "prometheus",
   ps: "procps",
   python3: "python3-venv",
+  "redis-server": "redis-server",
   script: "bsdutils",
   tar: "tar",
 };

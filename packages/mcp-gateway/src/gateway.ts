@@ -34,26 +34,15 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Nothing that could still be approved. */
-const FORGET_MS = 8 * 24 * 3_600_000;
-
-/** A gateway may run for months. */
-const PRUNE_EVERY_MS = 24 * 3_600_000;
-
 /** MCP clients wait for 60 s, and should get the reason. */
 const RETRY_FOR = "10s";
 
 /** @throws SdkError `invalid_option` for a URL or a token that cannot be one */
 export function openGateway(parts: GatewayParts): SessionParts {
   const { config, providerUrl, instanceToken, stateFolder, version, report } = parts;
-  const store = new FileStore(stateFolder);
-  const prune = () => {
-    store.prune(FORGET_MS).catch((error: unknown) => {
-      report("prune_failed", { reason: explain(error) });
-    });
-  };
-  prune();
-  setInterval(prune, PRUNE_EVERY_MS).unref();
+  const store = new FileStore(stateFolder, {
+    onPruneError: (error) => report("prune_failed", { reason: explain(error) }),
+  });
   const approvals = new Countersign({
     url: providerUrl,
     apiKey: instanceToken,

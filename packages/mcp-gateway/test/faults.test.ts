@@ -3,11 +3,11 @@
  */
 
 import assert from "node:assert/strict";
-import { readdirSync, utimesSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { parseJson } from "@countersign/protocol";
-import { FileStore } from "@countersign/sdk/file-store";
+import { startAgentScene } from "@countersign/testing/agent-scene";
 import { temporaryFolder } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
 import { ChildChannel } from "../src/child-channel.ts";
@@ -20,31 +20,59 @@ function reports() {
   return { events, report: (event: string) => void events.push(event) };
 }
 
-function gatewayOf(stateFolder: string, report: (event: string) => void) {
+const UNREACHABLE = { url: "http://127.0.0.1:1", token: "t" };
+
+function gatewayOf(
+  stateFolder: string,
+  report: (event: string) => void,
+  { url, token }: { readonly url: string; readonly token: string } = UNREACHABLE,
+) {
   const text = JSON.stringify({ servers: { a: { command: "a" } } });
   const config = readConfig(parseJson(text), []);
-  const providerUrl = "http://127.0.0.1:1";
   return openGateway({
     config,
-    providerUrl,
-    instanceToken: "t",
+    providerUrl: url,
+    instanceToken: token,
     stateFolder,
     version: "0",
     report,
   });
 }
 
-test("[ours.mcp.prune] a running gateway prunes its state folder every day", async (t: TestContext) => {
-  t.mock.timers.enable({ apis: ["setInterval"] });
-  const folder = temporaryFolder(t);
-  const { report } = reports();
-  gatewayOf(folder, report);
-  await new FileStore(folder).consume("old");
-  const [name = ""] = readdirSync(folder);
+/** Makes a file or folder nine days old. */
+function age(path: string): void {
   const then = Date.now() / 1000 - 9 * 24 * 3_600;
-  utimesSync(join(folder, name), then, then);
-  t.mock.timers.tick(24 * 3_600_000);
-  await eventually("an empty folder", async () => readdirSync(folder).length === 0 || undefined);
+  utimesSync(path, then, then);
+}
+
+test("[ours.mcp.prune] an approved call deletes old records of the state folder", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = temporaryFolder(t);
+  for (const name of ["old", "pruned"]) {
+    writeFileSync(join(folder, name), "");
+    age(join(folder, name));
+  }
+  const { events, report } = reports();
+  const { gate } = gatewayOf(folder, report, scene);
+  const checking = gate.check({ key: "k", tool: "a/pay", arguments: {} });
+  await scene.decideNext("approve");
+  assert.equal((await checking).kind, "approved");
+  const isDeleted = () => !readdirSync(folder).includes("old") || undefined;
+  await eventually("the old record is deleted", isDeleted);
+  assert.deepEqual(events, []);
+});
+
+test("[ours.mcp.prune] the gateway reports old records that it cannot delete", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, "pruned"));
+  age(join(folder, "pruned"));
+  const { events, report } = reports();
+  const { gate } = gatewayOf(folder, report, scene);
+  const checking = gate.check({ key: "k", tool: "a/pay", arguments: {} });
+  await scene.decideNext("approve");
+  assert.equal((await checking).kind, "approved");
+  await eventually("a report", () => events.includes("prune_failed") || undefined);
 });
 
 test("[ours.mcp.told] a provider that cannot be reached is named before the client's time-out", async (t) => {

@@ -2,14 +2,19 @@
  * Records the use of an approval before its call starts. No key and no request can then start a
  * second call, even if a provider violates the contract.
  *
- * The store on disk is in file-store.ts.
+ * file-store.ts, sql-store.ts and redis-store.ts contain durable stores. store-conformance.ts
+ * checks any store.
  */
+
+import { systemTiming, type Timing } from "./clock.ts";
+import { HourlyPruning, type PruningOptions, STORE_RETENTION_MS } from "./hourly-pruning.ts";
 
 /** Records which approvals were used, and optionally the results of their calls. */
 export interface ConsumptionStore {
   /**
-   * Consumes an id permanently. For each id, exactly one call of this method returns `true`, also
-   * with concurrent callers in several processes. It must return `true` only for a durable record.
+   * Consumes an id. For each id, exactly one call of this method returns `true`, also with
+   * concurrent callers in several processes. It must return `true` only for a durable record. A
+   * store may delete records that are older than eight days, and no others.
    *
    * In a database, insert into a unique column: return `true` if the row was inserted, `false` if
    * it existed. Reject if the result is unknown; the gate then does not run the call.
@@ -41,32 +46,55 @@ const RESULTS_CHARS_MAX = 16 * 1024 * 1024;
  * ran. Use it for tests, and for agents that use new keys after every start.
  */
 export class MemoryStore implements ConsumptionStore {
-  readonly #ids = new Set<string>();
+  /** The monotonic time of each consumption, ms. The oldest one is first. */
+  readonly #consumedAt = new Map<string, number>();
   readonly #results = new Map<string, string>();
+  readonly #timing: Timing;
+  readonly #pruning: HourlyPruning;
   #resultChars = 0;
 
+  constructor(options: PruningOptions = {}) {
+    this.#timing = options.timing ?? systemTiming;
+    this.#pruning = new HourlyPruning(() => this.prune(), options);
+  }
+
   async consume(id: string): Promise<boolean> {
-    if (this.#ids.has(id)) return false;
-    this.#ids.add(id);
+    if (this.#consumedAt.has(id)) return false;
+    this.#consumedAt.set(id, this.#timing.monotonic());
+    this.#pruning.start();
     return true;
   }
 
   async has(id: string): Promise<boolean> {
-    return this.#ids.has(id);
+    return this.#consumedAt.has(id);
   }
 
   async saveResult(id: string, text: string): Promise<void> {
     if (this.#results.has(id)) return;
     this.#results.set(id, text);
     this.#resultChars += text.length;
-    for (const [oldest, { length }] of this.#results) {
+    for (const oldest of this.#results.keys()) {
       if (this.#resultChars <= RESULTS_CHARS_MAX) break;
-      this.#results.delete(oldest);
-      this.#resultChars -= length;
+      this.#deleteResult(oldest);
     }
   }
 
   async loadResult(id: string): Promise<string | undefined> {
     return this.#results.get(id);
+  }
+
+  /** Deletes records older than eight days. The store calls it itself, at most once an hour. */
+  async prune(): Promise<void> {
+    const now = this.#timing.monotonic();
+    for (const [id, consumedAt] of this.#consumedAt) {
+      if (now - consumedAt < STORE_RETENTION_MS) break;
+      this.#consumedAt.delete(id);
+      this.#deleteResult(id);
+    }
+  }
+
+  #deleteResult(id: string): void {
+    this.#resultChars -= this.#results.get(id)?.length ?? 0;
+    this.#results.delete(id);
   }
 }

@@ -7,16 +7,23 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
-import { link, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { link, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { parseIdentifier, RETENTION_MS_MIN } from "@countersign/protocol";
-import { systemTiming } from "./clock.ts";
+import { parseIdentifier } from "@countersign/protocol";
+import { systemTiming, type Timing } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
 import { SdkError } from "./errors.ts";
+import {
+  HourlyPruning,
+  PRUNE_INTERVAL_MS,
+  type PruningOptions,
+  STORE_RETENTION_MS,
+} from "./hourly-pruning.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 
-/** Eight days: the retention of requests, and one day. @see contract: Limits */
-const AGE_MS_MIN = RETENTION_MS_MIN + 24 * 3_600_000;
+/** The modification time of this file is the start of the last deletion of old records. */
+const PRUNED = "pruned";
 
 /**
  * Stores used approvals, and results of calls, in a folder. The records survive a crash, and
@@ -24,13 +31,14 @@ const AGE_MS_MIN = RETENTION_MS_MIN + 24 * 3_600_000;
  */
 export class FileStore implements ConsumptionStore {
   readonly #folder: Folder;
+  readonly #pruning: HourlyPruning;
 
   /**
    * @param folder an absolute path, for this store only; created if missing
    * @throws SdkError `invalid_option` for a relative path: a process in another working directory
    *   would not find the records
    */
-  constructor(folder: string) {
+  constructor(folder: string, options: PruningOptions = {}) {
     if (typeof folder !== "string" || !isAbsolute(folder)) {
       throw new SdkError(
         "invalid_option",
@@ -38,11 +46,14 @@ export class FileStore implements ConsumptionStore {
           'Use for example join(import.meta.dirname, "approvals").',
       );
     }
-    this.#folder = new Folder(folder);
+    this.#folder = new Folder(folder, options.timing);
+    this.#pruning = new HourlyPruning(() => this.#pruneIfDue(), options);
   }
 
   async consume(id: string): Promise<boolean> {
-    return this.#folder.take(fileNameOf(id), `${id}\n`);
+    const isFirst = await this.#folder.take(fileNameOf(id), `${id}\n`);
+    this.#pruning.start();
+    return isFirst;
   }
 
   async has(id: string): Promise<boolean> {
@@ -58,19 +69,20 @@ export class FileStore implements ConsumptionStore {
   }
 
   /**
-   * Deletes old records. After a deletion, a call could start again if the provider still returns a
-   * valid approval for its key. Records must therefore stay for at least eight days.
-   *
-   * @param olderThanMs minimum age of the records to delete, ms; at least 691,200,000 (8 days)
-   * @throws SdkError `invalid_call` for a lower age
+   * Deletes records older than eight days. The store calls it itself, at most once an hour for all
+   * processes that share the folder.
    */
-  async prune(olderThanMs: number): Promise<void> {
-    if (!(olderThanMs >= AGE_MS_MIN)) {
-      throw new SdkError("invalid_call", "Approval records must be kept for at least 8 days.");
-    }
+  async prune(): Promise<void> {
     for (const name of await this.#folder.names()) {
-      if (await this.#folder.isOld(name, olderThanMs)) await this.#folder.remove(name);
+      if (await this.#folder.isOld(name, STORE_RETENTION_MS)) await this.#folder.remove(name);
     }
+  }
+
+  /** Processes can be short and many, so the folder contains the time of the last deletion. */
+  async #pruneIfDue(): Promise<void> {
+    if (!(await this.#folder.isOlder(PRUNED, PRUNE_INTERVAL_MS))) return;
+    await this.#folder.touch(PRUNED);
+    await this.prune();
   }
 }
 
@@ -84,12 +96,14 @@ export class FileReceiverStore implements ReceiverStore {
   readonly #bound: Folder;
   readonly #events: Folder;
   readonly #finished: Folder;
+  readonly #pruning: HourlyPruning;
 
   /** @param folder a path, for this store only; created if missing */
-  constructor(folder: string) {
-    this.#bound = new Folder(join(folder, "instances"));
-    this.#events = new Folder(join(folder, "events"));
-    this.#finished = new Folder(join(folder, "finished"));
+  constructor(folder: string, options: PruningOptions = {}) {
+    this.#bound = new Folder(join(folder, "instances"), options.timing);
+    this.#events = new Folder(join(folder, "events"), options.timing);
+    this.#finished = new Folder(join(folder, "finished"), options.timing);
+    this.#pruning = new HourlyPruning(() => this.prune(), options);
   }
 
   async bind(instanceId: string, registrationId: string): Promise<void> {
@@ -103,7 +117,9 @@ export class FileReceiverStore implements ReceiverStore {
   }
 
   async keep(event: ResolvedEvent): Promise<boolean> {
-    return this.#events.takeWhole(nameOf(event.id), JSON.stringify(event));
+    const isNew = await this.#events.takeWhole(nameOf(event.id), JSON.stringify(event));
+    this.#pruning.start();
+    return isNew;
   }
 
   async finish(eventId: string): Promise<void> {
@@ -120,10 +136,13 @@ export class FileReceiverStore implements ReceiverStore {
     );
   }
 
-  /** Deletes finished events after eight days, when the provider no longer sends them again. */
+  /**
+   * Deletes events that were finished more than eight days ago: the provider no longer sends them
+   * again. The store calls it itself, at most once an hour.
+   */
   async prune(): Promise<void> {
     for (const name of await this.#finished.names()) {
-      if (!(await this.#finished.isOld(name, AGE_MS_MIN))) continue;
+      if (!(await this.#finished.isOld(name, STORE_RETENTION_MS))) continue;
       // The order matters: an event without its `finished` file would be unfinished.
       await this.#events.remove(name);
       await this.#finished.remove(name);
@@ -134,10 +153,12 @@ export class FileReceiverStore implements ReceiverStore {
 /** A folder in which each file is created once. */
 class Folder {
   readonly #path: string;
+  readonly #timing: Timing;
   #made: Promise<void> | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, timing = systemTiming) {
     this.#path = resolve(path);
+    this.#timing = timing;
   }
 
   /** @returns false if the file existed before. Synced in both cases. */
@@ -189,14 +210,24 @@ class Folder {
     }
   }
 
+  /** @returns false for a file that does not exist */
   async isOld(name: string, ageMs: number): Promise<boolean> {
-    try {
-      const { mtimeMs } = await stat(join(this.#path, name));
-      return systemTiming.now() - mtimeMs >= ageMs;
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return false;
-      throw error;
-    }
+    const file = await statIfThere(join(this.#path, name));
+    return file !== undefined && this.#timing.now() - file.mtimeMs >= ageMs;
+  }
+
+  /** Like {@link isOld}, with the age of the folder for a file that does not exist. */
+  async isOlder(name: string, ageMs: number): Promise<boolean> {
+    const file = await statIfThere(join(this.#path, name));
+    const atMs = file?.mtimeMs ?? (await statIfThere(this.#path))?.birthtimeMs;
+    return atMs !== undefined && this.#timing.now() - atMs >= ageMs;
+  }
+
+  /** Sets the modification time of a file to now. Creates the file if it does not exist. */
+  touch(name: string): Promise<void> {
+    return writeFile(join(this.#path, name), `${new Date(this.#timing.now()).toISOString()}\n`, {
+      mode: 0o600,
+    });
   }
 
   remove(name: string): Promise<void> {
@@ -248,6 +279,15 @@ function nameOf(id: string): string {
   const name = parseIdentifier(id);
   if (name === undefined) throw new SdkError("invalid_call", "An event id must be a UUID.");
   return name;
+}
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 function codeOf(error: unknown): unknown {

@@ -33,6 +33,7 @@ export {
 } from "./development-provider.ts";
 export type { DecisionWindow, Duration } from "./duration.ts";
 export { SdkError, type SdkErrorCode } from "./errors.ts";
+export type { PruningOptions } from "./hourly-pruning.ts";
 export type { DecisionNotice, Logger, ObserverOptions, PendingNotice } from "./observers.ts";
 export { type Probe, probeProvider } from "./probe-provider.ts";
 export {

@@ -19,6 +19,7 @@ import { createSelfSigned } from "../../server/test/support/self-signed.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 const PAGES = [
   "README.md",
+  "docs/guides/choose-a-store.md",
   "docs/guides/gate-one-tool.md",
   "docs/guides/suspend-and-resume.md",
   "docs/guides/write-your-own-adapter.md",

@@ -3,12 +3,14 @@
  */
 
 import assert from "node:assert/strict";
-import { readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MemoryStore, type ResolvedEvent } from "@countersign/sdk";
 import { FileReceiverStore, FileStore } from "@countersign/sdk/file-store";
 import { temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
+import { manualTiming } from "./support/manual-timing.ts";
 
 const NINE_DAYS_MS = 9 * 24 * 3_600_000;
 
@@ -44,18 +46,49 @@ test("[ours.sdk.store] consume rejects for a folder that cannot be created", asy
   await assert.rejects(new FileStore(join(file, "uses")).consume("id"), { code: "ENOTDIR" });
 });
 
-test("[ours.sdk.store] prune deletes uses, but none within eight days", async (t) => {
+test("[ours.sdk.store] prune deletes records older than eight days, and no others", async (t) => {
   const folder = temporaryFolder(t);
   const store = new FileStore(folder);
   await store.consume("old");
   for (const name of readdirSync(folder)) age(join(folder, name));
   await store.consume("new");
-  for (const ms of [0, NINE_DAYS_MS / 2, Number.NaN]) {
-    await assert.rejects(store.prune(ms), { code: "invalid_call" });
-  }
-  await store.prune(NINE_DAYS_MS - 1_000);
+  await store.prune();
   assert.equal(await store.consume("new"), false);
   assert.equal(await store.consume("old"), true);
+});
+
+const HOUR_MS = 3_600_000;
+
+test("[ours.sdk.store] a consume deletes old files, once an hour for all processes of a folder", async (t) => {
+  const folder = temporaryFolder(t);
+  const timing = manualTiming();
+  const files = () => readdirSync(folder);
+  // Another process has just deleted old files.
+  writeFileSync(join(folder, "pruned"), "");
+  const store = new FileStore(folder, { timing });
+  await store.consume("first");
+  const [record = ""] = files().filter((name) => name !== "pruned");
+  age(join(folder, record));
+  await new FileStore(folder, { timing }).consume("second");
+  // A deletion that starts too early is complete after this.
+  for (let i = 0; i < 20; i++) await store.has("second");
+  assert.ok(files().includes(record));
+  timing.pass(HOUR_MS + 60_000);
+  assert.equal(await store.consume("third"), true);
+  await eventually("the old file is deleted", () => !files().includes(record) || undefined);
+  assert.equal(await store.consume("second"), false);
+  assert.equal(await store.consume("first"), true);
+});
+
+test("[ours.sdk.store] a failed deletion of old files goes to onPruneError and not to the caller", async (t) => {
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, "pruned"));
+  age(join(folder, "pruned"));
+  const failure = Promise.withResolvers<unknown>();
+  const store = new FileStore(folder, { onPruneError: failure.resolve });
+  assert.equal(await store.consume("id"), true);
+  assert.match(String(await failure.promise), /EISDIR/);
+  assert.equal(await store.consume("id"), false);
 });
 
 test("[ours.sdk.store] a relative folder is rejected, because it depends on the working directory", () => {
@@ -81,7 +114,7 @@ test("[ours.sdk.store] a result is kept for its owner alone, once, and pruned wi
     assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
     age(join(folder, name));
   }
-  await store.prune(NINE_DAYS_MS - 1_000);
+  await store.prune();
   assert.deepEqual(readdirSync(folder), []);
 });
 

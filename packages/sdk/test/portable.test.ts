@@ -39,6 +39,9 @@ test("[ours.sdk.portable] the core imports only the protocol; subpaths import No
     "node:fs/promises",
     "node:path",
   ]);
+  for (const name of ["sql-store", "redis-store", "store-conformance"]) {
+    assert.deepEqual(outsideOf(`${name}.ts`), [], name);
+  }
   // Types alone, of node:http.
   assert.deepEqual(outsideOf("node.ts"), []);
 });

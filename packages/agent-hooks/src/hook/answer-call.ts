@@ -39,10 +39,10 @@ const RETRY_FOR = "10s";
 /** How long a cancellation may take after the agent stopped the hook. */
 const CANCEL_TIMEOUT = "3s";
 
-/** Records are kept for nine days. The gate needs eight. */
-const KEPT_MS = 9 * 24 * 3_600_000;
-
-/** One call in this many deletes old records. */
+/**
+ * One call in this many deletes old records and waits for it. The process exits too early for the
+ * deletion that the store does in the background.
+ */
 const PRUNE_EVERY = 256;
 
 export interface HookCall {
@@ -72,7 +72,7 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
     return say(agent.left);
   }
   const store = new FileStore(settings.uses);
-  if (randomInt(PRUNE_EVERY) === 0) await store.prune(KEPT_MS);
+  if (randomInt(PRUNE_EVERY) === 0) await store.prune();
   const approvals = new Countersign({
     url: settings.url,
     apiKey: settings.token,
