@@ -41,7 +41,7 @@ export async function startReceivers(
   const verifier = new Receiver({
     registrations: (id) => secrets[id],
     store: new MemoryReceiverStore(),
-    resumers: {},
+    onResolved: () => {},
   });
   let isHealed = false;
   const tls: TlsReceiver = await startTlsReceiver(t, (received, response) => {

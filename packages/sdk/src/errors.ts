@@ -14,6 +14,9 @@
  * - `redirected`: the provider answered with a redirect; the SDK does not follow redirects
  * - `invalid_answer`: an answer violates the contract, so the SDK rejected it
  * - `credential_taken`: the program called `take()` of a credential a second time
+ * - `invalid_webhook`: a message to the receiver is not a webhook of the contract
+ * - `invalid_signature`: no secret matches the signature of a webhook
+ * - `invalid_timestamp`: a webhook was signed too long ago, or a clock is wrong
  */
 export type SdkErrorCode =
   | "invalid_option"
@@ -23,7 +26,10 @@ export type SdkErrorCode =
   | "unsupported"
   | "redirected"
   | "invalid_answer"
-  | "credential_taken";
+  | "credential_taken"
+  | "invalid_webhook"
+  | "invalid_signature"
+  | "invalid_timestamp";
 
 /** Details of an {@link SdkError}. All are undefined where they do not apply. */
 export interface SdkErrorDetail {

@@ -47,7 +47,9 @@ export class FileStore implements ConsumptionStore {
       );
     }
     this.#folder = new Folder(folder, options.timing);
-    this.#pruning = new HourlyPruning(() => this.#pruneIfDue(), options);
+    this.#pruning = new HourlyPruning(async () => {
+      if (await this.#folder.startPruning()) await this.prune();
+    }, options);
   }
 
   async consume(id: string): Promise<boolean> {
@@ -77,13 +79,6 @@ export class FileStore implements ConsumptionStore {
       if (await this.#folder.isOld(name, STORE_RETENTION_MS)) await this.#folder.remove(name);
     }
   }
-
-  /** Processes can be short and many, so the folder contains the time of the last deletion. */
-  async #pruneIfDue(): Promise<void> {
-    if (!(await this.#folder.isOlder(PRUNED, PRUNE_INTERVAL_MS))) return;
-    await this.#folder.touch(PRUNED);
-    await this.prune();
-  }
 }
 
 /** A digest, because ids can be too long for file names or contain invalid characters. */
@@ -103,7 +98,9 @@ export class FileReceiverStore implements ReceiverStore {
     this.#bound = new Folder(join(folder, "instances"), options.timing);
     this.#events = new Folder(join(folder, "events"), options.timing);
     this.#finished = new Folder(join(folder, "finished"), options.timing);
-    this.#pruning = new HourlyPruning(() => this.prune(), options);
+    this.#pruning = new HourlyPruning(async () => {
+      if (await this.#finished.startPruning()) await this.prune();
+    }, options);
   }
 
   async bind(instanceId: string, registrationId: string): Promise<void> {
@@ -216,18 +213,19 @@ class Folder {
     return file !== undefined && this.#timing.now() - file.mtimeMs >= ageMs;
   }
 
-  /** Like {@link isOld}, with the age of the folder for a file that does not exist. */
-  async isOlder(name: string, ageMs: number): Promise<boolean> {
-    const file = await statIfThere(join(this.#path, name));
-    const atMs = file?.mtimeMs ?? (await statIfThere(this.#path))?.birthtimeMs;
-    return atMs !== undefined && this.#timing.now() - atMs >= ageMs;
-  }
-
-  /** Sets the modification time of a file to now. Creates the file if it does not exist. */
-  touch(name: string): Promise<void> {
-    return writeFile(join(this.#path, name), `${new Date(this.#timing.now()).toISOString()}\n`, {
-      mode: 0o600,
-    });
+  /**
+   * Processes can be short and many, so the folder contains the time of the last deletion.
+   *
+   * @returns false if a deletion started in the last hour, or if the folder is new or missing
+   */
+  async startPruning(): Promise<boolean> {
+    const marker = join(this.#path, PRUNED);
+    const lastMs =
+      (await statIfThere(marker))?.mtimeMs ?? (await statIfThere(this.#path))?.birthtimeMs;
+    const now = this.#timing.now();
+    if (lastMs === undefined || now - lastMs < PRUNE_INTERVAL_MS) return false;
+    await writeFile(marker, `${new Date(now).toISOString()}\n`, { mode: 0o600 });
+    return true;
   }
 
   remove(name: string): Promise<void> {

@@ -46,7 +46,7 @@ export {
   proposeDelivery,
   type UpdateInstanceInput,
 } from "./provisioner.ts";
-export { type HandlerContext, Receiver, type ReceiverOptions, type Resumer } from "./receiver.ts";
+export { type HandlerContext, Receiver, type ReceiverOptions } from "./receiver.ts";
 export { MemoryReceiverStore, type ReceiverStore, type ResolvedEvent } from "./receiver-store.ts";
 export type {
   Approval,
@@ -59,3 +59,10 @@ export type {
   Suspended,
   Verdict,
 } from "./result.ts";
+export {
+  type ResolvedWebhook,
+  type VerificationWebhook,
+  type VerifyWebhookOptions,
+  verifyWebhook,
+  type WebhookEvent,
+} from "./verify-webhook.ts";

@@ -3,7 +3,8 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Receiver, WEBHOOK_BYTES_MAX } from "./receiver.ts";
+import type { Receiver } from "./receiver.ts";
+import { WEBHOOK_BYTES_MAX } from "./webhook-message.ts";
 
 /** Answers one webhook, for `createServer` or a route. The request body must be unread. */
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;

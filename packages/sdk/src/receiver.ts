@@ -1,6 +1,7 @@
 /**
  * The receiver of an instance's webhooks, as a Fetch handler. It answers expected verification
- * challenges, stores every event once, acknowledges it, and then notifies its resumers.
+ * challenges, stores every event once, acknowledges it, and then calls `onResolved` until it
+ * succeeds.
  *
  * Promises: 2xx means that the event is stored. An event carries no decision: `gate.resume` reads
  * the decision from the provider.
@@ -12,13 +13,15 @@ import { readBody, TooLarge } from "./body.ts";
 import { systemTiming, type Timing } from "./clock.ts";
 import { SdkError } from "./errors.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
-import { isSignedBy, readMessage, readSigned, type Signed } from "./webhook-message.ts";
-
-/**
- * Handles an event. The receiver calls it again after a crash or a failure, so it must accept the
- * same event twice.
- */
-export type Resumer = (event: ResolvedEvent) => Promise<void> | void;
+import {
+  BODY_MS_MAX,
+  isSignedBy,
+  readMessage,
+  readSigned,
+  type Signed,
+  TOLERANCE_S,
+  WEBHOOK_BYTES_MAX,
+} from "./webhook-message.ts";
 
 /** Options of a {@link Receiver}. */
 export interface ReceiverOptions {
@@ -31,9 +34,13 @@ export interface ReceiverOptions {
     | ((registrationId: string) => Promise<string | undefined> | string | undefined);
   /** Stores verified registrations and events. */
   readonly store: ReceiverStore;
-  /** Functions that handle events, by name. The receiver calls each one with every new event. */
-  readonly resumers: Readonly<Record<string, Resumer>>;
-  /** Receives failures of a resumer or of the store. Default: the console. */
+  /**
+   * Handles an event. If it fails, the receiver calls it again after 1 s, 2 s, 4 s and so on, up to
+   * 5 minutes, until it succeeds or the process exits. After a restart, the new receiver calls it
+   * for all unfinished events. It must therefore accept the same event twice.
+   */
+  readonly onResolved: (event: ResolvedEvent) => Promise<void> | void;
+  /** Receives each failure of `onResolved` and of the store. Default: the console. */
   readonly onError?: (error: unknown, event: ResolvedEvent | undefined) => void;
   /** Clocks, timers and randomness. Default: those of the runtime. */
   readonly timing?: Timing;
@@ -45,37 +52,46 @@ export interface HandlerContext {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
-/** Size limit of a webhook body, bytes. */
-export const WEBHOOK_BYTES_MAX = 16_384;
-
-/** Time limit for reading a body. A sender's attempt does not last longer. */
-const BODY_MS_MAX = 10_000;
-
-/** @see contract: Limits, Signature timestamp tolerance */
-const TOLERANCE_S = 300;
-
 const RETRY_AFTER_S = "5";
+
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 300_000;
 
 /** Receives the webhooks of a provider and notifies the program of resolved requests. */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #timing: Timing;
-  /** Events whose resumers are running. */
-  readonly #waking = new Map<string, Promise<void>>();
+  /** Events that `onResolved` handles now, or that wait for a retry. */
+  readonly #handling = new Map<string, Promise<void>>();
+  readonly #closing = new AbortController();
+  /** The search for unfinished events of an earlier process, while it runs. */
+  #resuming: Promise<void> | undefined;
+  /** Events that arrive during the search, so that it does not handle them too. */
+  readonly #arrived = new Set<string>();
 
-  /** @throws SdkError `invalid_option` without a store or resumers */
+  /**
+   * Starts to handle the unfinished events in the store.
+   *
+   * @throws SdkError `invalid_option` without registrations, a store or `onResolved`
+   */
   constructor(options: ReceiverOptions) {
-    if (options.store === undefined || options.resumers === undefined) {
-      throw new SdkError("invalid_option", "A receiver needs registrations, a store and resumers.");
+    const { registrations, store, onResolved, timing = systemTiming } = options;
+    if (registrations === undefined || store === undefined || typeof onResolved !== "function") {
+      throw new SdkError(
+        "invalid_option",
+        "A receiver needs the options registrations, store and onResolved.",
+      );
     }
     this.#options = options;
-    this.#timing = options.timing ?? systemTiming;
+    this.#timing = timing;
+    this.#resume();
   }
 
   /** Answers one webhook. A bound function, so that a router can call it directly. @throws never */
   readonly fetch = async (request: Request, context: HandlerContext = {}): Promise<Response> => {
     const bound = new AbortController();
     const cancelTimer = this.#timing.after(BODY_MS_MAX, () => bound.abort());
+    if (this.#resuming !== undefined) context.waitUntil?.(this.#resuming);
     try {
       if (request.method !== "POST") return reply(405, { allow: "POST" });
       const body = await readBody(request, WEBHOOK_BYTES_MAX, bound.signal);
@@ -90,20 +106,19 @@ export class Receiver {
     }
   };
 
-  /**
-   * Notifies the resumers of stored, unfinished events. Call it when a process starts, and after a
-   * resumer has failed. Resolves when every resumer was called; failures go to `onError`.
-   *
-   * @throws any error of `store.unfinished`
-   */
-  async resumeUnfinished(): Promise<void> {
-    const events = await this.#options.store.unfinished();
-    await Promise.all(events.map((event) => this.#wake(event)));
+  /** Resolves when every received event is handled, also after retries. */
+  async settled(): Promise<void> {
+    await this.#resuming;
+    while (this.#handling.size > 0) await Promise.all(this.#handling.values());
   }
 
-  /** Resolves when no resumer is running. */
-  async settled(): Promise<void> {
-    while (this.#waking.size > 0) await Promise.all(this.#waking.values());
+  /**
+   * Stops the retries, and resolves when `onResolved` is not running. The next receiver with the
+   * same store handles the unfinished events. Call it before the process exits.
+   */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.settled();
   }
 
   async #receive(headers: Headers, body: Uint8Array, context: HandlerContext): Promise<Response> {
@@ -123,9 +138,9 @@ export class Receiver {
     }
     const { event } = message;
     if (!(await this.#isOfItsInstance(signed, event.instanceId))) return reply(401);
-    if (await store.keep(event)) {
-      const woken = this.#wake(event);
-      context.waitUntil?.(woken);
+    if (await this.#keep(event)) {
+      const handling = this.#handle(event);
+      context.waitUntil?.(handling);
     }
     return reply(204);
   }
@@ -148,28 +163,68 @@ export class Receiver {
     return own.find(([id]) => id.toLowerCase() === registrationId)?.[1];
   }
 
-  /** @throws never */
-  #wake(event: ResolvedEvent): Promise<void> {
-    const before = this.#waking.get(event.id);
-    if (before !== undefined) return before;
-    const waking = this.#notifyResumers(event).finally(() => this.#waking.delete(event.id));
-    this.#waking.set(event.id, waking);
-    return waking;
+  async #keep(event: ResolvedEvent): Promise<boolean> {
+    if (this.#resuming !== undefined) this.#arrived.add(event.id);
+    try {
+      return await this.#options.store.keep(event);
+    } catch (error) {
+      // The event may be stored. The provider's next attempt would then be a duplicate.
+      this.#arrived.delete(event.id);
+      this.#resume();
+      throw error;
+    }
   }
 
-  async #notifyResumers(event: ResolvedEvent): Promise<void> {
-    const { resumers, store } = this.#options;
-    let hasFailed = false;
-    for (const resume of Object.values(resumers)) {
+  #resume(): void {
+    this.#resuming ??= this.#handleUnfinished().finally(() => {
+      this.#resuming = undefined;
+      this.#arrived.clear();
+    });
+  }
+
+  /** @throws never */
+  async #handleUnfinished(): Promise<void> {
+    await this.#retry(undefined, async () => {
+      for (const event of await this.#options.store.unfinished()) {
+        if (!this.#arrived.has(event.id)) this.#handle(event);
+      }
+    });
+  }
+
+  /** @throws never */
+  #handle(event: ResolvedEvent): Promise<void> {
+    const before = this.#handling.get(event.id);
+    if (before !== undefined) return before;
+    const handling = this.#finish(event).finally(() => this.#handling.delete(event.id));
+    this.#handling.set(event.id, handling);
+    return handling;
+  }
+
+  async #finish(event: ResolvedEvent): Promise<void> {
+    const { onResolved, store } = this.#options;
+    if (!(await this.#retry(event, async () => onResolved(event)))) return;
+    await this.#retry(event, () => store.finish(event.id));
+  }
+
+  /** @returns false if the receiver was closed before an attempt succeeded. @throws never */
+  async #retry(event: ResolvedEvent | undefined, run: () => Promise<void>): Promise<boolean> {
+    const { signal } = this.#closing;
+    for (
+      let delayMs = RETRY_MS_MIN;
+      !signal.aborted;
+      delayMs = Math.min(delayMs * 2, RETRY_MS_MAX)
+    ) {
       try {
-        await resume(event);
+        await run();
+        return true;
       } catch (error) {
-        hasFailed = true;
         this.#reportError(error, event);
       }
+      // Half of the delay is random, so that several processes do not retry together.
+      const pauseMs = delayMs * (0.5 + this.#timing.random() / 2);
+      await this.#timing.sleep(pauseMs, signal).catch(() => {});
     }
-    if (hasFailed) return;
-    await store.finish(event.id).catch((error: unknown) => this.#reportError(error, event));
+    return false;
   }
 
   #reportError(error: unknown, event: ResolvedEvent | undefined): void {

@@ -59,7 +59,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   "ids of 3,000 characters that differ in the last character are different": async (subject) => {
     const store = await subject.open();
     // Random, because some indexes accept a long text only if it can be compressed.
-    const start = Array.from({ length: 80 }, newId).join("").slice(0, ID_CHARS_MAX - 1);
+    const start = Array.from({ length: 80 }, newId)
+      .join("")
+      .slice(0, ID_CHARS_MAX - 1);
     await expectConsume(store, `${start}a`, true);
     await expectConsume(store, `${start}b`, true);
     await expectConsume(store, `${start}a`, false);

@@ -35,39 +35,61 @@ export interface Signed {
   readonly body: Uint8Array;
 }
 
+/** Size limit of a webhook body, bytes. */
+export const WEBHOOK_BYTES_MAX = 16_384;
+
+/** Time limit for reading a body. A sender's attempt does not last longer. */
+export const BODY_MS_MAX = 10_000;
+
+/** @see contract: Limits, Signature timestamp tolerance */
+export const TOLERANCE_S = 300;
+
 const IDS = ["id", "instance_id"];
 
 /** @returns the message, not verified yet; undefined if it is malformed */
 export function readMessage(body: Uint8Array, webhookId: string): WebhookMessage | undefined {
   try {
-    const json = parseJsonBytes(body);
-    const type = json instanceof JsonObject ? json.members.get("type") : undefined;
-    if (type === "webhook.verification") {
-      const names = [...IDS, "type", "created_at", "registration_id", "challenge"];
-      const fields = new Fields(json, names);
-      identifier(fields, "id");
-      timestamp(fields, "created_at");
-      identifier(fields, "challenge");
-      return {
-        type,
-        registrationId: identifier(fields, "registration_id"),
-        instanceId: identifier(fields, "instance_id"),
-        challenge: fields.text("challenge", 1) ?? "",
-      };
-    }
-    if (type !== "request.resolved") return undefined;
-    const fields = new Fields(json, [...IDS, "type", "created_at", "request_id"]);
-    const event: ResolvedEvent = {
-      id: identifier(fields, "id"),
-      instanceId: identifier(fields, "instance_id"),
-      requestId: identifier(fields, "request_id"),
-      createdAt: timestamp(fields, "created_at"),
-    };
-    return event.id === webhookId.toLowerCase() ? { type, event } : undefined;
+    return parseMessage(body, webhookId);
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;
   }
+}
+
+/**
+ * @returns the message, not verified yet
+ * @throws Problem if it is malformed
+ */
+export function parseMessage(body: Uint8Array, webhookId: string): WebhookMessage {
+  const json = parseJsonBytes(body);
+  const type = json instanceof JsonObject ? json.members.get("type") : undefined;
+  if (type === "webhook.verification") {
+    const names = [...IDS, "type", "created_at", "registration_id", "challenge"];
+    const fields = new Fields(json, names);
+    identifier(fields, "id");
+    timestamp(fields, "created_at");
+    identifier(fields, "challenge");
+    return {
+      type,
+      registrationId: identifier(fields, "registration_id"),
+      instanceId: identifier(fields, "instance_id"),
+      challenge: fields.text("challenge", 1) ?? "",
+    };
+  }
+  if (type !== "request.resolved") {
+    const message = "The type must be webhook.verification or request.resolved.";
+    throw new Problem("invalid_request", message, { param: "type" });
+  }
+  const fields = new Fields(json, [...IDS, "type", "created_at", "request_id"]);
+  const event: ResolvedEvent = {
+    id: identifier(fields, "id"),
+    instanceId: identifier(fields, "instance_id"),
+    requestId: identifier(fields, "request_id"),
+    createdAt: timestamp(fields, "created_at"),
+  };
+  if (event.id === webhookId.toLowerCase()) return { type, event };
+  const message = "The id must be the value of the header webhook-id.";
+  throw new Problem("invalid_request", message, { param: "id" });
 }
 
 /** Above the number of signatures during a key rotation. */

@@ -26,9 +26,11 @@ import {
 import { FileReceiverStore } from "@countersign/sdk/file-store";
 import { nodeHandler } from "@countersign/sdk/node";
 import { temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 import { createSelfSigned } from "../../server/test/support/self-signed.ts";
 import { type Lifetime, startTestProvider } from "../../server/test/support/test-provider.ts";
 import { until } from "../../server/test/support/until.ts";
+import { manualTiming } from "./support/manual-timing.ts";
 
 const INSTANCE = "0197f3c5-3e7c-7a7e-8d3b-000000000001";
 const CHALLENGE = "0197f3c5-3e7c-4a7e-8d3b-000000000002";
@@ -60,12 +62,10 @@ test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notificatio
   const receiver = new Receiver({
     registrations,
     store: new FileReceiverStore(temporaryFolder(t)),
-    resumers: {
-      agent: async ({ requestId }) => {
-        const pending = suspended.get(requestId);
-        assert.ok(pending !== undefined);
-        await clients[0]?.resume(pending, (approved) => ran.push(approved));
-      },
+    onResolved: async ({ requestId }) => {
+      const pending = suspended.get(requestId);
+      assert.ok(pending !== undefined);
+      await clients[0]?.resume(pending, (approved) => ran.push(approved));
     },
   });
   const { server, url, reviewer, provisioner } = await startWorld(t, receiver);
@@ -100,7 +100,7 @@ test("[ours.sdk.provisioner] an instance is created, read, renamed, deleted, and
   const receiver = new Receiver({
     registrations,
     store: new MemoryReceiverStore(),
-    resumers: {},
+    onResolved: () => {},
   });
   const { url, provisioner } = await startWorld(t, receiver);
   const { instance } = await provisioner.create({ name: "one" });
@@ -127,7 +127,7 @@ function newReceiver(options: Partial<ReceiverOptions> = {}) {
       [OTHER.registrationId.toUpperCase()]: OTHER.signingSecret,
     },
     store: new MemoryReceiverStore(),
-    resumers: { note: (event) => void events.push(event) },
+    onResolved: (event) => void events.push(event),
     onError: (error) => assert.fail(String(error)),
     ...options,
   });
@@ -228,7 +228,7 @@ test("[ours.sdk.receiver.verified] an event is believed with a secret under whic
   ]);
 });
 
-test("[ours.sdk.receiver.once] a repeated event is acknowledged, also after a restart, and runs no resumer", async (t) => {
+test("[ours.sdk.receiver.once] a repeated event is acknowledged, also after a restart, and handled once", async (t) => {
   const folder = temporaryFolder(t);
   const first = newReceiver({ store: new FileReceiverStore(folder) });
   await post(first.receiver, { body: verification() });
@@ -241,7 +241,7 @@ test("[ours.sdk.receiver.once] a repeated event is acknowledged, also after a re
   assert.equal(first.events.length, 1);
   const next = newReceiver({ store: new FileReceiverStore(folder) });
   assert.equal((await post(next.receiver, { body: resolved() })).status, 204);
-  await next.receiver.resumeUnfinished();
+  await next.receiver.settled();
   assert.equal(next.events.length, 0);
 });
 
@@ -256,26 +256,165 @@ test("[ours.sdk.receiver.once] an event that cannot be stored is not acknowledge
   assert.deepEqual([events.length, errors.length], [0, 1]);
 });
 
-test("[ours.sdk.receiver.resumes] an event runs its resumer again after a failure or a crash", async (t) => {
+/** Time in which each sleep ends when the test says so, or when it is aborted. */
+function steppedTiming() {
+  const manual = manualTiming();
+  const waits: { readonly ms: number; readonly wake: () => void }[] = [];
+  const sleep = (ms: number, signal?: AbortSignal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    signal?.addEventListener("abort", () => reject(signal.reason));
+    waits.push({ ms, wake: resolve });
+    return promise;
+  };
+  const nextWait = () => eventually("a retry", () => waits.shift());
+  return { timing: { ...manual, sleep }, nextWait };
+}
+
+test("[ours.sdk.receiver.resumes] a failed onResolved is called again with growing delays until it succeeds", async (t) => {
   const folder = temporaryFolder(t);
-  const failures: unknown[] = [];
+  const { timing, nextWait } = steppedTiming();
+  const failures: [unknown, ResolvedEvent | undefined][] = [];
+  let attempts = 0;
   const first = newReceiver({
     store: new FileReceiverStore(folder),
-    resumers: {
-      fails: () => {
-        throw new Error("not now");
-      },
+    onResolved: () => {
+      attempts++;
+      if (attempts < 12) throw new Error("not now");
     },
-    onError: (error) => failures.push(error),
+    onError: (error, event) => failures.push([error, event]),
+    timing,
   });
   await post(first.receiver, { body: verification() });
   assert.equal((await post(first.receiver, { body: resolved() })).status, 204);
+  const delays: number[] = [];
+  for (let i = 0; i < 11; i++) {
+    const { ms, wake } = await nextWait();
+    delays.push(ms);
+    wake();
+  }
   await first.receiver.settled();
-  assert.equal(failures.length, 1);
+  assert.equal(attempts, 12);
+  assert.deepEqual(delays.slice(0, 4), [500, 1_000, 2_000, 4_000]);
+  assert.equal(delays.at(-1), 150_000);
+  assert.deepEqual([failures.length, failures[0]?.[1]?.id], [11, EVENT_ID]);
   const next = newReceiver({ store: new FileReceiverStore(folder) });
-  await next.receiver.resumeUnfinished();
-  await next.receiver.resumeUnfinished();
-  assert.equal(next.events.length, 1);
+  await next.receiver.settled();
+  assert.equal(next.events.length, 0);
+});
+
+test("[ours.sdk.receiver.resumes] a new receiver handles the events that an earlier one did not finish", async (t) => {
+  const folder = temporaryFolder(t);
+  const { timing, nextWait } = steppedTiming();
+  const first = newReceiver({
+    store: new FileReceiverStore(folder),
+    onResolved: () => Promise.reject(new Error("not now")),
+    onError: () => {},
+    timing,
+  });
+  await post(first.receiver, { body: verification() });
+  await post(first.receiver, { body: resolved() });
+  await nextWait();
+  await first.receiver.close();
+  const next = newReceiver({ store: new FileReceiverStore(folder) });
+  await next.receiver.settled();
+  assert.deepEqual(
+    next.events.map(({ id }) => id),
+    [EVENT_ID],
+  );
+  const last = newReceiver({ store: new FileReceiverStore(folder) });
+  await last.receiver.settled();
+  assert.equal(last.events.length, 0);
+});
+
+test("[ours.sdk.receiver.resumes] close waits for a running onResolved and starts no other", async () => {
+  const running = Promise.withResolvers<void>();
+  let attempts = 0;
+  const { receiver } = newReceiver({
+    onResolved: () => {
+      attempts++;
+      return running.promise;
+    },
+    onError: () => {},
+  });
+  await post(receiver, { body: verification() });
+  await post(receiver, { body: resolved() });
+  let isClosed = false;
+  const closing = receiver.close().then(() => {
+    isClosed = true;
+  });
+  await receiver.fetch(new Request("https://x/"));
+  assert.deepEqual([attempts, isClosed], [1, false]);
+  running.reject(new Error("too late"));
+  await closing;
+  assert.equal(attempts, 1);
+});
+
+test("[ours.sdk.receiver.resumes] an event is handled also if its store failed after it stored the event", async () => {
+  const store = new MemoryReceiverStore();
+  const keep = store.keep.bind(store);
+  store.keep = async (event) => {
+    await keep(event);
+    throw new Error("connection lost");
+  };
+  const { receiver, events } = newReceiver({ store, onError: () => {} });
+  await receiver.settled();
+  await post(receiver, { body: verification() });
+  assert.equal((await post(receiver, { body: resolved() })).status, 503);
+  store.keep = keep;
+  assert.equal((await post(receiver, { body: resolved() })).status, 204);
+  await receiver.settled();
+  assert.equal(events.length, 1);
+});
+
+test("[ours.sdk.receiver.resumes] a store that is not available at the start is read again", async () => {
+  const store = new MemoryReceiverStore();
+  await store.keep({ id: EVENT_ID, instanceId: INSTANCE, requestId: CHALLENGE, createdAt: 0 });
+  const unfinished = store.unfinished.bind(store);
+  const errors: unknown[] = [];
+  let reads = 0;
+  store.unfinished = async () => {
+    reads++;
+    if (reads < 3) throw new Error("connection refused");
+    return unfinished();
+  };
+  const timing = manualTiming();
+  const { receiver, events } = newReceiver({
+    store,
+    timing,
+    onError: (error) => errors.push(error),
+  });
+  await receiver.settled();
+  assert.deepEqual([errors.length, timing.sleeps.length, events.length], [2, 2, 1]);
+});
+
+test("[ours.sdk.receiver.resumes] a finish that fails is repeated without another onResolved", async () => {
+  const store = new MemoryReceiverStore();
+  const finish = store.finish.bind(store);
+  let finishes = 0;
+  store.finish = async (id) => {
+    finishes++;
+    if (finishes < 3) throw new Error("disk full");
+    await finish(id);
+  };
+  const { receiver, events } = newReceiver({ store, onError: () => {}, timing: manualTiming() });
+  await post(receiver, { body: verification() });
+  await post(receiver, { body: resolved() });
+  await receiver.settled();
+  assert.deepEqual([finishes, events.length], [3, 1]);
+  assert.deepEqual(await store.unfinished(), []);
+});
+
+test("[ours.sdk.receiver.resumes] a receiver without a store or onResolved returns invalid_option", () => {
+  const store = new MemoryReceiverStore();
+  const registrations = {};
+  for (const options of [
+    { store, registrations },
+    { registrations, onResolved: () => {} },
+  ]) {
+    assert.throws(() => new Receiver(options as unknown as ReceiverOptions), {
+      code: "invalid_option",
+    });
+  }
 });
 
 test("[ours.sdk.receiver.verified] behind Node's server, a body that is too large, incomplete or not a webhook is rejected, and the next one is answered", async (t) => {
@@ -297,7 +436,7 @@ test("[ours.sdk.receiver.verified] behind Node's server, a body that is too larg
   assert.equal((await fetch(url, { method: "POST", headers, body })).status, 401);
 });
 
-test("[ours.sdk.receiver.resumes] a runtime that stops after the response gets the promise of the resumers in waitUntil", async () => {
+test("[ours.sdk.receiver.resumes] a runtime that stops after the response gets the promise of onResolved in waitUntil", async () => {
   const { receiver, events } = newReceiver();
   await post(receiver, { body: verification() });
   const promises: Promise<unknown>[] = [];

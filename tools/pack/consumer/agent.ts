@@ -41,7 +41,7 @@ await refund("second", "A-2");
 await refund("first", "A-1");
 
 const store = new FileReceiverStore(`${FOLDER}/events`);
-const receiver = new Receiver({ registrations: () => undefined, store, resumers: {} });
+const receiver = new Receiver({ registrations: () => undefined, store, onResolved: () => {} });
 console.log(`${typeof nodeHandler(receiver)} ${(await receiver.fetch(unsigned())).status}`);
 
 function unsigned(): Request {

@@ -28,7 +28,7 @@ export const wrong = () => new Countersign({ timeout: "10" });
 const receiver = new Receiver({
   registrations: () => undefined,
   store: new MemoryReceiverStore(),
-  resumers: {},
+  onResolved: () => {},
 });
 
 export const answer = (request: Request): Promise<Response> => receiver.fetch(request);
