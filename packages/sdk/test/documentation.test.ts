@@ -21,6 +21,7 @@ const PAGES = [
   "README.md",
   "docs/guides/choose-a-store.md",
   "docs/guides/gate-one-tool.md",
+  "docs/guides/receive-webhooks.md",
   "docs/guides/suspend-and-resume.md",
   "docs/guides/write-your-own-adapter.md",
   "docs/quickstart/typescript-agent.md",

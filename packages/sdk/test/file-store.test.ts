@@ -154,6 +154,20 @@ test("[ours.sdk.store] an event is kept whole and once, and known after a restar
   assert.deepEqual(await next.unfinished(), []);
 });
 
+test("[ours.sdk.store] a new event deletes events that were finished more than eight days ago", async (t) => {
+  const folder = temporaryFolder(t);
+  const store = new FileReceiverStore(folder);
+  await store.keep(EVENT);
+  await store.finish(EVENT.id);
+  const finished = join(folder, "finished");
+  writeFileSync(join(finished, "pruned"), "");
+  for (const name of readdirSync(finished)) age(join(finished, name));
+  await new FileReceiverStore(folder).keep({ ...EVENT, id: EVENT.requestId });
+  await eventually("the old event is deleted", () => {
+    return readdirSync(join(folder, "events")).join() === EVENT.requestId || undefined;
+  });
+});
+
 test("[ours.sdk.store] registrations are those of their instance, and ids are never paths", async (t) => {
   const store = new FileReceiverStore(temporaryFolder(t));
   await store.bind(EVENT.instanceId, EVENT.id);

@@ -110,7 +110,7 @@ test("[ours.sdk.receiver.verify] every signature of the vectors is valid for its
     count++;
     const sent = { ...vector, nowS: vector.timestamp };
     const code = await codeOf(verify({ ...sent, secret: secretOf(vector.key_hex) }));
-    // Some bodies are no webhooks, but their signatures are valid.
+    // Some bodies violate the contract, but their signatures are valid.
     assert.ok(code === undefined || code === "invalid_webhook", `${vector.why}: ${code}`);
     const other = secretOf("5a".repeat(32));
     assert.equal(await codeOf(verify({ ...sent, secret: other })), "invalid_signature", vector.why);
