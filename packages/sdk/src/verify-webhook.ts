@@ -29,7 +29,7 @@ export interface VerificationWebhook {
   readonly response: Response;
 }
 
-/** A request is resolved. Read the request to get its decision, which the event does not contain. */
+/** A request is resolved. The event does not contain the decision, so read the request. */
 export interface ResolvedWebhook extends ResolvedEvent {
   readonly type: "request.resolved";
 }
