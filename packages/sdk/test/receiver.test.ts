@@ -387,6 +387,19 @@ test("[ours.sdk.receiver.resumes] a store that is not available at the start is 
   assert.deepEqual([errors.length, timing.sleeps.length, events.length], [2, 2, 1]);
 });
 
+test("[ours.sdk.receiver.once] an event that arrives while the receiver reads unfinished events is handled once", async () => {
+  const store = new MemoryReceiverStore();
+  const stale = Promise.withResolvers<readonly ResolvedEvent[]>();
+  store.unfinished = () => stale.promise;
+  const { receiver, events } = newReceiver({ store });
+  await post(receiver, { body: verification() });
+  await post(receiver, { body: resolved() });
+  await eventually("the first onResolved", () => events[0]);
+  stale.resolve([...events]);
+  await receiver.settled();
+  assert.equal(events.length, 1);
+});
+
 test("[ours.sdk.receiver.resumes] a finish that fails is repeated without another onResolved", async () => {
   const store = new MemoryReceiverStore();
   const finish = store.finish.bind(store);
