@@ -68,6 +68,9 @@ async function eachSql(
   await run(postgres(pool), "postgres");
 }
 
+/** For tests that close the database before the deletion of old records starts. */
+const NO_LOG = { onPruneError: () => {} };
+
 async function idsIn(database: SqlDatabase): Promise<unknown[]> {
   const { rows } = await database.query("select id from countersign_consumption", []);
   return rows.map((row) => Object(row).id);
@@ -94,17 +97,14 @@ test("[ours.sdk.store] sql: prune deletes records older than eight days, and no 
 
 test("[ours.sdk.store] sql: the first consume of a process deletes old records", async (t) => {
   await eachSql(t, async (database, name) => {
-    await new SqlStore(database).consume("old");
+    await new SqlStore(database, NO_LOG).consume("old");
     await database.query(MAKE_OLD, []);
-    assert.equal(await new SqlStore(database).consume("new"), true);
+    assert.equal(await new SqlStore(database, NO_LOG).consume("new"), true);
     await eventually(`${name} has only the new record`, async () => {
       return (await idsIn(database)).join() === "new" || undefined;
     });
   });
 });
-
-/** For tests that close the database before the deletion of old records starts. */
-const NO_LOG = { onPruneError: () => {} };
 
 /** The database, until a statement starts with these words. */
 function failingAt(database: SqlDatabase, words: string): SqlDatabase {

@@ -71,7 +71,8 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
     return say(agent.left);
   }
-  const store = new FileStore(settings.uses);
+  // The model reads stderr, so the store must not write an error there.
+  const store = new FileStore(settings.uses, { onPruneError: () => {} });
   if (randomInt(PRUNE_EVERY) === 0) await store.prune();
   const approvals = new Countersign({
     url: settings.url,
