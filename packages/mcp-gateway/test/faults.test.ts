@@ -53,10 +53,10 @@ test("[ours.mcp.prune] an approved call deletes old records of the state folder"
     age(join(folder, name));
   }
   const { events, report } = reports();
-  const { gate } = gatewayOf(folder, report, scene);
-  const checking = gate.check({ key: "k", tool: "a/pay", arguments: {} });
+  const { approvals } = gatewayOf(folder, report, scene);
+  const checking = approvals.check({ idempotencyKey: "k", tool: "a/pay", arguments: {} });
   await scene.decideNext("approve");
-  assert.equal((await checking).kind, "approved");
+  assert.equal((await checking).status, "approved");
   const isDeleted = () => !readdirSync(folder).includes("old") || undefined;
   await eventually("the old record is deleted", isDeleted);
   assert.deepEqual(events, []);
@@ -68,10 +68,10 @@ test("[ours.mcp.prune] the gateway reports old records that it cannot delete", a
   mkdirSync(join(folder, "pruned"));
   age(join(folder, "pruned"));
   const { events, report } = reports();
-  const { gate } = gatewayOf(folder, report, scene);
-  const checking = gate.check({ key: "k", tool: "a/pay", arguments: {} });
+  const { approvals } = gatewayOf(folder, report, scene);
+  const checking = approvals.check({ idempotencyKey: "k", tool: "a/pay", arguments: {} });
   await scene.decideNext("approve");
-  assert.equal((await checking).kind, "approved");
+  assert.equal((await checking).status, "approved");
   await eventually("a report", () => events.includes("prune_failed") || undefined);
 });
 

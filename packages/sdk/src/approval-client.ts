@@ -36,7 +36,7 @@ import { assertKnownOptions } from "./known-options.ts";
 import { ReviewUrls } from "./review-urls.ts";
 import { snapshot } from "./snapshot.ts";
 
-/** Input of {@link ApprovalApprovalClient.create}. */
+/** Input of {@link ApprovalClient.create}. */
 export interface CreateInput {
   /** Identifies one attempt. Reuse it to retry that attempt; use a new one otherwise. */
   readonly idempotencyKey: string;

@@ -17,7 +17,7 @@ export interface ConsumptionStore {
    * store may delete records that are older than eight days, and no others.
    *
    * In a database, insert into a unique column: return `true` if the row was inserted, `false` if
-   * it existed. Reject if the result is unknown; the gate then does not run the call.
+   * it existed. Reject if the result is unknown; then the call does not run.
    *
    * @param id at most about 3,000 characters
    */
@@ -28,7 +28,7 @@ export interface ConsumptionStore {
 
   /**
    * Saves the result of the call that consumed the id. Keep it as long as the record of the id. If
-   * `saveResult` or `loadResult` is missing, the gate keeps results in memory.
+   * `saveResult` or `loadResult` is missing, results stay in process memory.
    *
    * @param text at most 1,048,576 UTF-16 code units. It may contain a tool's result, so protect it
    */

@@ -3,7 +3,7 @@
  * challenges, stores every event once, acknowledges it, and then calls `onResolved` until it
  * succeeds.
  *
- * Promises: 2xx means that the event is stored. An event carries no decision: `gate.resume` reads
+ * Promises: 2xx means that the event is stored. An event carries no decision: `resume` reads
  * the decision from the provider.
  *
  * @see contract: Events; Endpoints, Webhook operations

@@ -26,10 +26,10 @@ export interface StoreCheck {
   run(): Promise<void>;
 }
 
-/** Length of the longest id that the gate uses. */
+/** Length of the longest id that the SDK uses. */
 const ID_CHARS_MAX = 3_000;
 
-/** Length of the longest result that the gate saves, in UTF-16 code units. */
+/** Length of the longest result that the SDK saves, in UTF-16 code units. */
 const RESULT_CHARS_MAX = 1024 * 1024;
 
 const CALLERS = 40;
