@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { measureGatedCalls } from "./gated-call.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureLongPolls } from "./long-polls.ts";
 import { describeMachine } from "./machine.ts";
@@ -48,6 +49,7 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
+    ...(wants("gated-call") && { gatedCalls: await measureGatedCalls(options) }),
     ...(postgres && { postgres }),
     profiles,
     machine,

@@ -17,6 +17,7 @@ export const SECTIONS = [
   "delivery",
   "growth",
   "simulate",
+  "gated-call",
 ] as const;
 
 /** The sections that `postgres` selects. A run without sections leaves them out. */

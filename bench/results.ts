@@ -2,6 +2,7 @@
  * All results of one run, and how they are printed.
  */
 
+import type { GatedCalls } from "./gated-call.ts";
 import { type Growth, growthTable } from "./growth.ts";
 import type { LongPolls } from "./long-polls.ts";
 import type { Machine } from "./machine.ts";
@@ -12,7 +13,7 @@ import type { Comparison, Rate } from "./ratios.ts";
 import type { Simulation } from "./simulate.ts";
 import type { StartUp } from "./start-up.ts";
 import type { Spread } from "./statistics.ts";
-import { mb, ms, percent, perSecond, table } from "./table.ts";
+import { mb, ms, percent, perSecond, table, times } from "./table.ts";
 import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
 
 export interface Results {
@@ -22,6 +23,7 @@ export interface Results {
   readonly deliveries?: Deliveries;
   readonly growth?: Growth;
   readonly simulation?: Simulation;
+  readonly gatedCalls?: GatedCalls;
   readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
@@ -34,7 +36,7 @@ export interface ScenarioProfile {
 
 export function printResults(results: Results): void {
   const { comparisons, longPolls, startUp, deliveries, growth } = results;
-  const { postgres, profiles, machine, simulation } = results;
+  const { postgres, profiles, machine, simulation, gatedCalls } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
     ...(longPolls === undefined ? [] : [longPollsTable(longPolls)]),
@@ -42,6 +44,7 @@ export function printResults(results: Results): void {
     ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
     ...(growth === undefined ? [] : [growthTable(growth)]),
     ...(simulation === undefined ? [] : [simulationTable(simulation)]),
+    ...(gatedCalls === undefined ? [] : [gatedCallsTable(gatedCalls)]),
     ...(postgres === undefined ? [] : postgresTables(postgres)),
     ...profiles.map(profileTable),
     machineLine(machine),
@@ -113,5 +116,14 @@ function simulationTable({ replayed, seconds, reports, alone, beside }: Simulati
     [what, "p50 ms", "p99 ms", "max ms"],
     ["create, alone", ...cells(alone)],
     ["create, during the simulation", ...cells(beside)],
+  ]);
+}
+
+function gatedCallsTable({ calls, gated, bare }: GatedCalls): string {
+  return table([
+    [`${perSecond(calls)} calls that policy approves, one client`, "p50 ms", "p99 ms"],
+    ["from the tool call to the start of the tool", ms(gated.p50), ms(gated.p99)],
+    ["one creation with fetch", ms(bare.p50), ms(bare.p99)],
+    ["ratio", times(gated.p50 / bare.p50), times(gated.p99 / bare.p99)],
   ]);
 }
