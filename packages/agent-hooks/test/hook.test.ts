@@ -76,7 +76,7 @@ test("[ours.adapters.hook.once] the hook does not answer with the same approval 
   assert.equal(decisionIn(await hook.ends()).permissionDecision, "allow");
   const again = decisionIn(await start(t, { input }).ends());
   assert.equal(again.permissionDecision, "deny");
-  assert.match(again.permissionDecisionReason ?? "", /started once before/);
+  assert.match(again.permissionDecisionReason ?? "", /was used before/);
 });
 
 test("[ours.adapters.hook.denied] the note of a denial reaches the model, in the words of its agent", async (t) => {
@@ -147,7 +147,7 @@ test("[ours.adapters.hook.closed] an unreachable or rejecting provider blocks th
   );
   assert.ok(gone && wrongToken && wrongAnswer && plain && redirected);
   assertBlocked(gone, /No decision .+ could not be reached/);
-  assertBlocked(wrongToken, /No decision .+ Check the token/);
+  assertBlocked(wrongToken, /No decision .+ Check the API key/);
   assertBlocked(wrongAnswer, /violates the contract/);
   assertBlocked(plain, /Use https/);
   assertBlocked(redirected, /No decision/);

@@ -105,8 +105,8 @@ export class ApprovalClient implements ApprovalProvider {
     assertKnownOptions("new ApprovalClient()", options, CLIENT_OPTIONS);
     this.#connection = new Connection({
       ...options,
-      url: readUrl(options.url),
-      apiKey: readApiKey(options.apiKey),
+      url: readUrl(options),
+      apiKey: readApiKey(options),
     });
   }
 
@@ -236,19 +236,31 @@ function assertConsumed(answer: JsonValue | undefined, id: string): void {
 }
 
 /** @throws SdkError `invalid_option` */
-function readUrl(url: string | undefined): string {
-  const text = url ?? readEnvironment("COUNTERSIGN_URL");
+function readUrl(options: ApprovalClientOptions): string {
+  const text = readOwn(options, "url") ?? readEnvironment("COUNTERSIGN_URL");
   if (text !== undefined) return text;
   const fix = "Set COUNTERSIGN_URL or pass url, such as http://localhost:8787.";
   throw new SdkError("invalid_option", `Missing provider URL. ${fix}`);
 }
 
 /** @throws SdkError `invalid_option` */
-function readApiKey(apiKey: string | undefined): string {
-  const text = apiKey ?? readEnvironment("COUNTERSIGN_API_KEY");
+function readApiKey(options: ApprovalClientOptions): string {
+  const text = readOwn(options, "apiKey") ?? readEnvironment("COUNTERSIGN_API_KEY");
   if (text !== undefined) return text;
   const fix = "Set COUNTERSIGN_API_KEY or pass apiKey. Create one: countersign agents create NAME";
   throw new SdkError("invalid_option", `Missing API key. ${fix}`);
+}
+
+/**
+ * A member that is undefined is an error: the key of the environment must not go to a server that
+ * has its own key in a variable that is not set.
+ *
+ * @throws SdkError `invalid_option`
+ */
+function readOwn(options: ApprovalClientOptions, name: "url" | "apiKey"): string | undefined {
+  if (!Object.hasOwn(options, name) || options[name] !== undefined) return options[name];
+  const fix = `Set its variable, or remove ${name} to use COUNTERSIGN_${name === "url" ? "URL" : "API_KEY"}.`;
+  throw new SdkError("invalid_option", `${name} is undefined. ${fix}`);
 }
 
 function continuing(

@@ -240,15 +240,11 @@ export class Connection {
       throw new SdkError("redirected", message + advice, detail);
     }
     if (status >= 400) {
-      const refusal = await readRefusal(response, signal, this.timing.now());
-      const { message, isLost, param, ...rest } = refusal;
-      const code = isLost ? "unavailable" : "refused";
       const redact = (text: string) => this.#redact(text, order.secret);
-      const error = new SdkError(code, redact(message), {
-        ...detail,
-        ...rest,
-        param: param && redact(param),
-      });
+      const refusal = await readRefusal(response, signal, { now: this.timing.now(), redact });
+      const { message, isLost, ...rest } = refusal;
+      const code = isLost ? "unavailable" : "refused";
+      const error = new SdkError(code, message, { ...detail, ...rest });
       throw isLost ? new Lost(error) : error;
     }
     if (!success.includes(status)) throw invalidAnswer(`its status is ${status}`, detail);
@@ -261,7 +257,8 @@ export class Connection {
     } catch (error) {
       if (error instanceof TooLarge) throw invalidAnswer("it is too large", detail);
       if (error instanceof Problem) {
-        throw invalidAnswer(error.message, { ...detail, param: error.param });
+        const param = error.param && this.#redact(error.param, order.secret);
+        throw invalidAnswer(this.#redact(error.message, order.secret), { ...detail, param });
       }
       throw error;
     }

@@ -83,6 +83,7 @@ export function readSettings(options: CountersignOptions): Settings {
     throw invalid("Invalid store. Expected for example new FileStore(folder).");
   }
   if (typeof wait !== "boolean") throw invalid("Invalid wait. Expected true or false.");
+  assertObservers(options);
   readDuration("cancelTimeout", cancelTimeout, 0);
   return {
     provider: readProvider(options),
@@ -96,14 +97,28 @@ export function readSettings(options: CountersignOptions): Settings {
   };
 }
 
+/** An unusable logger would hide that a call waits. */
+function assertObservers({ logger, onPending, onDecision, fetch }: CountersignOptions): void {
+  const isLogger =
+    logger === undefined ||
+    logger === false ||
+    (typeof logger.info === "function" && typeof logger.warn === "function");
+  if (!isLogger) throw invalid("Invalid logger. Expected an object with info and warn, or false.");
+  for (const [name, given] of Object.entries({ onPending, onDecision, fetch })) {
+    if (given === undefined || typeof given === "function") continue;
+    throw invalid(`Invalid ${name}. Expected a function.`);
+  }
+}
+
 function readProvider(options: CountersignOptions): ApprovalProvider {
   const { provider, timing } = options;
-  const given = CLIENT.filter((name) => options[name] !== undefined);
+  // Includes a member that is undefined: see `readOwn` of the client.
+  const given = CLIENT.filter((name) => Object.hasOwn(options, name));
   if (provider === undefined) {
     const selected = Object.fromEntries(given.map((name) => [name, options[name]]));
     return new ApprovalClient({ ...selected, timing });
   }
-  if (given.length > 0) {
+  if (given.some((name) => options[name] !== undefined)) {
     throw invalid(`Remove ${given.join(", ")}, or provider: they exclude each other.`);
   }
   return provider;

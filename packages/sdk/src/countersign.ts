@@ -10,7 +10,7 @@ import type { ApprovalRequest } from "./answer.ts";
 import { assertHolds } from "./answer.ts";
 import { readKey, readSubmission } from "./approval-client.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { ForwardClock } from "./clock.ts";
+import { abortable, ForwardClock } from "./clock.ts";
 import { causeOf } from "./connection.ts";
 import { type CountersignOptions, readSettings, type Settings } from "./countersign-options.ts";
 import type { DecisionWindow } from "./duration.ts";
@@ -25,6 +25,7 @@ import {
   type NotExecutedReason,
   type Pending,
   type Result,
+  readPending,
   STATUS_OF,
   type Submitted,
   type Suspended,
@@ -83,6 +84,11 @@ export interface ApprovedTool<A extends object, T> {
 
 /** Options of {@link Countersign.resume}. */
 export interface ResumeOptions {
+  /**
+   * True for a call with a JsonObject as arguments: the tool receives a JsonObject again. Default:
+   * the tool receives plain values, and a JsonNumber for a number that a double cannot represent.
+   */
+  readonly exact?: boolean | undefined;
   /** Stops reading the request. It cancels nothing. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -149,11 +155,16 @@ export class Countersign {
       throw new SdkError("invalid_option", message);
     }
     this.#tools.set(name, run as unknown as ToolFunction<object, unknown>);
-    const call = (input: A, options: CallOptions = {}) => {
+    const call = async (input: A, options: CallOptions = {}) => {
       assertKnownOptions(`a call of ${name}`, options, CALL_OPTIONS, "invalid_call");
       return this.run({ ...options, tool: name, arguments: input }, run);
     };
-    const resume = (pending: Pending<A>, options?: ResumeOptions) => {
+    const resume = async (pending: Pending<A>, options?: ResumeOptions) => {
+      // Another tool may have a Pending of the same shape, and its approval permits that tool only.
+      if (readPending(pending).tool !== name) {
+        const other = JSON.stringify(pending.tool.slice(0, 100));
+        throw new SdkError("invalid_call", `This Pending is a call of ${other}, not of ${name}.`);
+      }
       return this.resume(pending, run, options);
     };
     return Object.assign(call, { resume });
@@ -215,17 +226,23 @@ export class Countersign {
    * @throws any error of `run`; SdkError `invalid_call` if `pending` is damaged or belongs to
    *   another provider, or no tool has its name
    */
-  async resume<A extends object, T = unknown>(
+  async resume<A extends object>(pending: Pending<A>): Promise<Result<unknown, A>>;
+  async resume<A extends object, T>(
     pending: Pending<A>,
-    run?: ToolFunction<A, T>,
-    { signal }: ResumeOptions = {},
-  ): Promise<Result<T, A>> {
-    const start = run ?? (this.#tools.get(pending.tool) as ToolFunction<A, T> | undefined);
+    run: ToolFunction<A, T>,
+    options?: ResumeOptions,
+  ): Promise<Result<T, A>>;
+  async resume<A extends object>(
+    pending: Pending<A>,
+    run?: ToolFunction<A, unknown>,
+    options: ResumeOptions = {},
+  ): Promise<Result<unknown, A>> {
+    const start = run ?? (this.#tools.get(readPending(pending).tool) as typeof run);
     if (start === undefined) {
-      const tool = JSON.stringify(String(pending.tool).slice(0, 100));
+      const tool = JSON.stringify(pending.tool.slice(0, 100));
       throw new SdkError("invalid_call", `No tool ${tool} is defined. Pass its function.`);
     }
-    return this.#start(await this.recheck(pending, { signal }), start, signal);
+    return this.#start(await this.recheck(pending, options), start, options.signal);
   }
 
   /**
@@ -236,13 +253,15 @@ export class Countersign {
    */
   async recheck<A extends object>(
     pending: Pending<A>,
-    { signal }: ResumeOptions = {},
+    options: ResumeOptions = {},
   ): Promise<Verdict<A>> {
     const { provider } = this.#settings;
-    const { attempt, before } = revive<A>(pending, provider, signal);
+    const { signal } = options;
+    const { attempt, before } = revive<A>(pending, provider, options);
     let request: ApprovalRequest;
     try {
-      request = await provider.read(before, { signal });
+      // A provider that ignores the signal does not block an abandoned call.
+      request = await abortable(provider.read(before, { signal }), signal);
     } catch (error) {
       const reason = signal?.aborted ? "abandoned" : "no_decision";
       return this.#refuse(reason, { requestId: before.id, error });
@@ -261,10 +280,11 @@ export class Countersign {
    */
   async cancel(pending: Pending): Promise<"approved" | "denied" | "expired" | "cancelled"> {
     const { provider, cancelTimeout: retryFor } = this.#settings;
-    const { before } = revive(pending, provider, undefined);
+    const { before } = revive(pending, provider, {});
     try {
-      await provider.cancel(before, { retryFor });
-      return "cancelled";
+      const { status } = await provider.cancel(before, { retryFor });
+      if (status !== "pending") return status;
+      throw new SdkError("invalid_answer", "The provider did not cancel the request.");
     } catch (error) {
       if (!(error instanceof SdkError && error.providerCode === "already_terminal")) throw error;
       const { status } = await provider.read(before, { retryFor });
@@ -303,6 +323,13 @@ export class Countersign {
 
   #prepare<A extends object>(call: ToolCall<A>): Attempt<A> {
     assertKnownOptions("a call", call, ["tool", "arguments", ...CALL_OPTIONS], "invalid_call");
+    const { wait, signal } = call;
+    if (wait !== undefined && typeof wait !== "boolean") {
+      throw new SdkError("invalid_call", "Invalid wait. Expected true or false.");
+    }
+    if (signal !== undefined && typeof signal.addEventListener !== "function") {
+      throw new SdkError("invalid_call", "Invalid signal. Expected an AbortSignal.");
+    }
     const { timeout = this.#settings.timeout, idempotencyKey = crypto.randomUUID() } = call;
     const taken = snapshot(call.arguments, "arguments");
     // The request contains the snapshot, so later changes to the original have no effect.
@@ -311,7 +338,7 @@ export class Countersign {
       idempotencyKey: readKey(idempotencyKey),
       submission,
       snapshot: taken,
-      signal: call.signal,
+      signal,
     };
   }
 
@@ -363,8 +390,10 @@ export class Countersign {
       return this.#refuse("no_decision", { requestId, error });
     }
     if (decision?.expiresAt === undefined) return this.#refuse("no_decision", { requestId });
-    const mayStart = validityOf(decision, this.#clock, timing, safetyMarginMs);
-    const use = { provider, store, idempotencyKey, requestId, signal };
+    const now = () => Math.max(this.#clock.now(), provider.providerNow?.() ?? 0);
+    const mayStart = validityOf(decision, { now, timing, marginMs: safetyMarginMs });
+    const validMs = decision.expiresAt - now();
+    const use = { provider, store, idempotencyKey, requestId, signal, validMs };
     const refusal = await recordUse(use, mayStart);
     if (refusal?.reason === "lapsed") {
       return this.#refuse("lapsed", { ...about, cause: this.#clockCause() });
@@ -407,8 +436,16 @@ export class Countersign {
     if (signal?.aborted) return this.#refuse("abandoned", { requestId, note });
     if (!verdict.mayStart()) return this.#refuse("lapsed", { requestId, note });
     // No await between the clock check and the start.
-    const value = await run(verdict.arguments, verdict);
-    return { status: "executed", value, requestId, note, reviewUrl, isDevelopment };
+    const value = await run(mutableCopy(verdict.arguments), verdict);
+    return {
+      status: "executed",
+      reason: "executed",
+      value,
+      requestId,
+      note,
+      reviewUrl,
+      isDevelopment,
+    };
   }
 
   #suspend<A extends object>(attempt: Attempt<A>, request: ApprovalRequest): Suspended<A> {

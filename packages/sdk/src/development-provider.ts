@@ -90,7 +90,12 @@ export class DevelopmentProvider implements ApprovalProvider {
   }
 
   async cancel(known: string | ApprovalRequest): Promise<ApprovalRequest> {
-    return this.#decide(this.#find(known), { status: "cancelled" });
+    const request = this.#find(known);
+    if (request.status === "pending" || request.status === "cancelled") {
+      return this.#decide(request, { status: "cancelled" });
+    }
+    const providerCode = "already_terminal";
+    throw new SdkError("refused", "The request is decided.", { status: 409, providerCode });
   }
 
   async consume(requestId: string, { idempotencyKey }: ConsumeOptions): Promise<void> {

@@ -28,7 +28,8 @@ export function readDuration(name: string, value: unknown, defaultMs: number): n
   const ms = typeof value === "string" ? millisecondsOf(value) : undefined;
   if (ms !== undefined && ms > 0 && ms <= TIMER_MS_MAX) return ms;
   const shown = typeof value === "string" ? JSON.stringify(value.slice(0, 40)) : String(value);
-  const expected = "Expected a whole number above 0 with ms, s, m or h, such as 30s.";
+  const expected =
+    "Expected a whole number with ms, s, m or h, such as 30s, above 0 and at most 24 days.";
   throw new SdkError("invalid_option", `Invalid ${name}: ${shown}. ${expected}`);
 }
 

@@ -83,7 +83,7 @@ export class SdkError extends Error {
 /** How to fix a refusal, by the provider's code, or else by the status. */
 const ADVICE: Readonly<Record<string, string>> = {
   400: "Correct what is submitted.",
-  401: "Check the token; it may be expired, or revoked with its instance.",
+  401: "Check the API key; it may be expired, or revoked with its instance.",
   403:
     "Use the other kind of token: instance credentials submit requests, provisioner tokens " +
     "manage instances.",
@@ -103,5 +103,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 export function adviceFor(status: number, providerCode: string | undefined): string {
-  return ADVICE[providerCode ?? ""] ?? ADVICE[String(status)] ?? "Ask the provider's operator.";
+  for (const key of [providerCode ?? "", String(status)]) {
+    if (Object.hasOwn(ADVICE, key)) return ADVICE[key] ?? "";
+  }
+  return "Ask the provider's operator.";
 }

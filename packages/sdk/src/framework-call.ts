@@ -73,6 +73,14 @@ export function isNotRun(output: unknown): output is NotRun {
   return typeof notRun === "string" && typeof message === "string";
 }
 
+/** @returns the tool names of a selection */
+export function namesIn({
+  only,
+  except = [],
+}: Pick<FrameworkOptions<never>, "only" | "except">): readonly string[] {
+  return Array.isArray(only) ? [...only, ...except] : except;
+}
+
 /**
  * @param names the tools of the framework, if all are known
  * @returns a predicate: true for the name of a tool that needs an approval
@@ -83,15 +91,22 @@ export function readSelection(
   { only, except = [] }: Pick<FrameworkOptions<never>, "only" | "except">,
   names?: readonly string[],
 ): (toolName: string) => boolean {
-  const named = Array.isArray(only) ? [...only, ...except] : except;
+  const isList = (value: unknown) => value === undefined || Array.isArray(value);
+  const isUsable = isList(except) && (isList(only) || typeof only === "function");
+  if (!isUsable) {
+    const expected = "Expected lists of tool names, or a function for only.";
+    throw new SdkError("invalid_option", `Invalid only or except. ${expected}`);
+  }
+  const named = namesIn({ only, except });
   const unknown = names === undefined ? [] : named.filter((name) => !names.includes(name));
   if (unknown.length > 0) {
     const message = `only or except names unknown tools: ${unknown.map((n) => JSON.stringify(n))}.`;
     throw new SdkError("invalid_option", `${message} Known: ${names?.join(", ")}.`);
   }
   const isIncluded = (name: string) => {
-    if (typeof only === "function") return only(name);
-    return only === undefined || only.includes(name);
+    if (only === undefined) return true;
+    // The names of `except` are removed below.
+    return typeof only === "function" ? only(name) : named.includes(name);
   };
   return (name) => isIncluded(name) && !except.includes(name);
 }

@@ -4,6 +4,7 @@
 
 import { RETENTION_MS_MIN } from "@countersign/protocol";
 import { systemTiming, type Timing } from "./clock.ts";
+import { causeOf } from "./connection.ts";
 
 /**
  * How long a store keeps its records, ms: the retention of requests, and one day. Without its
@@ -21,7 +22,7 @@ export interface PruningOptions {
    * Receives an error of the deletion of old records. The store tries again after an hour.
    * Default: the console.
    */
-  readonly onPruneError?: (error: unknown) => void;
+  readonly onPruneError?: (error: unknown) => unknown;
   /** Clocks and timers. Default: those of the runtime. */
   readonly timing?: Timing;
 }
@@ -55,13 +56,13 @@ export class HourlyPruning {
   #report(error: unknown): void {
     const { onPruneError = logError } = this.#options;
     try {
-      onPruneError(error);
-    } catch {
-      // A failing error handler must not cause another failure.
-    }
+      // A failing error handler must not cause another failure, also an asynchronous one.
+      Promise.resolve(onPruneError(error)).catch(() => {});
+    } catch {}
   }
 }
 
 function logError(error: unknown): void {
-  console.error("Countersign: the store could not delete old records:", error);
+  // The message of a driver may contain data of the connection.
+  console.error(`Countersign: the store could not delete old records (${causeOf(error)}).`);
 }

@@ -16,7 +16,7 @@ import type {
 } from "@modelcontextprotocol/sdk/types.js";
 import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
-import { type FrameworkOptions, readSelection, runCall } from "./framework-call.ts";
+import { type FrameworkOptions, namesIn, readSelection, runCall } from "./framework-call.ts";
 
 export type { NotRun } from "./framework-call.ts";
 
@@ -50,14 +50,18 @@ const PROGRESS_MS = 10_000;
  */
 export function gateServer(server: McpServer, settings: McpOptions): void {
   assertHasNoTools(server);
-  const gate = gaterOf(settings);
+  const isSelected = readSelection(settings);
+  const registered = new Set<string>();
+  const gate = gaterOf(settings, registered);
   for (const method of ["registerTool", "tool"] as const) {
     // The overloads differ, but all start with the name and end with the callback.
     const register = server[method].bind(server) as (...args: unknown[]) => RegisteredTool;
     server[method] = ((...args: unknown[]) => {
-      const label = { name: String(args[0]) };
+      const name = String(args[0]);
+      const label = { name, isGated: isSelected(name) };
+      registered.add(name);
       const tool = register(...args.slice(0, -1), gate(label, args.at(-1) as Callback));
-      return gateUpdates(label, tool, gate);
+      return gateUpdates(label, tool, { gate, isSelected });
     }) as never;
   }
 }
@@ -87,33 +91,43 @@ function assertHasNoTools(args: McpServer): void {
 /** The current name of a tool. A server can rename tools. */
 interface Label {
   name: string;
+  /** A new name can add the gate. It cannot remove it. */
+  isGated: boolean;
 }
 
 /** Receives arguments only if the tool has a schema. */
 type Callback = (...args: unknown[]) => CallToolResult | Promise<CallToolResult>;
 type Gater = (label: Label, callback: Callback) => Callback;
 
-function gateUpdates(label: Label, tool: RegisteredTool, gate: Gater): RegisteredTool {
+function gateUpdates(
+  label: Label,
+  tool: RegisteredTool,
+  { gate, isSelected }: { readonly gate: Gater; readonly isSelected: (name: string) => boolean },
+): RegisteredTool {
   const update = tool.update.bind(tool) as (updates: object) => void;
   tool.update = ((updates: { readonly name?: string | null; readonly callback?: Callback }) => {
     const { callback } = updates;
     update(callback === undefined ? updates : { ...updates, callback: gate(label, callback) });
-    if (updates.name) label.name = updates.name;
+    if (!updates.name) return;
+    label.name = updates.name;
+    label.isGated ||= isSelected(updates.name);
   }) as never;
   return tool;
 }
 
 /**
  * Gates the `tools/call` handler of a low-level `Server`. It validates nothing: it submits the
- * client's arguments, and the handler receives them frozen.
+ * client's arguments. It does not know the tools, so check the spelling of `only` and `except`.
  */
 export function gateToolCalls(
   handler: (request: CallToolRequest, extra: Extra) => CallToolResult | Promise<CallToolResult>,
   settings: McpOptions,
 ): (request: CallToolRequest, extra: Extra) => Promise<CallToolResult> {
   const ask = askerOf(settings);
-  return (request, extra) => {
+  const isSelected = readSelection(settings);
+  return async (request, extra) => {
     const { name, arguments: args } = request.params;
+    if (!isSelected(name)) return handler(request, extra);
     return ask(name, args, extra, (approved) => {
       const params = { ...request.params, arguments: approved as Record<string, unknown> };
       return handler({ ...request, params }, extra);
@@ -121,10 +135,15 @@ export function gateToolCalls(
   };
 }
 
-function gaterOf(settings: McpOptions): Gater {
+/** @param registered the names of the tools so far */
+function gaterOf(settings: McpOptions, registered: ReadonlySet<string>): Gater {
   const ask = askerOf(settings);
   return (label, callback) => {
     return (...args) => {
+      if (!label.isGated) {
+        const unknown = namesIn(settings).filter((name) => !registered.has(name));
+        return unknown.length > 0 ? refuseUnknown(unknown, settings) : callback(...args);
+      }
       const extra = args.at(-1) as Extra;
       const input = args.length > 1 ? args[0] : undefined;
       return ask(label.name, input, extra, (approved) => {
@@ -134,11 +153,18 @@ function gaterOf(settings: McpOptions): Gater {
   };
 }
 
+/** After a spelling mistake in `only`, a tool would run without an approval. */
+function refuseUnknown(unknown: readonly string[], { approvals }: McpOptions): CallToolResult {
+  const names = unknown.map((name) => JSON.stringify(name)).join(", ");
+  const text = `No tool runs, because only or except names tools that do not exist: ${names}.`;
+  approvals.warn(text);
+  return { content: [{ type: "text", text }], isError: true };
+}
+
 function askerOf(settings: McpOptions) {
   const lifetime = crypto.randomUUID();
   const { callId = ({ extra }) => JSON.stringify(extra.requestId) } = settings;
   const progressMs = readDuration("progressInterval", settings.progressInterval, PROGRESS_MS);
-  const isSelected = readSelection(settings);
   const runId = settings.runId ?? (({ extra }) => extra.sessionId ?? lifetime);
   return async (
     toolName: string,
@@ -146,7 +172,6 @@ function askerOf(settings: McpOptions) {
     extra: Extra,
     run: (approved: unknown) => CallToolResult | Promise<CallToolResult>,
   ): Promise<CallToolResult> => {
-    if (!isSelected(toolName)) return run(input);
     const origin = { toolName, extra };
     const proposal = {
       runtime: "mcp",

@@ -40,10 +40,10 @@ export interface Logger {
 
 /** Options for observing calls. */
 export interface ObserverOptions {
-  /** Called once when a call starts to wait for a decision. */
-  readonly onPending?: ((notice: PendingNotice) => void) | undefined;
-  /** Called when the provider reports a decision. */
-  readonly onDecision?: ((notice: DecisionNotice) => void) | undefined;
+  /** Called once for each request that waits for a decision. */
+  readonly onPending?: ((notice: PendingNotice) => unknown) | undefined;
+  /** Called once for each decided request. */
+  readonly onDecision?: ((notice: DecisionNotice) => unknown) | undefined;
   /** Receives lines for the operator; false for none. Default: stderr. */
   readonly logger?: Logger | false | undefined;
 }
@@ -58,6 +58,8 @@ export class Observers {
   readonly #options: ObserverOptions;
   readonly #provider: ApprovalProvider;
   readonly #logger: Logger | undefined;
+  readonly #pending = new Set<string>();
+  readonly #decided = new Set<string>();
 
   constructor(options: ObserverOptions, provider: ApprovalProvider) {
     this.#options = options;
@@ -66,6 +68,7 @@ export class Observers {
   }
 
   pending({ id: requestId, tool, deadlineAt }: ApprovalRequest): void {
+    if (!isFirst(this.#pending, requestId)) return;
     const reviewUrl = this.#provider.reviewUrlOf?.(requestId);
     const until = new Date(deadlineAt).toISOString();
     const where = reviewUrl ?? `request ${requestId}`;
@@ -76,7 +79,7 @@ export class Observers {
 
   /** @param request with a decision */
   decided({ id: requestId, tool, status, decision }: ApprovalRequest): void {
-    if (status === "pending") return;
+    if (status === "pending" || !isFirst(this.#decided, requestId)) return;
     const reviewUrl = this.#provider.reviewUrlOf?.(requestId);
     const notice = { requestId, tool, status, note: decision?.note, reviewUrl };
     this.#call("onDecision", () => this.#options.onDecision?.(notice));
@@ -86,11 +89,15 @@ export class Observers {
     this.#write("warn", message);
   }
 
-  #call(name: string, run: () => void): void {
-    try {
-      run();
-    } catch (error) {
+  #call(name: string, run: () => unknown): void {
+    const report = (error: unknown) => {
       this.#write("warn", `The callback ${name} failed with ${causeOf(error)}.`);
+    };
+    try {
+      // A rejection without a handler would end the process.
+      Promise.resolve(run()).catch(report);
+    } catch (error) {
+      report(error);
     }
   }
 
@@ -103,4 +110,17 @@ export class Observers {
       // A failing logger must not stop a call, and there is no other place to report it.
     }
   }
+}
+
+/** A request can be submitted again with its key. Only recent requests are remembered. */
+const REQUESTS_MAX = 1_000;
+
+function isFirst(seen: Set<string>, requestId: string): boolean {
+  if (seen.has(requestId)) return false;
+  seen.add(requestId);
+  for (const oldest of seen) {
+    if (seen.size <= REQUESTS_MAX) break;
+    seen.delete(oldest);
+  }
+  return true;
 }

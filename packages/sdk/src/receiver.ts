@@ -230,10 +230,9 @@ export class Receiver {
   #reportError(error: unknown, event: ResolvedEvent | undefined): void {
     const { onError = (each: unknown) => console.error("Webhook receiver:", each) } = this.#options;
     try {
-      onError(error, event);
-    } catch {
-      // A failing error handler must not cause another failure.
-    }
+      // A failing error handler must not cause another failure, also an asynchronous one.
+      Promise.resolve(onError(error, event)).catch(() => {});
+    } catch {}
   }
 }
 

@@ -21,25 +21,32 @@ export interface Refusal {
 const BYTES_MAX = 64 * 1024;
 const MESSAGE_CHARS_MAX = 500;
 
-/** @param now epoch ms, for a Retry-After that is a date */
+/**
+ * @param now epoch ms, for a Retry-After that is a date
+ * @param redact removes secrets. It receives the whole text, because a part of a secret is one too
+ */
 export async function readRefusal(
   response: Response,
   signal: AbortSignal,
-  now: number,
+  { now, redact }: { readonly now: number; readonly redact: (text: string) => string },
 ): Promise<Refusal> {
   const { status, headers } = response;
   const envelope = await readEnvelope(response, signal);
   const code = text(envelope, "code");
   const providerCode = code !== undefined && /^[a-z0-9_]{1,60}$/.test(code) ? code : undefined;
   const isLost = status === 429 || status >= 500;
-  const says = text(envelope, "message")?.slice(0, MESSAGE_CHARS_MAX).toWellFormed();
+  const shown = (name: string) => {
+    const whole = text(envelope, name);
+    return whole && redact(whole).slice(0, MESSAGE_CHARS_MAX).toWellFormed();
+  };
+  const says = shown("message");
   const advice = isLost ? "Try again later." : adviceFor(status, providerCode);
   const codes = providerCode === undefined ? `${status}` : `${status} ${providerCode}`;
   return {
     message: `The provider answered ${codes}${says ? `: ${says}` : "."} ${advice}`,
     isLost,
     providerCode,
-    param: text(envelope, "param")?.slice(0, MESSAGE_CHARS_MAX).toWellFormed(),
+    param: shown("param"),
     retryAfterMs: readRetryAfter(headers.get("retry-after"), now),
   };
 }

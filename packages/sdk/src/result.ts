@@ -8,6 +8,7 @@ import { SdkError } from "./errors.ts";
 /** The call ran. */
 export interface Executed<T> {
   readonly status: "executed";
+  readonly reason: "executed";
   /** The result of the tool. */
   readonly value: T;
   readonly requestId: string;
@@ -27,7 +28,7 @@ export interface Executed<T> {
  * - `abandoned`: the caller aborted the signal
  * - `no_decision`: no valid decision was received; `error` contains the reason
  * - `not_recorded`: approved, but the use of the approval could not be recorded
- * - `already_used`: approved, but this key or this request was used before
+ * - `already_used`: approved, but this key or this request was used before; the call may have run
  * - `frozen`: approved, but an operator froze the calls of this agent
  */
 export type NotExecutedReason =
@@ -131,8 +132,6 @@ export interface Pending<A extends object = object> {
   readonly tool: string;
   /** The exact JSON text of the arguments. */
   readonly argumentsJson: string;
-  /** True if the arguments were submitted as a JsonObject. */
-  readonly isExact: boolean;
   /** Time that reviewers have to decide, such as `10m`. */
   readonly timeout: string;
   /** The agent's own explanation. */
@@ -166,7 +165,9 @@ const MESSAGES: Readonly<Record<NotExecutedReason | "pending", string>> = {
   lapsed:
     "The approval of this call has expired, so the call was not run now. Another attempt needs a " +
     "new approval.",
-  already_used: "This call was approved and started once before. It was not run again.",
+  already_used:
+    "The approval of this call was used before, so the call was not run again. Check whether it " +
+    "took effect.",
   not_recorded:
     "This call was approved, but the use of the approval could not be recorded, so it was not run.",
   frozen:
@@ -209,8 +210,7 @@ export function readPending(value: unknown): Pending {
   const isWhole =
     texts.every((name) => typeof pending[name] === "string") &&
     optional.every((name) => ["string", "undefined"].includes(typeof pending[name])) &&
-    times.every((name) => Number.isSafeInteger(pending[name])) &&
-    typeof pending.isExact === "boolean";
+    times.every((name) => Number.isSafeInteger(pending[name]));
   if (isWhole) return value as Pending;
   throw new SdkError(
     "invalid_call",

@@ -21,7 +21,7 @@ export function suspend<A extends object>(
   request: ApprovalRequest,
   url: string,
 ): Pending<A> {
-  const { submission, snapshot: taken, idempotencyKey } = attempt;
+  const { submission, idempotencyKey } = attempt;
   const { tool, timeout, agentReasoning, context, arguments: args } = submission;
   return Object.freeze({
     url,
@@ -29,7 +29,6 @@ export function suspend<A extends object>(
     requestId: request.id,
     tool,
     argumentsJson: args.source,
-    isExact: (taken.value as object) === taken.json,
     timeout,
     ...(agentReasoning !== undefined && { reasoning: agentReasoning }),
     ...(context !== undefined && { contextJson: context.source }),
@@ -38,23 +37,26 @@ export function suspend<A extends object>(
   });
 }
 
+/** How a suspended call continues. */
+export interface ReviveOptions {
+  /** True: the arguments are a JsonObject. */
+  readonly exact?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** @throws SdkError `invalid_call` if `stored` is damaged or belongs to another provider */
 export function revive<A extends object>(
   stored: Pending<A>,
   provider: ApprovalProvider,
-  signal: AbortSignal | undefined,
+  { exact = false, signal }: ReviveOptions,
 ): { readonly attempt: Attempt<A>; readonly before: ApprovalRequest } {
   const pending = readPending(stored);
   if (pending.url !== provider.url) {
     throw new SdkError("invalid_call", "This Pending belongs to another provider.");
   }
   const { tool, timeout, reasoning, contextJson, createdAt, deadlineAt } = pending;
-  // The snapshot has the type of the submitted arguments, because the provider confirms its text.
-  const taken = snapshotOfText(
-    pending.argumentsJson,
-    pending.isExact,
-    "argumentsJson",
-  ) as Snapshot<A>;
+  // The provider confirms the text. A number that a double cannot represent becomes a JsonNumber.
+  const taken = snapshotOfText(pending.argumentsJson, exact, "argumentsJson") as Snapshot<A>;
   const context =
     contextJson === undefined ? undefined : snapshotOfText(contextJson, true, "contextJson").json;
   const submission = readSubmission({ tool, timeout, reasoning, context, arguments: taken.json });

@@ -4,6 +4,7 @@
  * Promises: for one key and one request, it permits one start, also with concurrent callers.
  */
 
+import { RETENTION_MS_MIN } from "@countersign/protocol";
 import type { ApprovalProvider } from "./approval-client.ts";
 import { abortable } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
@@ -18,6 +19,8 @@ export interface Use {
   readonly idempotencyKey: string;
   readonly requestId: string;
   readonly signal: AbortSignal | undefined;
+  /** Time until the approval expires, ms. */
+  readonly validMs: number;
 }
 
 /** Why the call must not start. */
@@ -25,6 +28,9 @@ export interface UseRefusal {
   readonly reason: NotExecutedReason;
   readonly error?: unknown;
 }
+
+/** Stores keep a record for one more day. @see contract: Limits, retention */
+const VALIDITY_MS_MAX = RETENTION_MS_MIN;
 
 /** The reasons by the provider's error code. */
 const REFUSALS: Readonly<Record<string, NotExecutedReason>> = {
@@ -68,7 +74,8 @@ async function consumeAtProvider(use: Use): Promise<UseRefusal | undefined> {
     await provider.consume(requestId, { idempotencyKey: crypto.randomUUID(), signal });
     return undefined;
   } catch (error) {
-    const reason = error instanceof SdkError ? REFUSALS[error.providerCode ?? ""] : undefined;
+    const code = error instanceof SdkError ? (error.providerCode ?? "") : "";
+    const reason = Object.hasOwn(REFUSALS, code) ? REFUSALS[code] : undefined;
     if (reason === undefined) throw error;
     return { reason };
   }
@@ -79,7 +86,13 @@ async function consumeAtProvider(use: Use): Promise<UseRefusal | undefined> {
  * creates two requests for one key, or returns one request for two keys.
  */
 async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
-  const { provider, store, idempotencyKey, requestId } = use;
+  const { provider, store, idempotencyKey, requestId, validMs } = use;
+  if (validMs > VALIDITY_MS_MAX) {
+    const message =
+      "The approval is valid for more than 7 days, longer than a store keeps its records. Let the " +
+      "provider record uses, or shorten the validity of approvals.";
+    return { reason: "not_recorded", error: new SdkError("unsupported", message) };
+  }
   for (const id of [
     recordOf(provider.url, idempotencyKey),
     `request ${provider.url} ${requestId}`,
@@ -91,9 +104,10 @@ async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
 }
 
 /** True if an expired approval was used. Then the call is not `lapsed`. */
-async function wasUsed({ provider, store, idempotencyKey }: Use): Promise<boolean> {
+async function wasUsed({ provider, store, idempotencyKey, signal }: Use): Promise<boolean> {
   try {
-    return (await store?.has?.(recordOf(provider.url, idempotencyKey))) === true;
+    const asking = store?.has?.(recordOf(provider.url, idempotencyKey));
+    return (await abortable(Promise.resolve(asking), signal)) === true;
   } catch {
     return false;
   }

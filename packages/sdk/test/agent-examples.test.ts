@@ -58,7 +58,7 @@ test("[ours.sdk.documented] each example of an agent waits for its approval, and
     assert.equal(await denied, "This call was denied: Not that customer.", name);
     // A server of MCP has a run of its own each time that it starts.
     if (name === "mcp") continue;
-    assert.match(await play(t, file, `${name} 1`), /^This call was approved and started once/);
+    assert.match(await play(t, file, `${name} 1`), /^The approval of this call was used before/);
   }
 });
 

@@ -70,7 +70,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   assert.equal((await scene.server.read(scene.token, id)).status, "approved");
   const again = scriptedModel(calls);
   await start(again, resumed);
-  assert.match(toolResultsOf(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.match(toolResultsOf(again)[0] ?? "", /^The approval of this call was used before/);
   assert.deepEqual(paid, ["A-1"]);
 });
 

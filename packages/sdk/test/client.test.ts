@@ -250,6 +250,17 @@ test("[ours.sdk.client.https] a provider on another machine requires https", () 
   }
 });
 
+test("[ours.sdk.client.secret] a key that a long message is cut within is removed first", async () => {
+  const apiKey = "cs_inst_0123456789abcdefghijklmnopqrstuv";
+  for (const name of ["message", "param"]) {
+    const error = { code: "nope", message: "no", [name]: `${"x".repeat(475)}${apiKey}` };
+    const refuse = async () => Response.json({ error }, { status: 403 });
+    const client = new ApprovalClient({ url: "http://localhost:1", apiKey, fetch: refuse });
+    const refused = await client.create(INPUT).catch((thrown: SdkError) => thrown);
+    assert.doesNotMatch(inspect(refused), /0123456789/);
+  }
+});
+
 const ANYWHERE = { url: "http://localhost:1", apiKey: "t" };
 
 test("[ours.sdk.client.bounded] an invalid limit is rejected, with its name and value", async () => {

@@ -95,7 +95,10 @@ test("[ours.sdk.documented] the code of the guide leads from an empty folder to 
   const first = play(t, "call.ts", { folder, env });
   await scene.decideNext("approve");
   assert.equal(await first, "500 back for A-1\n");
-  assert.match(await play(t, "call.ts", { folder, env }), /^This call was approved and started/);
+  assert.match(
+    await play(t, "call.ts", { folder, env }),
+    /^The approval of this call was used before/,
+  );
   writeFileSync(join(folder, "call.ts"), call.replace("call-1", "call-2"));
   const second = play(t, "call.ts", { folder, env });
   await scene.decideNext("deny", { note: "Not that customer." });
@@ -129,7 +132,7 @@ test("[ours.sdk.documented] the first sample prints the reason of a missing deci
   const env = { COUNTERSIGN_URL: scene.url, COUNTERSIGN_API_KEY: "wrong" };
   const { code, stdout, stderr } = await start(t, "first.ts", { folder, env }).ends();
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /The provider answered 401 .+ Check the token/);
+  assert.match(stdout, /The provider answered 401 .+ Check the API key/);
   assert.match(stderr, /^Countersign: No decision .+ 401 .+\n$/);
 });
 
@@ -189,7 +192,10 @@ test("[ours.sdk.documented] the guide to suspending submits in one process and c
   assert.match(await play(t, "go-on.ts", { folder, env }), /waits for approval/);
   await scene.decideNext("approve");
   assert.equal(await play(t, "go-on.ts", { folder, env }), "deployed to prod\n");
-  assert.match(await play(t, "go-on.ts", { folder, env }), /^This call was approved and started/);
+  assert.match(
+    await play(t, "go-on.ts", { folder, env }),
+    /^The approval of this call was used before/,
+  );
 });
 
 test("[ours.sdk.documented] the adapter of the guide runs only approved calls", async (t) => {

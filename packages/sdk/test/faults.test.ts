@@ -45,7 +45,7 @@ test("[ours.sdk.gate.cause] a wrong port and a wrong token are named in the word
       gateTo("http://127.0.0.1:1", "t", { timing: manualTiming() }),
       /127.0.0.1:1 could not be reached/,
     ],
-    [gateTo(scene.url, "wrong-token", {}), /answered 401 .+ Check the token/],
+    [gateTo(scene.url, "wrong-token", {}), /answered 401 .+ Check the API key/],
     [gateTo(`${scene.url}/v1`, scene.token, {}), /answered 404 .+ base URL/],
   ] as const;
   for (const [{ approvals, warnings }, message] of cases) {

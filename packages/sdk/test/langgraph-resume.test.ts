@@ -167,7 +167,7 @@ for (const kind of KINDS) {
     assert.equal((await approvals.check(started)).status, "approved");
     const { graph, ran } = agentOf({ kind, approvals, runId: `${runId} 3`, calls: [call] });
     const state = await graph.invoke(START, thread);
-    assert.match(lastText(state), /^This call was approved and started once before/);
+    assert.match(lastText(state), /^The approval of this call was used before/);
     assert.deepEqual(ran, []);
   });
 }

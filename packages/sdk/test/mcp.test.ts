@@ -68,6 +68,41 @@ frameworkRules({
 
 const CALL = { name: "pay", arguments: { to: "A-1", cents: 5 } };
 
+test("[ours.sdk.frameworks.selection] mcp: a tool keeps its gate under a new name", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { approvals: approvalsOf(scene), only: ["pay"] });
+  const made = server.registerTool("pay", { inputSchema }, async () => textResult("paid"));
+  made.update({ name: "pay_v2" });
+  const client = await connect(server);
+  const called = client.callTool({ ...CALL, name: "pay_v2" });
+  await scene.decideNext("deny");
+  assert.equal(textOf(await called), "This call was denied.");
+});
+
+test("[ours.sdk.frameworks.selection] mcp: no tool runs while `only` names a tool that does not exist", async () => {
+  const server = new McpServer(INFO);
+  gateServer(server, { approvals: approvalsOf(await sharedScene()), only: ["pya"] });
+  server.registerTool("pay", { inputSchema }, async () => assert.fail("it ran"));
+  const client = await connect(server);
+  assert.match(textOf(await client.callTool(CALL)), /names tools that do not exist: "pya"/);
+});
+
+test("[ours.sdk.frameworks.selection] mcp: an unselected tool runs without an approval, a selected one does not", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { approvals: approvalsOf(scene), except: ["look"] });
+  server.registerTool("look", { inputSchema }, async () => textResult("seen"));
+  server.registerTool("pay", { inputSchema }, async () => textResult("paid"));
+  const client = await connect(server);
+  assert.equal(textOf(await client.callTool({ ...CALL, name: "look" })), "seen");
+  const called = client.callTool(CALL);
+  await scene.decideNext("deny");
+  assert.equal(textOf(await called), "This call was denied.");
+  const wrong = { approvals: approvalsOf(scene), except: "look" } as never;
+  assert.throws(() => gateServer(new McpServer(INFO), wrong), { code: "invalid_option" });
+});
+
 test("[ours.sdk.frameworks.held] mcp: a client that asks for progress is notified that the call waits", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);

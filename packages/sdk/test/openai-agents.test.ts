@@ -102,7 +102,7 @@ test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts 
   assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
   const again = scripted(CALLS, true);
   await resume(again);
-  assert.match(toolResultsOf(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.match(toolResultsOf(again)[0] ?? "", /^The approval of this call was used before/);
   assert.deepEqual(paid, ["A-1"]);
 });
 

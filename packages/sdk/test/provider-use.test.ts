@@ -4,11 +4,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Countersign, type CountersignOptions } from "@countersign/sdk";
+import { Countersign, type CountersignOptions, MemoryStore } from "@countersign/sdk";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
-import { OTHER_ID, startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
+import { at, OTHER_ID, startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
 import { freeze, lift } from "../../server/test/support/freezes.ts";
 import { enforce, policyOf } from "../../server/test/support/policies.ts";
+import { manualTiming } from "./support/manual-timing.ts";
 
 const CALL = { idempotencyKey: "call-1", tool: "deploy", arguments: { env: "prod" } };
 
@@ -105,6 +106,46 @@ test("[ours.sdk.provider-use] an answer about the use of another request runs no
   const approvals = newProcess({ url: provider.url, token: "t0ken" });
   const result = await approvals.run({ ...CALL, arguments: { n: 1 } }, () => "ran");
   assert.equal(result.status, "executed");
+});
+
+test("[ours.sdk.gate.validity] a slow clock does not revive an approval that expired by the provider's clock", async (t) => {
+  const now = Date.now();
+  const times: Record<string, number> = {
+    created_at: now - 180_000,
+    decided_at: now - 120_000,
+    expires_at: now - 60_000,
+  };
+  const provider = await startMisbehavingProvider(t, ({ correctAnswer }) => {
+    return correctAnswer.replace(/"(created_at|decided_at|expires_at)":"[^"]*"/g, (_, name) => {
+      return `"${name}":"${at(times[name] ?? 0)}"`;
+    });
+  });
+  const approvals = new Countersign({
+    url: provider.url,
+    apiKey: "t0ken",
+    logger: false,
+    store: new MemoryStore(),
+    timing: manualTiming(Date.now() - 3_600_000),
+  });
+  const result = await approvals.run({ ...CALL, arguments: { n: 1 } }, neverRuns);
+  assert.ok(result.status === "expired", JSON.stringify(result));
+  assert.equal(result.reason, "lapsed");
+});
+
+test("[ours.sdk.gate.once] an approval that outlasts the records of a store is not used", async (t) => {
+  const later = `"expires_at":"${at(Date.now() + 30 * 24 * 3_600_000)}"`;
+  const provider = await startMisbehavingProvider(t, ({ correctAnswer }) => {
+    return correctAnswer.replace(/"expires_at":"[^"]*"/, later);
+  });
+  const approvals = new Countersign({
+    url: provider.url,
+    apiKey: "t0ken",
+    logger: false,
+    store: new MemoryStore(),
+  });
+  const result = await approvals.run({ ...CALL, arguments: { n: 1 } }, neverRuns);
+  assert.ok(result.status === "unavailable");
+  assert.match(result.messageForModel, /valid for more than 7 days/);
 });
 
 test("[ours.sdk.visible] the review URL opens the request in the console", async (t) => {

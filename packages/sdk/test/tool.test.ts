@@ -4,7 +4,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Countersign, type CountersignOptions, MemoryStore } from "@countersign/sdk";
+import {
+  Countersign,
+  type CountersignOptions,
+  type JsonObject,
+  MemoryStore,
+} from "@countersign/sdk";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 
 interface Refund {
@@ -80,6 +85,37 @@ test("[ours.sdk.tool] a suspended call of a tool is resumed by the tool, by its 
   await assert.rejects(other.resume(first), { code: "invalid_call", message: /No tool "refunds/ });
 });
 
+test("[ours.sdk.tool] a tool does not run on the approval of another tool", async (t) => {
+  const scene = await startAgentScene(t);
+  const { approvals } = approvalsOf(scene, { wait: false });
+  const read = approvals.tool("notes.read", () => "read");
+  const remove = approvals.tool("notes.delete", () => assert.fail("it ran"));
+  const result = await read({ id: 7 });
+  assert.ok(result.status === "pending");
+  await scene.server.decide(scene.reviewer, result.requestId, "approve");
+  const stored = JSON.parse(JSON.stringify(result.pending));
+  const message = /This Pending is a call of "notes\.read", not of notes\.delete/;
+  await assert.rejects(remove.resume(stored), { code: "invalid_call", message });
+  assert.equal((await read.resume(stored)).status, "executed");
+});
+
+test("[ours.sdk.tool] a resumed tool receives plain values whatever the stored data says, and a JsonObject only with `exact`", async (t) => {
+  const scene = await startAgentScene(t);
+  const { approvals } = approvalsOf(scene, { wait: false });
+  const suspend = async () => {
+    const call = { tool: "files.delete", arguments: { prefix: "/tmp/a" } };
+    const result = await approvals.run(call, () => assert.fail("it ran"));
+    assert.ok(result.status === "pending");
+    await scene.server.decide(scene.reviewer, result.requestId, "approve");
+    return { ...result.pending, isExact: true };
+  };
+  const plain = await approvals.resume(await suspend(), ({ prefix }) => prefix);
+  assert.equal(Object(plain).value, "/tmp/a");
+  const source = (args: object) => (args as JsonObject).source;
+  const exact = await approvals.resume(await suspend(), source, { exact: true });
+  assert.equal(Object(exact).value, '{"prefix":"/tmp/a"}');
+});
+
 test("[ours.sdk.tool] a call overrides `wait` of the constructor", async (t) => {
   const scene = await startAgentScene(t);
   const refund = approvalsOf(scene).approvals.tool("refunds.create", pay);
@@ -125,12 +161,13 @@ test("[ours.sdk.visible] a callback that throws is reported and does not change 
   const broken = () => {
     throw new RangeError("s3cret");
   };
-  const { approvals, lines } = approvalsOf(scene, { onPending: broken, onDecision: broken });
+  const rejecting = async () => broken();
+  const { approvals, lines } = approvalsOf(scene, { onPending: rejecting, onDecision: broken });
   const called = approvals.tool("refunds.create", pay)(ARGUMENTS);
   await scene.decideNext("approve");
   assert.equal((await called).status, "executed");
-  assert.match(lines[1] ?? "", /^Countersign: The callback onPending failed with RangeError\.$/);
-  assert.match(lines[2] ?? "", /onDecision failed with RangeError/);
+  const failure = (name: string) => `Countersign: The callback ${name} failed with RangeError.`;
+  assert.deepEqual(lines.slice(1), [failure("onPending"), failure("onDecision")]);
 });
 
 test("[ours.sdk.options] an invalid, unknown or missing option is rejected with its name", (t) => {
@@ -145,6 +182,9 @@ test("[ours.sdk.options] an invalid, unknown or missing option is rejected with 
     [{ wait: "no" }, /Invalid wait/],
     [{ url: "localhost:8787" }, /Invalid provider URL/],
     [{ apiKey: "a b" }, /invalid API key/],
+    [{ apiKey: undefined }, /apiKey is undefined\. Set its variable, or remove apiKey/],
+    [{ logger: {} }, /Invalid logger/],
+    [{ onPending: true }, /Invalid onPending\. Expected a function/],
   ];
   for (const [options, message] of cases) {
     const given = { ...good, ...options } as CountersignOptions;
@@ -159,11 +199,27 @@ test("[ours.sdk.options] an invalid, unknown or missing option is rejected with 
   assert.throws(() => new Countersign(withUrl), /Missing API key\. .*countersign agents create/);
 });
 
+test("[ours.sdk.visible] a call that is submitted again is announced once", async (t) => {
+  const scene = await startAgentScene(t);
+  const { approvals, lines } = approvalsOf(scene, { wait: false });
+  const refund = approvals.tool("refunds.create", pay);
+  for (let i = 0; i < 3; i++) await refund(ARGUMENTS, { idempotencyKey: "k" });
+  assert.equal(lines.length, 1);
+});
+
+test("[ours.sdk.options] a signal or a wait of the wrong type is rejected before the call is submitted", async () => {
+  const approvals = new Countersign({ url: "http://localhost:1", apiKey: "t", logger: false });
+  const refund = approvals.tool("refunds.create", pay);
+  const signal = new AbortController() as never;
+  await assert.rejects(refund(ARGUMENTS, { signal }), { message: /Expected an AbortSignal/ });
+  await assert.rejects(refund(ARGUMENTS, { wait: "no" as never }), { message: /Invalid wait/ });
+});
+
 test("[ours.sdk.options] an unknown option of a call and a tool that is defined twice are rejected", async () => {
   const approvals = new Countersign({ url: "http://localhost:1", apiKey: "t", logger: false });
   const refund = approvals.tool("refunds.create", pay);
   const misspelled = { idempotencykey: "k" } as object;
-  await assert.rejects(async () => refund(ARGUMENTS, misspelled), {
+  await assert.rejects(refund(ARGUMENTS, misspelled), {
     code: "invalid_call",
     message: /Unknown option of a call of refunds\.create: "idempotencykey"/,
   });

@@ -159,7 +159,7 @@ function rulesOfRuns({ name, runAgent }: Framework): void {
     const first = start();
     await scene.decideNext("approve");
     assert.deepEqual(await first, ["paid 1"]);
-    assert.match((await start())[0] ?? "", /^This call was approved and started once before/);
+    assert.match((await start())[0] ?? "", /^The approval of this call was used before/);
     assert.equal(paid, 1);
     assert.equal(await scene.countRequests(), before + 1);
   });
