@@ -259,7 +259,8 @@ function readApiKey(options: ApprovalClientOptions): string {
  */
 function readOwn(options: ApprovalClientOptions, name: "url" | "apiKey"): string | undefined {
   if (!Object.hasOwn(options, name) || options[name] !== undefined) return options[name];
-  const fix = `Set its variable, or remove ${name} to use COUNTERSIGN_${name === "url" ? "URL" : "API_KEY"}.`;
+  const variable = name === "url" ? "COUNTERSIGN_URL" : "COUNTERSIGN_API_KEY";
+  const fix = `Set its variable, or remove ${name} to use ${variable}.`;
   throw new SdkError("invalid_option", `${name} is undefined. ${fix}`);
 }
 

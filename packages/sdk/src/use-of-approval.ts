@@ -89,7 +89,7 @@ async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
   const { provider, store, idempotencyKey, requestId, validMs } = use;
   if (validMs > VALIDITY_MS_MAX) {
     const message =
-      "The approval is valid for more than 7 days, longer than a store keeps its records. Let the " +
+      "The approval is valid for more than 7 days. A store keeps its records for 8 days. Let the " +
       "provider record uses, or shorten the validity of approvals.";
     return { reason: "not_recorded", error: new SdkError("unsupported", message) };
   }

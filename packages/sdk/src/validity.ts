@@ -14,7 +14,7 @@ import type { Timing } from "./clock.ts";
 /** Covers the time from the clock check to the tool's start, and small clock differences. */
 export const MARGIN_MS = 500;
 
-/** What {@link validityOf} measures with. */
+/** The clocks of {@link validityOf}. */
 export interface ValidityClocks {
   /** Wall clock that never moves backward, or the provider's clock if it is ahead, epoch ms. */
   readonly now: () => number;
