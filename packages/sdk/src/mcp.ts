@@ -156,7 +156,7 @@ function gaterOf(settings: McpOptions, registered: ReadonlySet<string>): Gater {
 /** After a spelling mistake in `only`, a tool would run without an approval. */
 function refuseUnknown(unknown: readonly string[], { approvals }: McpOptions): CallToolResult {
   const names = unknown.map((name) => JSON.stringify(name)).join(", ");
-  const text = `No tool runs, because only or except names tools that do not exist: ${names}.`;
+  const text = `The tool did not run, because only or except names unknown tools: ${names}.`;
   approvals.warn(text);
   return { content: [{ type: "text", text }], isError: true };
 }

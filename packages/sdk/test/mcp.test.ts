@@ -80,12 +80,12 @@ test("[ours.sdk.frameworks.selection] mcp: a tool keeps its gate under a new nam
   assert.equal(textOf(await called), "This call was denied.");
 });
 
-test("[ours.sdk.frameworks.selection] mcp: no tool runs while `only` names a tool that does not exist", async () => {
+test("[ours.sdk.frameworks.selection] mcp: a tool without a gate does not run while `only` names an unknown tool", async () => {
   const server = new McpServer(INFO);
   gateServer(server, { approvals: approvalsOf(await sharedScene()), only: ["pya"] });
   server.registerTool("pay", { inputSchema }, async () => assert.fail("it ran"));
   const client = await connect(server);
-  assert.match(textOf(await client.callTool(CALL)), /names tools that do not exist: "pya"/);
+  assert.match(textOf(await client.callTool(CALL)), /only or except names unknown tools: "pya"/);
 });
 
 test("[ours.sdk.frameworks.selection] mcp: an unselected tool runs without an approval, a selected one does not", async () => {
