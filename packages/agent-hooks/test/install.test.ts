@@ -227,7 +227,11 @@ test("[ours.adapters.install.again] install reads the URL and the key from the e
   const written = readFileSync(home.profile, "utf8");
   assert.equal((JSON.parse(written) as { token: string }).token, scene.credential);
 
-  const other = { COUNTERSIGN_URL: "http://localhost:1", COUNTERSIGN_API_KEY: "other" };
+  const other = {
+    npm_config_user_agent: undefined,
+    COUNTERSIGN_URL: "http://localhost:1",
+    COUNTERSIGN_API_KEY: "other",
+  };
   const again = await run(t, home, ["install", "claude-code"], { env: other });
   assert.equal(again.code, 0, again.stderr);
   const { url, token } = JSON.parse(readFileSync(home.profile, "utf8")) as Record<string, string>;

@@ -166,7 +166,7 @@ test("[ours.cli.instances] a limit is reported, and so is a refusal", async (t) 
   assert.equal(stdout.trimEnd().split("\n").length, 2);
   assert.equal(stderr, "Only the first 1 are shown. Raise --limit to see more.\n");
   const refusals: readonly (readonly [string, number, RegExp])[] = [
-    [`instances set ${id}`, 2, /give --groups A,B or --owner NAME/],
+    [`instances set ${id}`, 2, /give --groups A,B, --owner NAME or --delivery FILE/],
     [`instances set ${id} --owner absent`, 1, /owner must be the name of a reviewer/],
     [`instances set ${id} --groups A`, 2, /--groups must be names/],
     ["instances set x --groups a", 1, /not found, or you do not have access/],

@@ -156,7 +156,7 @@ test("[ours.cli.init] init puts the operator into the groups of reviewers that t
     "Waiting for your decision": "",
   });
   assert.equal(await init(server, user), 0, user.stderr);
-  assert.match(user.stderr, /Ana joined the groups finance,privacy, which decide by this policy\./);
+  assert.match(user.stderr, /ana joined the groups finance,privacy, which decide by this policy\./);
   assert.match(user.stderr, /Published the policy support-agent/);
   const { stdout } = await countersign(t, ["agents", "list", "--data", server.data]);
   assert.match(stdout, /my-agent +support-bots/);
