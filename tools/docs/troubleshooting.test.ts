@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
+import { Countersign } from "@countersign/sdk";
 import {
   type Agent,
   exchange,
@@ -149,6 +150,18 @@ const PRINTED: Readonly<Record<string, (t: TestContext) => Promise<string>>> = {
   "another server is running": (t) => fails(t, ["serve", "--port", "0"], 1),
   "is in use": (t) => fails(t, ["serve", "--port", server.port, "--data", "other"], 1),
   "unknown setting": (t) => fails(t, ["serve", "--port", "0"], 2, { COUNTERSIGN_PROT: "1" }),
+  "Missing provider URL": async () => {
+    delete process.env.COUNTERSIGN_URL;
+    return thrownBy(() => new Countersign());
+  },
+  "could not be reached (ECONNREFUSED)": async () => {
+    const approvals = new Countersign({ url: `http://${SILENT}`, apiKey: "t", logger: false });
+    const result = await approvals.run({ tool: "deploy", arguments: {} }, () => "it ran");
+    return result.status === "unavailable" ? result.messageForModel : result.status;
+  },
+  "Unknown option of new Countersign()": async () => {
+    return thrownBy(() => new Countersign({ timeOut: "10m" } as object));
+  },
   "No decision was received": async (t) => {
     const agents = ["claude-code", "codex"];
     const [claude, codex] = await Promise.all(agents.map((name) => runHook(t, name)));
@@ -159,16 +172,25 @@ const PRINTED: Readonly<Record<string, (t: TestContext) => Promise<string>>> = {
   },
 };
 
+function thrownBy(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "nothing was thrown";
+}
+
 interface Section {
   readonly heading: string;
-  /** The messages that it quotes: text blocks, and the first cells of tables. */
+  /** The messages that it quotes: text blocks, and first cells of tables with several words. */
   readonly messages: readonly string[];
 }
 
 const SECTIONS: readonly Section[] = PAGE.split(/^### /m)
   .slice(1)
   .map((text) => {
-    const quoted = text.matchAll(/^```text\n(.*?)\n```$|^\| `([^`]+)` \|/gms);
+    const quoted = text.matchAll(/^```text\n(.*?)\n```$|^\| `([^`]+ [^`]+)` \|/gms);
     const messages = [...quoted].map(([, block, cell]) => block ?? cell ?? "");
     return { heading: text.split("\n", 1)[0] ?? "", messages };
   });
