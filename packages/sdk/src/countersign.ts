@@ -193,8 +193,8 @@ export class Countersign {
   async check<A extends object>(call: ToolCall<A>): Promise<Verdict<A>> {
     const attempt = this.#prepare(call);
     const obtained = await this.#obtain(attempt, call, call.wait ?? this.#settings.wait);
-    const failed = this.#failureOf(obtained);
-    return failed ?? this.#judge(attempt, (obtained as { request: ApprovalRequest }).request);
+    if (obtained.kind !== "answered") return this.#failureOf(obtained);
+    return this.#judge(attempt, obtained.request);
   }
 
   /**
@@ -209,7 +209,7 @@ export class Countersign {
   ): Promise<Submitted<A>> {
     const attempt = this.#prepare(call);
     const obtained = await this.#obtain(attempt, call, false);
-    if (obtained.kind !== "answered") return this.#failureOf(obtained) as NotExecuted;
+    if (obtained.kind !== "answered") return this.#failureOf(obtained);
     const { id: requestId, status, decision } = obtained.request;
     if (status === "pending") return this.#suspend(attempt, obtained.request);
     if (status === "approved") return { status, requestId };
@@ -266,7 +266,7 @@ export class Countersign {
       const reason = signal?.aborted ? "abandoned" : "no_decision";
       return this.#refuse(reason, { requestId: before.id, error });
     }
-    if (request.status !== "pending") this.#observers.decided(request);
+    this.#observers.decided(request);
     return this.#judge(attempt, request);
   }
 
@@ -360,15 +360,13 @@ export class Countersign {
         inBackground: (cancelling) => this.#cancelling.add(cancelling),
       },
     );
-    const isDecided = obtained.kind === "answered" && obtained.request.status !== "pending";
-    if (isDecided) this.#observers.decided(obtained.request);
+    if (obtained.kind === "answered") this.#observers.decided(obtained.request);
     return obtained;
   }
 
-  #failureOf(obtained: Obtained): NotExecuted | undefined {
+  #failureOf(obtained: Exclude<Obtained, { readonly kind: "answered" }>): NotExecuted {
     const requestId = obtained.request?.id;
     if (obtained.kind === "abandoned") return this.#refuse("abandoned", { requestId });
-    if (obtained.kind === "answered") return undefined;
     return this.#refuse("no_decision", { requestId, error: obtained.error });
   }
 

@@ -77,7 +77,7 @@ export class Observers {
     this.#call("onPending", () => onPending?.({ requestId, tool, deadlineAt, reviewUrl }));
   }
 
-  /** @param request with a decision */
+  /** @param request a request without a decision is ignored */
   decided({ id: requestId, tool, status, decision }: ApprovalRequest): void {
     if (status === "pending" || !isFirst(this.#decided, requestId)) return;
     const reviewUrl = this.#provider.reviewUrlOf?.(requestId);
