@@ -139,7 +139,7 @@ export class ApprovalClient implements ApprovalProvider {
     const answer = await this.#connection.exchange(OPERATIONS.createApprovalRequest, order);
     const request = readRequest(answer);
     assertHolds(request, submission);
-    this.#reviewUrls.note(request.id, link, this.url);
+    this.#reviewUrls.note(request.id, link, `${this.url}/v1/requests`);
     return request;
   }
 
@@ -159,7 +159,11 @@ export class ApprovalClient implements ApprovalProvider {
       );
     }
     const query = wait === undefined ? "" : `?wait=${wait}`;
-    const order = { ...rest, id: idOf(known), query };
+    const id = idOf(known);
+    const onHeaders = (headers: Headers) => {
+      this.#reviewUrls.note(id, headers.get("link"), `${this.url}/v1/requests/${id}`);
+    };
+    const order = { ...rest, id, query, onHeaders };
     return continuing(known, await this.#connection.exchange(OPERATIONS.getApprovalRequest, order));
   }
 
@@ -207,7 +211,7 @@ export class ApprovalClient implements ApprovalProvider {
     );
   }
 
-  /** The page that the provider's answer to `create` named. */
+  /** The page that an answer of the provider named. */
   reviewUrlOf(requestId: string): string | undefined {
     return this.#reviewUrls.of(requestId);
   }

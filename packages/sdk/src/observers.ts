@@ -33,9 +33,9 @@ export interface DecisionNotice {
 /** Receives lines for the operator. `console` is one. */
 export interface Logger {
   /** A call waits for a decision. */
-  info(line: string): void;
+  info(line: string): unknown;
   /** A call did not run because something failed. */
-  warn(line: string): void;
+  warn(line: string): unknown;
 }
 
 /** Options for observing calls. */
@@ -105,10 +105,9 @@ export class Observers {
     // A provider's text must not inject a second line.
     const line = `Countersign: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`;
     try {
-      this.#logger?.[level](line);
-    } catch {
       // A failing logger must not stop a call, and there is no other place to report it.
-    }
+      Promise.resolve(this.#logger?.[level](line)).catch(() => {});
+    } catch {}
   }
 }
 

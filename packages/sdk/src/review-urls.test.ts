@@ -25,7 +25,7 @@ test("the pages of the latest 1,000 requests are kept", () => {
   const urls = new ReviewUrls();
   for (let i = 0; i < 1_001; i++) {
     const link = `</${i}>; rel="alternate"; type="text/html"`;
-    urls.note(String(i), link, "https://approvals.example");
+    urls.note(String(i), link, REQUESTS);
   }
   assert.equal(urls.of("0"), undefined);
   assert.equal(urls.of("1"), "https://approvals.example/1");

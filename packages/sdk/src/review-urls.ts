@@ -18,10 +18,10 @@ export class ReviewUrls {
 
   /**
    * @param header the header `Link` of an answer about the request
-   * @param baseUrl of the provider. References are relative to its path of requests
+   * @param requestUrl the URL that was requested. A reference is relative to it
    */
-  note(requestId: string, header: string | null, baseUrl: string): void {
-    const url = readReviewUrl(header, `${baseUrl}/v1/requests`);
+  note(requestId: string, header: string | null, requestUrl: string): void {
+    const url = readReviewUrl(header, requestUrl);
     if (url === undefined) return;
     this.#urls.set(requestId, url);
     for (const oldest of this.#urls.keys()) {

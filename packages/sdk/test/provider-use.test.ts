@@ -164,3 +164,13 @@ test("[ours.sdk.visible] the review URL opens the request in the console", async
     [200, "text/html"],
   );
 });
+
+test("[ours.sdk.visible] a call that another process resumes has its review URL", async (t) => {
+  const scene = await startAgentScene(t);
+  const suspended = await newProcess(scene, { wait: false }).run(CALL, neverRuns);
+  assert.ok(suspended.status === "pending");
+  const resumed = await newProcess(scene).resume(suspended.pending, neverRuns);
+  assert.equal(resumed.status, "pending");
+  assert.equal(resumed.reviewUrl, suspended.reviewUrl);
+  assert.ok(suspended.reviewUrl?.includes(suspended.requestId));
+});
