@@ -75,7 +75,7 @@ test("[ours.mcp.prune] the gateway reports old records that it cannot delete", a
   await eventually("a report", () => events.includes("prune_failed") || undefined);
 });
 
-test("[ours.mcp.notified] a provider that cannot be reached is named before the client's time-out", async (t) => {
+test("[ours.mcp.told] a provider that cannot be reached is named before the client's time-out", async (t) => {
   const { approvals } = gatewayOf(temporaryFolder(t), reports().report);
   const verdict = await approvals.check({ idempotencyKey: "k", tool: "a/pay", arguments: {} });
   assert.ok(verdict.status === "unavailable");

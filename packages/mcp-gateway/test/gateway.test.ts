@@ -83,7 +83,7 @@ test("[ours.mcp.exact] the provider and the server receive the arguments exactly
   assert.ok(fickle.calls().at(-1)?.includes(`"arguments":${text}`), fickle.calls().at(-1));
 });
 
-test("[ours.mcp.notified] a denial is a result with the note, and the server does not receive the call", async () => {
+test("[ours.mcp.told] a denial is a result with the note, and the server does not receive the call", async () => {
   const seen = fickle.calls().length;
   const paying = call(gateway.client, "pay", { to: "B-2" });
   await scene.decideNext("deny", { note: "Ask Ana first." });
@@ -93,7 +93,7 @@ test("[ours.mcp.notified] a denial is a result with the note, and the server doe
   assert.equal(fickle.calls().length, seen);
 });
 
-test("[ours.mcp.notified] an undecided call returns that as its result, and does not run", async (t) => {
+test("[ours.mcp.told] an undecided call returns that as its result, and does not run", async (t) => {
   const own = new Fickle(temporaryFolder(t));
   const config = { timeout: "1s" };
   const { client } = await connectGateway(t, scene, { fickle: own.config }, { config });

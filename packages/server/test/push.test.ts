@@ -170,7 +170,7 @@ test("[ours.push.subscribed] a subscription belongs to one person until another 
   assert.equal(kinds.length, 4);
 });
 
-test("[ours.push.notified] a request is announced once without its arguments, and again when it has ended", async (t) => {
+test("[ours.push.told] a request is announced once without its arguments, and again when it has ended", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, browser, receiver, reviewer } = scene;
   const request = await server.submit(instance.token, {
@@ -216,7 +216,7 @@ test("[ours.push.notified] a request is announced once without its arguments, an
   assert.deepEqual(left, []);
 });
 
-test("[ours.push.notified] only reviewers who can decide are notified", async (t) => {
+test("[ours.push.told] only reviewers who can decide are notified", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, admin, browser } = scene;
   const others: PushBrowser[] = [];
@@ -351,7 +351,7 @@ test("[ours.notify.tests] [ours.push.subscribed] test messages to browsers and c
   }
 });
 
-test("[ours.push.notified] a disabled or removed person gets no more messages", async (t) => {
+test("[ours.push.told] a disabled or removed person gets no more messages", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, ana } = scene;
   const { store } = server.provider.context;
