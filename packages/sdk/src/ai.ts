@@ -74,6 +74,10 @@ export function gateTools<Tools extends ToolSet>(
 function gateTool(name: string, tool: ToolSet[string], settings: AiOptions): Tool {
   const { execute, toModelOutput } = tool as Tool;
   if (execute === undefined) throw cannotGate(name, "it has no execute, so it runs elsewhere.");
+  // `resumeMessages` answers the approval requests of gated tools, so it would approve this one.
+  if (tool.needsApproval) {
+    throw cannotGate(name, "it has its own needsApproval. Remove it, or do not gate the tool.");
+  }
   const isStreaming = execute.constructor.name === "AsyncGeneratorFunction";
   const gated = {
     ...(tool as Tool),
@@ -185,8 +189,9 @@ export async function toolApproval(proposed: {
   }
   const origin = { toolName, toolCallId, messages };
   const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
-  // The execution reports why the call cannot be submitted, and an approved call continues there.
-  if (submitted === undefined || submitted.status === "approved") return undefined;
+  // The execution runs an approved call, and reports a call without a decision.
+  if (submitted === undefined) return undefined;
+  if (submitted.status === "approved" || submitted.status === "unavailable") return undefined;
   const type = submitted.status === "pending" ? "user-approval" : "denied";
   return { type, reason: submitted.messageForModel };
 }

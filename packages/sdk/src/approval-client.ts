@@ -160,11 +160,15 @@ export class ApprovalClient implements ApprovalProvider {
     }
     const query = wait === undefined ? "" : `?wait=${wait}`;
     const id = idOf(known);
+    let link: string | null = null;
     const onHeaders = (headers: Headers) => {
-      this.#reviewUrls.note(id, headers.get("link"), `${this.url}/v1/requests/${id}`);
+      link = headers.get("link");
     };
     const order = { ...rest, id, query, onHeaders };
-    return continuing(known, await this.#connection.exchange(OPERATIONS.getApprovalRequest, order));
+    const answer = await this.#connection.exchange(OPERATIONS.getApprovalRequest, order);
+    const request = continuing(known, answer);
+    this.#reviewUrls.note(id, link, `${this.url}/v1/requests/${id}`);
+    return request;
   }
 
   /**
@@ -201,7 +205,10 @@ export class ApprovalClient implements ApprovalProvider {
         this.#consumePath = path;
         return;
       } catch (error) {
-        if (!(error instanceof SdkError && error.status === 404)) throw error;
+        const isUnknownPath =
+          error instanceof SdkError && (error.status === 404 || error.status === 405);
+        // On a path that worked before, 404 is about the request.
+        if (!isUnknownPath || this.#consumePath !== undefined) throw error;
       }
     }
     throw new SdkError(

@@ -135,6 +135,7 @@ export class Connection {
       retryFor === undefined ? this.#retryMs : readDuration("retryFor", retryFor, RETRY_MS);
     const retryMs = explicitMs ?? RETRY_MS;
     const startedAt = timing.monotonic();
+    let unreachableSince: number | undefined;
     for (let attempt = 0; ; attempt++) {
       order.signal?.throwIfAborted();
       const leftMs = startedAt + retryMs - timing.monotonic();
@@ -143,15 +144,18 @@ export class Connection {
       } catch (error) {
         if (!(error instanceof Lost)) throw error;
         const pauseMs = Math.max(this.#backoffMs(attempt), error.error.retryAfterMs ?? 0);
-        const limitMs = explicitMs ?? this.#defaultLimitMs(error);
-        const giveUpAt = startedAt + limitMs;
-        if (timing.monotonic() + pauseMs >= giveUpAt) throw error.error;
+        const now = timing.monotonic();
+        unreachableSince = error.failure === undefined ? undefined : (unreachableSince ?? now);
+        const limitMs = explicitMs === undefined ? this.#unreachableLimitMs(error) : retryMs;
+        const giveUpAt = Math.min(startedAt + retryMs, (unreachableSince ?? now) + limitMs);
+        if (now + pauseMs >= giveUpAt) throw error.error;
         await timing.sleep(pauseMs, order.signal);
       }
     }
   }
 
-  #defaultLimitMs({ failure }: Lost): number {
+  /** How long the provider may be unreachable without an explicit `retryFor`. */
+  #unreachableLimitMs({ failure }: Lost): number {
     if (failure === undefined) return RETRY_MS;
     // Before the first answer, a refused connection is probably a wrong port or a stopped server.
     return failure === "refused" && !this.#hasAnswered ? 0 : UNREACHABLE_MS;
@@ -211,7 +215,9 @@ export class Connection {
 
   #noteDate(header: string | null): void {
     const ms = Date.parse(header ?? "");
-    if (!Number.isNaN(ms)) this.#latestDate = { ms, receivedAt: this.timing.monotonic() };
+    // Another replica or a cache may be behind. Then an expired approval must not become valid.
+    if (Number.isNaN(ms) || ms < (this.providerNow() ?? ms)) return;
+    this.#latestDate = { ms, receivedAt: this.timing.monotonic() };
   }
 
   #send({ method, path }: Target, order: Order, signal: AbortSignal): Promise<Response> {

@@ -38,7 +38,7 @@ export interface CountersignOptions extends ApprovalClientOptions, ObserverOptio
   readonly timeout?: DecisionWindow | undefined;
   /** No call starts within this time before its approval expires. Default: `500ms`. */
   readonly safetyMargin?: Duration | undefined;
-  /** Time to poll after the deadline for the provider's last word. Default: `10s`. */
+  /** Time to poll after the deadline for the final status. Default: `10s`. */
   readonly gracePeriod?: Duration | undefined;
   /** Time limit for cancelling an abandoned request. Default: `5s`. */
   readonly cancelTimeout?: Duration | undefined;
@@ -120,6 +120,11 @@ function readProvider(options: CountersignOptions): ApprovalProvider {
   }
   if (given.some((name) => options[name] !== undefined)) {
     throw invalid(`Remove ${given.join(", ")}, or provider: they exclude each other.`);
+  }
+  const methods = [provider.create, provider.read, provider.cancel];
+  const isProvider = methods.every((method) => typeof method === "function");
+  if (!isProvider || typeof provider.url !== "string") {
+    throw invalid("Invalid provider. Expected an ApprovalProvider.");
   }
   return provider;
 }

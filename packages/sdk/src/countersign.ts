@@ -390,8 +390,8 @@ export class Countersign {
     if (decision?.expiresAt === undefined) return this.#refuse("no_decision", { requestId });
     const now = () => Math.max(this.#clock.now(), provider.providerNow?.() ?? 0);
     const mayStart = validityOf(decision, { now, timing, marginMs: safetyMarginMs });
-    const validMs = decision.expiresAt - now();
-    const use = { provider, store, idempotencyKey, requestId, signal, validMs };
+    const { expiresAt } = decision;
+    const use = { provider, store, idempotencyKey, requestId, signal, expiresAt, now };
     const refusal = await recordUse(use, mayStart);
     if (refusal?.reason === "lapsed") {
       return this.#refuse("lapsed", { ...about, cause: this.#clockCause() });
@@ -405,7 +405,7 @@ export class Countersign {
       arguments: mutableCopy(attempt.snapshot.value),
       note: decision.note,
       reviewUrl: provider.reviewUrlOf?.(requestId),
-      expiresAt: decision.expiresAt,
+      expiresAt,
       isDevelopment: provider.isDevelopment,
       mayStart,
     });

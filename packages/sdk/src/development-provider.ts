@@ -94,16 +94,17 @@ export class DevelopmentProvider implements ApprovalProvider {
     if (request.status === "pending" || request.status === "cancelled") {
       return this.#decide(request, { status: "cancelled" });
     }
-    const providerCode = "already_terminal";
-    throw new SdkError("refused", "The request is decided.", { status: 409, providerCode });
+    throw conflict("already_terminal", "The request is decided.");
   }
 
   async consume(requestId: string, { idempotencyKey }: ConsumeOptions): Promise<void> {
+    const { decision } = this.#find(requestId);
+    if (decision?.status !== "approved")
+      throw conflict("not_approved", "The request is not approved.");
     const consumedBy = this.#uses.get(requestId) ?? idempotencyKey;
     this.#uses.set(requestId, consumedBy);
     if (consumedBy === idempotencyKey) return;
-    const providerCode = "already_consumed";
-    throw new SdkError("refused", "The approval was used before.", { status: 409, providerCode });
+    throw conflict("already_consumed", "The approval was used before.");
   }
 
   #find(known: string | ApprovalRequest): ApprovalRequest {
@@ -155,6 +156,10 @@ function assertSameInput(key: string, known: ApprovalRequest, submission: Submis
     const detail = { status: 409, providerCode, idempotencyKey: key };
     throw new SdkError("refused", `${message} ${adviceFor(409, providerCode)}`, detail);
   }
+}
+
+function conflict(providerCode: string, message: string): SdkError {
+  return new SdkError("refused", message, { status: 409, providerCode });
 }
 
 function refused(why: string): SdkError {

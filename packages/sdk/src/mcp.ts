@@ -61,7 +61,7 @@ export function gateServer(server: McpServer, settings: McpOptions): void {
       const label = { name, isGated: isSelected(name) };
       registered.add(name);
       const tool = register(...args.slice(0, -1), gate(label, args.at(-1) as Callback));
-      return gateUpdates(label, tool, { gate, isSelected });
+      return gateUpdates(label, tool, { gate, isSelected, registered });
     }) as never;
   }
 }
@@ -99,10 +99,18 @@ interface Label {
 type Callback = (...args: unknown[]) => CallToolResult | Promise<CallToolResult>;
 type Gater = (label: Label, callback: Callback) => Callback;
 
+/** The gate of a server. */
+interface Registration {
+  readonly gate: Gater;
+  readonly isSelected: (name: string) => boolean;
+  /** The names of the tools so far. */
+  readonly registered: Set<string>;
+}
+
 function gateUpdates(
   label: Label,
   tool: RegisteredTool,
-  { gate, isSelected }: { readonly gate: Gater; readonly isSelected: (name: string) => boolean },
+  { gate, isSelected, registered }: Registration,
 ): RegisteredTool {
   const update = tool.update.bind(tool) as (updates: object) => void;
   tool.update = ((updates: { readonly name?: string | null; readonly callback?: Callback }) => {
@@ -110,6 +118,7 @@ function gateUpdates(
     update(callback === undefined ? updates : { ...updates, callback: gate(label, callback) });
     if (!updates.name) return;
     label.name = updates.name;
+    registered.add(updates.name);
     label.isGated ||= isSelected(updates.name);
   }) as never;
   return tool;

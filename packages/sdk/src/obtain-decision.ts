@@ -112,7 +112,11 @@ async function cancel(
   { provider, cancelTimeout }: Obtaining,
 ): Promise<void> {
   if (request.status !== "pending") return;
-  await provider.cancel(request, { retryFor: cancelTimeout }).catch(() => {});
+  try {
+    await provider.cancel(request, { retryFor: cancelTimeout });
+  } catch {
+    // The request expires.
+  }
 }
 
 async function cancelCreated(

@@ -200,7 +200,9 @@ function waits<Context>(
     const context = runContext as RunContext<Context>;
     const origin = { toolName: name(), callId, runContext: context };
     const proposal = proposalOf(origin, { arguments: input });
-    return (await submitCall(settings, proposal, origin))?.status === "pending";
+    const submitted = await submitCall(settings, proposal, origin);
+    // During an outage the call stays interrupted, so that it can be resumed later.
+    return submitted?.status === "pending" || submitted?.status === "unavailable";
   };
 }
 

@@ -93,8 +93,8 @@ export interface CreateInstanceInput {
   /** Proposed webhook receiver. */
   readonly delivery?: ProposedDelivery | undefined;
   /**
-   * Idempotency key. Default: a random UUID. An error contains it as `key`: a retry with it and the
-   * same input does not create a second instance.
+   * Idempotency key. Default: a random UUID. An error contains it as `idempotencyKey`: a retry
+   * with it and the same input does not create a second instance.
    */
   readonly idempotencyKey?: string | undefined;
 }

@@ -91,7 +91,7 @@ export class Receiver {
   readonly fetch = async (request: Request, context: HandlerContext = {}): Promise<Response> => {
     const bound = new AbortController();
     const cancelTimer = this.#timing.after(BODY_MS_MAX, () => bound.abort());
-    if (this.#resuming !== undefined) context.waitUntil?.(this.#resuming);
+    if (this.#resuming !== undefined) context.waitUntil?.(this.settled());
     try {
       if (request.method !== "POST") return reply(405, { allow: "POST" });
       const body = await readBody(request, WEBHOOK_BYTES_MAX, bound.signal);
@@ -164,9 +164,13 @@ export class Receiver {
   }
 
   async #keep(event: ResolvedEvent): Promise<boolean> {
-    if (this.#resuming !== undefined) this.#arrived.add(event.id);
+    const isFirst = this.#resuming !== undefined && !this.#arrived.has(event.id);
+    if (isFirst) this.#arrived.add(event.id);
     try {
-      return await this.#options.store.keep(event);
+      const isNew = await this.#options.store.keep(event);
+      // An earlier process stored the event, so the search must handle it.
+      if (!isNew && isFirst) this.#arrived.delete(event.id);
+      return isNew;
     } catch (error) {
       // The event may be stored. The provider's next attempt would then be a duplicate.
       this.#arrived.delete(event.id);

@@ -145,7 +145,7 @@ export interface Pending<A extends object = object> {
   readonly [ARGUMENTS]?: A;
 }
 
-/** The reasons by status, for programs that distinguish the status only. */
+/** The status of each reason. */
 export const STATUS_OF: Readonly<Record<NotExecutedReason, NotExecuted["status"]>> = {
   denied: "denied",
   expired: "expired",

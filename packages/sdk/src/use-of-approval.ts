@@ -19,8 +19,10 @@ export interface Use {
   readonly idempotencyKey: string;
   readonly requestId: string;
   readonly signal: AbortSignal | undefined;
-  /** Time until the approval expires, ms. */
-  readonly validMs: number;
+  /** Expiry of the approval, epoch ms. */
+  readonly expiresAt: number;
+  /** The later of this process's clock and the provider's clock, epoch ms. */
+  readonly now: () => number;
 }
 
 /** Why the call must not start. */
@@ -86,8 +88,8 @@ async function consumeAtProvider(use: Use): Promise<UseRefusal | undefined> {
  * creates two requests for one key, or returns one request for two keys.
  */
 async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
-  const { provider, store, idempotencyKey, requestId, validMs } = use;
-  if (validMs > VALIDITY_MS_MAX) {
+  const { provider, store, idempotencyKey, requestId, expiresAt, now } = use;
+  if (expiresAt - now() > VALIDITY_MS_MAX) {
     const message =
       "The approval is valid for more than 7 days. A store keeps its records for 8 days. Let the " +
       "provider record uses, or shorten the validity of approvals.";
@@ -104,11 +106,21 @@ async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
 }
 
 /** True if an expired approval was used. Then the call is not `lapsed`. */
-async function wasUsed({ provider, store, idempotencyKey, signal }: Use): Promise<boolean> {
+async function wasUsed(use: Use): Promise<boolean> {
+  const { provider, store, idempotencyKey, signal } = use;
   try {
-    const asking = store?.has?.(recordOf(provider.url, idempotencyKey));
+    if (store === undefined) return await wasUsedAtProvider(use);
+    const asking = store.has?.(recordOf(provider.url, idempotencyKey));
     return (await abortable(Promise.resolve(asking), signal)) === true;
   } catch {
     return false;
   }
+}
+
+/** Asks only after the expiry by the provider's clock, so that it cannot use the approval. */
+async function wasUsedAtProvider(use: Use): Promise<boolean> {
+  const { provider, signal, expiresAt } = use;
+  if ((provider.providerNow?.() ?? 0) < expiresAt) return false;
+  const refusal = await abortable(consumeAtProvider(use), signal);
+  return refusal?.reason === "already_used";
 }

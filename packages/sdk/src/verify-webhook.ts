@@ -126,8 +126,9 @@ async function checkSignature(signed: Signed, secrets: readonly string[]): Promi
 }
 
 function checkTimestamp({ timestampS }: Signed, timing: Timing): void {
-  const aheadS = Math.round(timestampS - timing.now() / 1_000);
-  if (Math.abs(aheadS) <= TOLERANCE_S) return;
+  const exactS = timestampS - timing.now() / 1_000;
+  if (Math.abs(exactS) <= TOLERANCE_S) return;
+  const aheadS = Math.sign(exactS) * Math.ceil(Math.abs(exactS));
   throw new SdkError(
     "invalid_timestamp",
     `The webhook was signed ${Math.abs(aheadS)} s ${aheadS < 0 ? "before" : "after"} the time of ` +

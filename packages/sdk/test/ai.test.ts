@@ -201,4 +201,20 @@ test("[ours.sdk.frameworks.ungateable] ai: gating a tool that runs elsewhere thr
     store: new MemoryStore(),
   });
   assert.throws(() => gateTools(tools, { approvals, runId: "r" }), { code: "invalid_option" });
+  const pay = { inputSchema: INPUT, execute: neverPays };
+  for (const needsApproval of [true, () => false]) {
+    const both = { pay: tool({ ...pay, needsApproval }) };
+    const expected = { code: "invalid_option", message: /tool pay: it has its own needsApproval/ };
+    assert.throws(() => gateTools(both, { approvals, runId: "r" }), expected);
+  }
+});
+
+test("[ours.sdk.frameworks.suspend] ai: toolApproval does not report an outage as a denial", async () => {
+  const url = "http://127.0.0.1:9";
+  const approvals = new Countersign({ url, apiKey: "t", wait: false, logger: false });
+  const tools = toolsOf({ approvals, runId: "outage", pay: neverPays });
+  const model = scriptedModel([{ id: "call_1", arguments: { to: "A-1", cents: 5 } }]);
+  const stopWhen = stepCountIs(2);
+  await generateText({ model, prompt: "pay", tools, toolApproval, stopWhen });
+  assert.match(toolResultsOf(model)[0] ?? "", /^No decision was received/);
 });

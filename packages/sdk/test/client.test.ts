@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { ApprovalClient, type CreateInput, type SdkError } from "@countersign/sdk";
 import { startAgentScene } from "@countersign/testing/agent-scene";
-import { startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
+import { ID, OTHER_ID, startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
 import { manualTiming } from "./support/manual-timing.ts";
 
 const INPUT: CreateInput = {
@@ -338,4 +338,77 @@ test("[ours.sdk.client.strict] an answer that breaks the contract names its fiel
   const nowhere = new ApprovalClient({ url: "http://127.0.0.1:1", apiKey: "t", retryFor: "1ms" });
   const error = await nowhere.create(INPUT).catch((thrown: SdkError) => thrown);
   assert.ok(error instanceof Error && error.cause instanceof TypeError);
+});
+
+test("[ours.sdk.client.retries] a provider that becomes unreachable is retried for 10 s from then on", async () => {
+  const timing = manualTiming(0);
+  const unavailableUntil = 20_000;
+  const network: typeof fetch = async () => {
+    if (timing.now() < unavailableUntil) return new Response(null, { status: 503 });
+    throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+  };
+  const client = new ApprovalClient({ ...ANYWHERE, fetch: network, timing });
+  await assert.rejects(client.create(INPUT), /could not be reached \(ECONNRESET\)/);
+  const unreachableMs = timing.now() - unavailableUntil;
+  assert.ok(unreachableMs > 7_000 && unreachableMs <= 12_000, String(unreachableMs));
+});
+
+test("[ours.sdk.gate.validity] the provider's time does not go back when an answer has an earlier date", async () => {
+  const timing = manualTiming(0);
+  const dates = ["Thu, 01 Jan 2026 00:00:09 GMT", "Thu, 01 Jan 2026 00:00:01 GMT"];
+  const late: typeof fetch = async () => {
+    return new Response(null, { status: 400, headers: { date: dates.shift() ?? "" } });
+  };
+  const client = new ApprovalClient({ ...ANYWHERE, fetch: late, timing });
+  await assert.rejects(client.create(INPUT));
+  timing.pass(1_000);
+  await assert.rejects(client.create(INPUT));
+  assert.equal(client.providerNow(), Date.UTC(2026, 0, 1, 0, 0, 10));
+});
+
+test("[ours.sdk.provider-use] a 404 of the consume path that worked before is thrown", async (t) => {
+  const paths: string[] = [];
+  let isDeleted = false;
+  const provider = await startMisbehavingProvider(t, ({ kind, path, correctAnswer, response }) => {
+    if (kind !== "consume") return correctAnswer;
+    paths.push(path);
+    if (!isDeleted) return correctAnswer;
+    response.writeHead(404).end();
+    return undefined;
+  });
+  const client = new ApprovalClient({ url: provider.url, apiKey: "t" });
+  const { id } = await client.create({ ...INPUT, arguments: { n: 1 } });
+  await client.consume(id, { idempotencyKey: "use" });
+  isDeleted = true;
+  await assert.rejects(client.consume(id, { idempotencyKey: "use" }), { status: 404 });
+  assert.equal(paths.length, 2);
+});
+
+test("[ours.sdk.provider-use] a provider that answers 405 to the first consume path is asked on the second", async (t) => {
+  const paths: string[] = [];
+  const provider = await startMisbehavingProvider(t, ({ kind, path, correctAnswer, response }) => {
+    if (kind !== "consume") return correctAnswer;
+    paths.push(path);
+    if (paths.length > 1) return correctAnswer;
+    response.writeHead(405).end();
+    return undefined;
+  });
+  const client = new ApprovalClient({ url: provider.url, apiKey: "t" });
+  const { id } = await client.create({ ...INPUT, arguments: { n: 1 } });
+  await client.consume(id, { idempotencyKey: "use" });
+  assert.equal(new Set(paths).size, 2);
+});
+
+test("[ours.sdk.visible] an answer about another request does not change the review URL", async (t) => {
+  const known = `</requests/${ID}>; rel="alternate"; type="text/html"`;
+  const provider = await startMisbehavingProvider(t, ({ kind, correctAnswer, response }) => {
+    response.setHeader("link", kind === "create" ? known : known.replace(ID, "forged"));
+    return kind === "create" ? correctAnswer : correctAnswer.replace(ID, OTHER_ID);
+  });
+  const client = new ApprovalClient({ url: provider.url, apiKey: "t" });
+  const request = await client.create({ ...INPUT, arguments: { n: 1 } });
+  const reviewUrl = client.reviewUrlOf(request.id);
+  assert.ok(reviewUrl?.includes(ID), reviewUrl);
+  await assert.rejects(client.read(request), { code: "invalid_answer" });
+  assert.equal(client.reviewUrlOf(request.id), reviewUrl);
 });

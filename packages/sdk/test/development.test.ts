@@ -94,3 +94,19 @@ test("[ours.sdk.development] a key that is used again with other arguments is an
   assert.deepEqual([error.code, error.providerCode], ["refused", "idempotency_conflict"]);
   assert.equal(warnings.length, 2);
 });
+
+test("[ours.sdk.development] only an approved request can be used, and only once", async () => {
+  const outcomes = { look: "denied", pay: "approved" } as const;
+  const provider = new DevelopmentProvider({ outcomes, warn: () => {} });
+  const create = (tool: string) => {
+    return provider.create({ idempotencyKey: tool, tool, arguments: {}, timeout: "1m" });
+  };
+  const denied = await create("look");
+  const using = provider.consume(denied.id, { idempotencyKey: "1" });
+  await assert.rejects(using, { status: 409, providerCode: "not_approved" });
+  const { id } = await create("pay");
+  await provider.consume(id, { idempotencyKey: "1" });
+  await provider.consume(id, { idempotencyKey: "1" });
+  const again = provider.consume(id, { idempotencyKey: "2" });
+  await assert.rejects(again, { status: 409, providerCode: "already_consumed" });
+});

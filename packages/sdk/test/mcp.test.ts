@@ -80,6 +80,20 @@ test("[ours.sdk.frameworks.selection] mcp: a tool keeps its gate under a new nam
   assert.equal(textOf(await called), "This call was denied.");
 });
 
+test("[ours.sdk.frameworks.selection] mcp: `only` may name a tool by its later name", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { approvals: approvalsOf(scene), only: ["pay_v2"] });
+  const made = server.registerTool("pay", { inputSchema }, async () => textResult("paid"));
+  server.registerTool("look", { inputSchema }, async () => textResult("seen"));
+  made.update({ name: "pay_v2" });
+  const client = await connect(server);
+  assert.equal(textOf(await client.callTool({ ...CALL, name: "look" })), "seen");
+  const called = client.callTool({ ...CALL, name: "pay_v2" });
+  await scene.decideNext("approve");
+  assert.equal(textOf(await called), "paid");
+});
+
 test("[ours.sdk.frameworks.selection] mcp: a tool without a gate does not run while `only` names an unknown tool", async () => {
   const server = new McpServer(INFO);
   gateServer(server, { approvals: approvalsOf(await sharedScene()), only: ["pya"] });

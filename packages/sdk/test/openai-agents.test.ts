@@ -234,3 +234,23 @@ test("[ours.sdk.frameworks.ungateable] openai-agents: a tool that runs elsewhere
   });
   assert.throws(() => gateTools([exact], gating), { code: "invalid_option" });
 });
+
+test("[ours.sdk.frameworks.suspend] openai-agents: a call during an outage is interrupted, and can be resumed", async () => {
+  const scene = await sharedScene();
+  let isOutage = true;
+  const network: typeof fetch = async (input, init) => {
+    if (isOutage) throw new TypeError("fetch failed");
+    return fetch(input, init);
+  };
+  const approvals = approvalsOf(scene, { wait: false, fetch: network, retryFor: "1s" });
+  const model = scripted(CALLS);
+  const agent = agentOf({ approvals, runId: "outage", pay: ({ to }) => `paid ${to}` }, model);
+  const { state, interruptions } = await runner.run(agent, "pay");
+  assert.equal(interruptions.length, 1);
+  isOutage = false;
+  const waiting = await runner.run(agent, await resumeState(state));
+  assert.equal(waiting.interruptions.length, 1);
+  await scene.decideNext("approve");
+  await runner.run(agent, await resumeState(waiting.state));
+  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
+});

@@ -174,3 +174,23 @@ test("[ours.sdk.visible] a call that another process resumes has its review URL"
   assert.equal(resumed.reviewUrl, suspended.reviewUrl);
   assert.ok(suspended.reviewUrl?.includes(suspended.requestId));
 });
+
+test("[ours.sdk.provider-use] without a store, a call that ran is not reported as lapsed after its approval expired", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, APPROVE_ALL);
+  const timing = manualTiming();
+  const approvals = newProcess(scene, { timing });
+  assert.equal((await approvals.run(CALL, () => "ran")).status, "executed");
+  timing.pass(600_000);
+  const again = await approvals.run(CALL, neverRuns);
+  assert.equal(Object(again).reason, "already_used");
+});
+
+test("[ours.sdk.provider-use] an approval that expired by the local clock alone is not used", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, APPROVE_ALL);
+  const wrongClock = newProcess(scene, { timing: manualTiming(Date.now() + 3_600_000) });
+  const late = await wrongClock.run(CALL, neverRuns);
+  assert.equal(Object(late).reason, "lapsed");
+  assert.equal((await newProcess(scene).run(CALL, () => "ran")).status, "executed");
+});

@@ -466,3 +466,37 @@ test("[ours.sdk.receiver.resumes] a runtime that stops after the response gets t
   await Promise.all(promises);
   assert.deepEqual([promises.length, events.length], [1, 1]);
 });
+
+test("[ours.sdk.receiver.resumes] an event of an earlier process that is delivered again during the search is handled", async () => {
+  const store = new MemoryReceiverStore();
+  await newReceiver({ store }).receiver.settled();
+  const event = { id: EVENT_ID, instanceId: INSTANCE, requestId: CHALLENGE, createdAt: 0 };
+  await store.keep(event);
+  const search = Promise.withResolvers<readonly ResolvedEvent[]>();
+  store.unfinished = () => search.promise;
+  const { receiver, events } = newReceiver({ store });
+  await post(receiver, { body: verification() });
+  assert.equal((await post(receiver, { body: resolved() })).status, 204);
+  search.resolve([event]);
+  await receiver.settled();
+  assert.deepEqual(events, [event]);
+});
+
+test("[ours.sdk.receiver.resumes] a runtime that stops after the response waits for events of an earlier process", async () => {
+  const store = new MemoryReceiverStore();
+  await store.keep({ id: EVENT_ID, instanceId: INSTANCE, requestId: CHALLENGE, createdAt: 0 });
+  const handled = Promise.withResolvers<void>();
+  const { receiver } = newReceiver({ store, onResolved: () => handled.promise });
+  const promises: Promise<unknown>[] = [];
+  const waitUntil = (promise: Promise<unknown>) => void promises.push(promise);
+  await receiver.fetch(new Request("https://x/"), { waitUntil });
+  let isOver = false;
+  const waiting = Promise.all(promises).then(() => {
+    isOver = true;
+  });
+  await store.unfinished();
+  await new Promise(setImmediate);
+  assert.deepEqual([promises.length, isOver], [1, false]);
+  handled.resolve();
+  await waiting;
+});

@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  ApprovalClient,
+  type ApprovalProvider,
   Countersign,
   type CountersignOptions,
   type JsonObject,
@@ -26,6 +28,8 @@ function approvalsOf({ url, token }: AgentScene, options: CountersignOptions = {
 }
 
 const ARGUMENTS = { order: "A-1", cents: 500 };
+
+const neverCalled = async () => assert.fail("it was called");
 
 const pay = ({ order, cents }: Refund) => `${cents} back for ${order}`;
 
@@ -191,7 +195,10 @@ test("[ours.sdk.options] an invalid, unknown or missing option is rejected with 
     assert.throws(() => new Countersign(given), { code: "invalid_option", message });
   }
   const { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key } = process.env;
-  t.after(() => Object.assign(process.env, url && { COUNTERSIGN_URL: url }, key && {}));
+  t.after(() => {
+    if (url !== undefined) process.env.COUNTERSIGN_URL = url;
+    if (key !== undefined) process.env.COUNTERSIGN_API_KEY = key;
+  });
   delete process.env.COUNTERSIGN_URL;
   delete process.env.COUNTERSIGN_API_KEY;
   assert.throws(() => new Countersign(), /Missing provider URL\. Set COUNTERSIGN_URL or pass url/);
@@ -224,4 +231,43 @@ test("[ours.sdk.options] an unknown option of a call and a tool that is defined 
     message: /Unknown option of a call of refunds\.create: "idempotencykey"/,
   });
   assert.throws(() => approvals.tool("refunds.create", pay), /is defined twice/);
+});
+
+const PROVIDER: ApprovalProvider = {
+  url: "http://localhost:1",
+  isDevelopment: false,
+  create: neverCalled,
+  read: neverCalled,
+  cancel: neverCalled,
+};
+
+test("[ours.sdk.options] an object that is not an ApprovalProvider is rejected", () => {
+  assert.ok(new Countersign({ provider: PROVIDER }));
+  for (const name of ["url", "create", "read", "cancel"]) {
+    const provider = { ...PROVIDER, [name]: undefined };
+    const expected = { code: "invalid_option", message: /Invalid provider/ };
+    assert.throws(() => new Countersign({ provider }), expected, name);
+  }
+});
+
+test("[ours.sdk.gate.abandon] a provider that throws while it cancels does not end the process", async (t) => {
+  const scene = await startAgentScene(t);
+  const client = new ApprovalClient({ url: scene.url, apiKey: scene.token });
+  const provider: ApprovalProvider = {
+    url: client.url,
+    isDevelopment: false,
+    create: (input, options) => client.create(input, options),
+    read: (request, options) => client.read(request, options),
+    cancel: () => {
+      throw new RangeError("broken");
+    },
+  };
+  const approvals = new Countersign({ provider, logger: false });
+  const aborting = new AbortController();
+  const { signal } = aborting;
+  const called = approvals.tool("refunds.create", pay)(ARGUMENTS, { signal });
+  await scene.nextPending();
+  aborting.abort();
+  assert.equal(Object(await called).reason, "abandoned");
+  await approvals.settled();
 });

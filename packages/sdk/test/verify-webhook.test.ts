@@ -191,3 +191,15 @@ test("[ours.sdk.receiver.verify] no error contains the secret", async () => {
   const secret = `${SECRET}x`;
   await assert.rejects(verify({ secret }), (error) => !String(error).includes(SECRET));
 });
+
+test("[ours.sdk.receiver.verify] the tolerance of five minutes is exact, also within a second", async () => {
+  const limits: [number, string | undefined][] = [
+    [300, undefined],
+    [300.001, "invalid_timestamp"],
+    [-300, undefined],
+    [-300.001, "invalid_timestamp"],
+  ];
+  for (const [s, code] of limits) {
+    assert.equal(await codeOf(verify({ nowS: EVENT.timestamp + s })), code, String(s));
+  }
+});
