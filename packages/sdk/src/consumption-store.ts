@@ -23,6 +23,12 @@ export interface ConsumptionStore {
    */
   consume(id: string): Promise<boolean>;
 
+  /**
+   * For a store that loses its records when the process exits: since when it has them, epoch ms.
+   * An approval of a request from before is not used, because its call may have run.
+   */
+  readonly recordsSince?: number | undefined;
+
   /** True if the id is consumed. Without this method, a late repetition of a call is `lapsed`. */
   has?(id: string): Promise<boolean>;
 
@@ -42,10 +48,11 @@ export interface ConsumptionStore {
 const RESULTS_CHARS_MAX = 16 * 1024 * 1024;
 
 /**
- * Stores records in memory until the process exits. After a restart, it does not know which calls
- * ran. Use it for tests, and for agents that use new keys after every start.
+ * Stores records in memory until the process exits. Use it in tests. A call whose key an earlier
+ * process used does not run, because the store does not know whether it ran before.
  */
 export class MemoryStore implements ConsumptionStore {
+  readonly recordsSince: number;
   /** The monotonic time of each consumption, ms. The oldest one is first. */
   readonly #consumedAt = new Map<string, number>();
   readonly #results = new Map<string, string>();
@@ -55,6 +62,7 @@ export class MemoryStore implements ConsumptionStore {
 
   constructor(options: PruningOptions = {}) {
     this.#timing = options.timing ?? systemTiming;
+    this.recordsSince = this.#timing.now();
     this.#pruning = new HourlyPruning(() => this.prune(), options);
   }
 

@@ -377,7 +377,7 @@ export class Countersign {
   ): Promise<Verdict<A>> {
     const { submission, signal, idempotencyKey } = attempt;
     const { provider, timing, store, safetyMarginMs } = this.#settings;
-    const { id: requestId, status, decision } = request;
+    const { id: requestId, status, decision, createdAt } = request;
     if (status === "pending") return this.#suspend(attempt, request);
     const about = { requestId, note: decision?.note };
     if (status !== "approved") return this.#refuse(status, about);
@@ -391,8 +391,19 @@ export class Countersign {
     const now = () => Math.max(this.#clock.now(), provider.providerNow?.() ?? 0);
     const mayStart = validityOf(decision, { now, timing, marginMs: safetyMarginMs });
     const { expiresAt } = decision;
-    const use = { provider, store, idempotencyKey, requestId, signal, expiresAt, now };
-    const refusal = await recordUse(use, mayStart);
+    const refusal = await recordUse(
+      {
+        provider,
+        store,
+        idempotencyKey,
+        requestId,
+        signal,
+        createdAt,
+        expiresAt,
+        now,
+      },
+      mayStart,
+    );
     if (refusal?.reason === "lapsed") {
       return this.#refuse("lapsed", { ...about, cause: this.#clockCause() });
     }

@@ -18,6 +18,8 @@ export interface Use {
   readonly store: ConsumptionStore | undefined;
   readonly idempotencyKey: string;
   readonly requestId: string;
+  /** Creation of the request by the provider's clock, epoch ms. */
+  readonly createdAt: number;
   readonly signal: AbortSignal | undefined;
   /** Expiry of the approval, epoch ms. */
   readonly expiresAt: number;
@@ -33,6 +35,14 @@ export interface UseRefusal {
 
 /** Stores keep a record for one more day. @see contract: Limits, retention */
 const VALIDITY_MS_MAX = RETENTION_MS_MIN;
+
+const TOO_LONG =
+  "The approval is valid for more than 7 days. A store keeps its records for 8 days. Let the " +
+  "provider record uses, or shorten the validity of approvals.";
+
+const BEFORE_STORE =
+  "The request is older than the store in memory, so an earlier process may have run the call. " +
+  "Use a new idempotencyKey for each call, and a store that outlives the process, or none.";
 
 /** The reasons by the provider's error code. */
 const REFUSALS: Readonly<Record<string, NotExecutedReason>> = {
@@ -88,13 +98,9 @@ async function consumeAtProvider(use: Use): Promise<UseRefusal | undefined> {
  * creates two requests for one key, or returns one request for two keys.
  */
 async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
-  const { provider, store, idempotencyKey, requestId, expiresAt, now } = use;
-  if (expiresAt - now() > VALIDITY_MS_MAX) {
-    const message =
-      "The approval is valid for more than 7 days. A store keeps its records for 8 days. Let the " +
-      "provider record uses, or shorten the validity of approvals.";
-    return { reason: "not_recorded", error: new SdkError("unsupported", message) };
-  }
+  const { provider, store, idempotencyKey, requestId, createdAt, expiresAt, now } = use;
+  if (expiresAt - now() > VALIDITY_MS_MAX) return notRecorded(TOO_LONG);
+  if (createdAt < (store?.recordsSince ?? createdAt)) return notRecorded(BEFORE_STORE);
   for (const id of [
     recordOf(provider.url, idempotencyKey),
     `request ${provider.url} ${requestId}`,
@@ -103,6 +109,10 @@ async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
     if ((await store?.consume(id)) !== true) return { reason: "already_used" };
   }
   return undefined;
+}
+
+function notRecorded(message: string): UseRefusal {
+  return { reason: "not_recorded", error: new SdkError("unsupported", message) };
 }
 
 /** True if an expired approval was used. Then the call is not `lapsed`. */

@@ -22,6 +22,11 @@ import { manualTiming } from "./support/manual-timing.ts";
 
 const ARGUMENTS = { account: "A-1", cents: 5_000, nested: { list: [1, 2.5, null, true, "x"] } };
 
+/** Has its records since before the requests of the misbehaving provider. */
+function oldStore(): MemoryStore {
+  return new MemoryStore({ timing: manualTiming(CREATED_AT) });
+}
+
 /** Guards a call at a provider with wrong answers. */
 async function guardAt(
   t: Parameters<typeof startMisbehavingProvider>[0],
@@ -36,7 +41,7 @@ async function guardAt(
     url: provider.url,
     apiKey: "t0ken",
     ...options,
-    store: new MemoryStore(),
+    store: oldStore(),
     logger: false,
   });
   let runs = 0;
@@ -340,7 +345,7 @@ test("[ours.sdk.gate.fail-closed] a provider that reports pending after the dead
     url: provider.url,
     apiKey: "t0ken",
     timing,
-    store: new MemoryStore(),
+    store: oldStore(),
   });
   const outcome = await approvals.run({ idempotencyKey: "k", tool: "pay", arguments: {} }, () =>
     assert.fail(),
@@ -358,7 +363,7 @@ test("[ours.sdk.gate.once] one request that answers two keys lets one call run",
   const approvals = new Countersign({
     url: provider.url,
     apiKey: "t0ken",
-    store: new MemoryStore(),
+    store: oldStore(),
   });
   let runs = 0;
   const call = { tool: "pay", arguments: ARGUMENTS };
@@ -379,7 +384,7 @@ test("[ours.sdk.gate.once] a second approval for a used key does not run the cal
   const approvals = new Countersign({
     url: provider.url,
     apiKey: "t0ken",
-    store: new MemoryStore(),
+    store: oldStore(),
   });
   let runs = 0;
   const call = { idempotencyKey: "k1", tool: "pay", arguments: ARGUMENTS };

@@ -194,3 +194,15 @@ test("[ours.sdk.provider-use] an approval that expired by the local clock alone 
   assert.equal(Object(late).reason, "lapsed");
   assert.equal((await newProcess(scene).run(CALL, () => "ran")).status, "executed");
 });
+
+test("[ours.sdk.gate.once] a store in memory does not use an approval of an earlier process", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, APPROVE_ALL);
+  const first = newProcess(scene, { store: new MemoryStore() });
+  assert.equal((await first.run(CALL, () => "ran")).status, "executed");
+  const store = new MemoryStore({ timing: manualTiming(Date.now() + 1_000) });
+  const again = await newProcess(scene, { store }).run(CALL, neverRuns);
+  assert.ok(again.status === "unavailable");
+  assert.equal(again.reason, "not_recorded");
+  assert.match(again.messageForModel, /older than the store in memory.+new idempotencyKey/);
+});
