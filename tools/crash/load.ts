@@ -111,7 +111,7 @@ export class Worker {
     const key = this.#fresh("instance");
     const delivery = receiver === undefined ? undefined : receivers.propose(receiver);
     const input = { idempotencyKey: key, name: key, delivery };
-    const made = new Provisioner(ANYWHERE, provisioner, this.#options(PATIENT));
+    const made = new Provisioner({ url: ANYWHERE, token: provisioner, ...this.#options(PATIENT) });
     // A receiver that fails may fail its verification, and then nothing is made.
     const created = await settle(made.create(input), ["webhook_verification_failed"]);
     if (created === undefined) return;
@@ -135,7 +135,7 @@ export class Worker {
   async #delete(instance: KnownInstance): Promise<void> {
     const { provisioner } = this.#callers;
     instance.isDeleting = true;
-    const made = new Provisioner(ANYWHERE, provisioner, this.#options(PATIENT));
+    const made = new Provisioner({ url: ANYWHERE, token: provisioner, ...this.#options(PATIENT) });
     const done = await settle(made.delete(instance.id).then(() => true));
     if (done) instance.deletedAt ??= Date.now();
   }
@@ -236,7 +236,7 @@ export class Worker {
     this.#callers.journal.violate("I1", `${id} was ${known.status}, a reviewer got ${text}`);
   }
 
-  #options(retryFor: Duration): ProvisionerOptions {
+  #options(retryFor: Duration): Omit<ProvisionerOptions, "token"> {
     return { fetch: this.#callers.fetch, retryFor, timing: HURRIED };
   }
 

@@ -84,7 +84,7 @@ async function untilNone(
 async function deleteAgain(callers: Callers, instance: KnownInstance): Promise<void> {
   if (!instance.isDeleting) return;
   const { journal, provisioner, fetch } = callers;
-  const made = new Provisioner(ANYWHERE, provisioner, { fetch });
+  const made = new Provisioner({ url: ANYWHERE, token: provisioner, fetch });
   const known = await settle(made.delete(instance.id).then(() => true));
   if (known === undefined) journal.violate("I7", `${instance.id} cannot be deleted`);
   instance.deletedAt ??= Date.now();

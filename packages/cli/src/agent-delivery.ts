@@ -33,7 +33,7 @@ export function connectProvisioner(line: SettingsLine): Provisioner {
     throw usageError(`--delivery needs a provisioner token in COUNTERSIGN_TOKEN; run: ${hint}`);
   }
   assertSafeUrl(url);
-  return new Provisioner(url, token, { retryFor: RETRY_FOR });
+  return new Provisioner({ url, token, retryFor: RETRY_FOR });
 }
 
 /** @throws CommandError without the content of the file, which contains a secret */

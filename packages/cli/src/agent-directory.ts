@@ -84,7 +84,7 @@ export async function withDirectory<T>(
   if (line.text("delivery") !== undefined) return work(atProvider(url, connectProvisioner(line)));
   if (isProvisioner(token)) {
     assertSafeUrl(url);
-    return work(atProvider(url, new Provisioner(url, token, { retryFor: RETRY_FOR })));
+    return work(atProvider(url, new Provisioner({ url, token, retryFor: RETRY_FOR })));
   }
   if (token !== undefined && token !== "") return work(atServer(line, url));
   if (line.text("url") !== undefined) connectApi(line);

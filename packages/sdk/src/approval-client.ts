@@ -24,13 +24,14 @@ import {
   type Submission,
 } from "./answer.ts";
 import {
+  CONNECTION_OPTIONS,
   Connection,
   type ConnectionOptions,
   invalidAnswer,
   type OperationOptions,
 } from "./connection.ts";
 import type { DecisionWindow } from "./duration.ts";
-import { readEnvironment } from "./environment.ts";
+import { readApiKey, readUrl } from "./environment.ts";
 import { SdkError } from "./errors.ts";
 import { assertKnownOptions } from "./known-options.ts";
 import { ReviewUrls } from "./review-urls.ts";
@@ -229,50 +230,14 @@ const CONSUME_PATHS = ["/agent/v1/requests/:id/consume", "/v1/requests/:id/consu
 
 const CONSUME = { method: "POST", success: [200] } as const;
 
-const CLIENT_OPTIONS = [
-  "url",
-  "apiKey",
-  "fetch",
-  "timing",
-  "attemptTimeout",
-  "retryFor",
-  "maxAnswerBytes",
-];
+/** The names of the options. */
+export const CLIENT_OPTIONS = [...CONNECTION_OPTIONS, "apiKey"] as const;
 
 /** @throws SdkError `invalid_answer` for an answer about another request */
 function assertConsumed(answer: JsonValue | undefined, id: string): void {
   const named = answer instanceof JsonObject ? answer.members.get("id") : undefined;
   if (typeof named === "string" && parseIdentifier(named) === id) return;
   throw invalidAnswer("id is that of another request");
-}
-
-/** @throws SdkError `invalid_option` */
-function readUrl(options: ApprovalClientOptions): string {
-  const text = readOwn(options, "url") ?? readEnvironment("COUNTERSIGN_URL");
-  if (text !== undefined) return text;
-  const fix = "Set COUNTERSIGN_URL or pass url, such as http://localhost:8787.";
-  throw new SdkError("invalid_option", `Missing provider URL. ${fix}`);
-}
-
-/** @throws SdkError `invalid_option` */
-function readApiKey(options: ApprovalClientOptions): string {
-  const text = readOwn(options, "apiKey") ?? readEnvironment("COUNTERSIGN_API_KEY");
-  if (text !== undefined) return text;
-  const fix = "Set COUNTERSIGN_API_KEY or pass apiKey. Create one: countersign agents create NAME";
-  throw new SdkError("invalid_option", `Missing API key. ${fix}`);
-}
-
-/**
- * A member that is undefined is an error: the key of the environment must not go to a server that
- * has its own key in a variable that is not set.
- *
- * @throws SdkError `invalid_option`
- */
-function readOwn(options: ApprovalClientOptions, name: "url" | "apiKey"): string | undefined {
-  if (!Object.hasOwn(options, name) || options[name] !== undefined) return options[name];
-  const variable = name === "url" ? "COUNTERSIGN_URL" : "COUNTERSIGN_API_KEY";
-  const fix = `Set its variable, or remove ${name} to use ${variable}.`;
-  throw new SdkError("invalid_option", `${name} is undefined. ${fix}`);
 }
 
 function continuing(

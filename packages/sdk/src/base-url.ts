@@ -32,10 +32,13 @@ export function readBaseUrl(text: string): string {
 /** Characters that a header transmits unchanged. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** @throws SdkError `invalid_option`, without the key */
-export function readApiKey(apiKey: string): string {
-  if (typeof apiKey === "string" && TOKEN.test(apiKey)) return apiKey;
-  throw invalid("Missing or invalid API key. Check it for spaces and line breaks.");
+/**
+ * @param what name of the token in the error message
+ * @throws SdkError `invalid_option`, without the token
+ */
+export function readToken(what: string, token: unknown): string {
+  if (typeof token === "string" && TOKEN.test(token)) return token;
+  throw invalid(`Missing or invalid ${what}. Check it for spaces and line breaks.`);
 }
 
 function invalid(message: string): SdkError {

@@ -8,7 +8,7 @@
 
 import type { JsonValue } from "@countersign/protocol";
 import { type Operation, Problem, parseIdentifier, parseJsonBytes } from "@countersign/protocol";
-import { readApiKey, readBaseUrl } from "./base-url.ts";
+import { readBaseUrl, readToken } from "./base-url.ts";
 import { readBody, TooLarge } from "./body.ts";
 import { readBound } from "./bounds.ts";
 import { abortable, systemTiming, type Timing } from "./clock.ts";
@@ -36,6 +36,16 @@ export interface ConnectionOptions {
   /** Size limit of one answer, bytes. Default: 8,388,608 (8 MiB). */
   readonly maxAnswerBytes?: number | undefined;
 }
+
+/** The names of the options, without the token. */
+export const CONNECTION_OPTIONS = [
+  "url",
+  "fetch",
+  "timing",
+  "attemptTimeout",
+  "retryFor",
+  "maxAnswerBytes",
+] as const;
 
 /** Options of every operation of a provider. */
 export interface OperationOptions {
@@ -107,7 +117,7 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     this.url = readBaseUrl(options.url);
     this.timing = options.timing ?? systemTiming;
-    this.#apiKey = readApiKey(options.apiKey);
+    this.#apiKey = readToken("API key", options.apiKey);
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#isOwnFetch = options.fetch === undefined;
     this.#attemptMs = readDuration("attemptTimeout", options.attemptTimeout, ATTEMPT_MS);

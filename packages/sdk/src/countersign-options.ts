@@ -6,6 +6,7 @@ import {
   ApprovalClient,
   type ApprovalClientOptions,
   type ApprovalProvider,
+  CLIENT_OPTIONS,
 } from "./approval-client.ts";
 import { systemTiming, type Timing } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
@@ -56,8 +57,6 @@ export interface Settings {
   readonly timing: Timing;
 }
 
-const CLIENT = ["url", "apiKey", "fetch", "attemptTimeout", "retryFor", "maxAnswerBytes"] as const;
-
 const OWN = [
   "provider",
   "store",
@@ -66,7 +65,6 @@ const OWN = [
   "safetyMargin",
   "gracePeriod",
   "cancelTimeout",
-  "timing",
   "onPending",
   "onDecision",
   "logger",
@@ -77,7 +75,7 @@ const CANCEL_TIMEOUT = "5s";
 
 /** @throws SdkError `invalid_option` */
 export function readSettings(options: CountersignOptions): Settings {
-  assertKnownOptions("new Countersign()", options, [...CLIENT, ...OWN]);
+  assertKnownOptions("new Countersign()", options, [...CLIENT_OPTIONS, ...OWN]);
   const { store, wait = true, timing = systemTiming, cancelTimeout = CANCEL_TIMEOUT } = options;
   if (store !== undefined && typeof store.consume !== "function") {
     throw invalid("Invalid store. Expected for example new FileStore(folder).");
@@ -111,15 +109,17 @@ function assertObservers({ logger, onPending, onDecision, fetch }: CountersignOp
 }
 
 function readProvider(options: CountersignOptions): ApprovalProvider {
-  const { provider, timing } = options;
-  // Includes a member that is undefined: see `readOwn` of the client.
-  const given = CLIENT.filter((name) => Object.hasOwn(options, name));
+  const { provider } = options;
   if (provider === undefined) {
-    const selected = Object.fromEntries(given.map((name) => [name, options[name]]));
-    return new ApprovalClient({ ...selected, timing });
+    // Includes members that are undefined, which the client rejects.
+    const given = CLIENT_OPTIONS.filter((name) => Object.hasOwn(options, name));
+    return new ApprovalClient(Object.fromEntries(given.map((name) => [name, options[name]])));
   }
-  if (given.some((name) => options[name] !== undefined)) {
-    throw invalid(`Remove ${given.join(", ")}, or provider: they exclude each other.`);
+  const others = CLIENT_OPTIONS.filter((name) => {
+    return name !== "timing" && options[name] !== undefined;
+  });
+  if (others.length > 0) {
+    throw invalid(`Remove ${others.join(", ")}, or provider: they exclude each other.`);
   }
   const methods = [provider.create, provider.read, provider.cancel];
   const isProvider = methods.every((method) => typeof method === "function");

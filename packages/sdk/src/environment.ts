@@ -3,6 +3,8 @@
  * reject predefined outcomes in production. Runtimes without `process` have none of them.
  */
 
+import { SdkError } from "./errors.ts";
+
 /** A part of `globalThis`, which is not the same in all runtimes. */
 interface Environment {
   readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
@@ -18,4 +20,39 @@ export function readEnvironment(
   environment: Environment = globalThis as Environment,
 ): string | undefined {
   return environment.process?.env?.[name]?.trim() || undefined;
+}
+
+/** Options that have a variable as their default. */
+interface Given {
+  readonly url?: string | undefined;
+  readonly apiKey?: string | undefined;
+}
+
+/** @throws SdkError `invalid_option` */
+export function readUrl(options: Given): string {
+  const text = readOwn(options, "url") ?? readEnvironment("COUNTERSIGN_URL");
+  if (text !== undefined) return text;
+  const fix = "Set COUNTERSIGN_URL or pass url, such as http://localhost:8787.";
+  throw new SdkError("invalid_option", `Missing provider URL. ${fix}`);
+}
+
+/** @throws SdkError `invalid_option` */
+export function readApiKey(options: Given): string {
+  const text = readOwn(options, "apiKey") ?? readEnvironment("COUNTERSIGN_API_KEY");
+  if (text !== undefined) return text;
+  const fix = "Set COUNTERSIGN_API_KEY or pass apiKey. Create one: countersign agents create NAME";
+  throw new SdkError("invalid_option", `Missing API key. ${fix}`);
+}
+
+/**
+ * A member that is undefined is an error: the key of the environment must not go to a server that
+ * has its own key in a variable that is not set.
+ *
+ * @throws SdkError `invalid_option`
+ */
+function readOwn(options: Given, name: "url" | "apiKey"): string | undefined {
+  if (!Object.hasOwn(options, name) || options[name] !== undefined) return options[name];
+  const variable = name === "url" ? "COUNTERSIGN_URL" : "COUNTERSIGN_API_KEY";
+  const fix = `Set its variable, or remove ${name} to use ${variable}.`;
+  throw new SdkError("invalid_option", `${name} is undefined. ${fix}`);
 }

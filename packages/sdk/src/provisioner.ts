@@ -15,13 +15,17 @@ import {
 } from "@countersign/protocol";
 import { identifier, readAnswerPart, timestamp } from "./answer.ts";
 import { readKey } from "./approval-client.ts";
+import { readToken } from "./base-url.ts";
 import {
+  CONNECTION_OPTIONS,
   Connection,
   type ConnectionOptions,
   invalidAnswer,
   type OperationOptions,
 } from "./connection.ts";
+import { readUrl } from "./environment.ts";
 import { SdkError } from "./errors.ts";
+import { assertKnownOptions } from "./known-options.ts";
 
 /** A webhook receiver to propose. Add the secret to the receiver before proposing it. */
 export interface ProposedDelivery {
@@ -110,19 +114,23 @@ export interface UpdateInstanceInput {
 }
 
 /** Options of a {@link Provisioner}. */
-export type ProvisionerOptions = Omit<ConnectionOptions, "url" | "apiKey">;
+export interface ProvisionerOptions extends Omit<ConnectionOptions, "url" | "apiKey"> {
+  /** Base URL of the provider, with https except on this machine. Default: COUNTERSIGN_URL. */
+  readonly url?: string | undefined;
+  /** A provisioner token. It is not the credential of an instance. */
+  readonly token: string;
+}
 
 /** Creates, reads, updates and deletes instances at a provider. */
 export class Provisioner {
   readonly #connection: Connection;
 
-  /**
-   * @param url base URL of the provider. It must use https, except on this machine
-   * @param token a provisioner token, not an instance credential
-   * @throws SdkError `invalid_option` for an invalid URL, token or option
-   */
-  constructor(url: string, token: string, options: ProvisionerOptions = {}) {
-    this.#connection = new Connection({ ...options, url, apiKey: token });
+  /** @throws SdkError `invalid_option` for a missing, invalid or unknown option */
+  constructor(options: ProvisionerOptions) {
+    const { token, ...others } = options;
+    assertKnownOptions("new Provisioner()", options, [...CONNECTION_OPTIONS, "token"]);
+    const apiKey = readToken("provisioner token", token);
+    this.#connection = new Connection({ ...others, url: readUrl(options), apiKey });
   }
 
   /**

@@ -8,6 +8,7 @@
 
 import type { ConsumptionStore } from "./consumption-store.ts";
 import { digestOf } from "./digest.ts";
+import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import { STORE_RETENTION_MS } from "./hourly-pruning.ts";
 
@@ -47,10 +48,10 @@ export interface RedisStoreOptions {
   /** Start of every key. Default: `countersign:consumption:`. */
   readonly prefix?: string;
   /**
-   * How long Redis keeps a record, ms. At least 691,200,000 (8 days), which is the default. A
-   * shorter time could let a call run again.
+   * How long Redis keeps a record. At least `192h` (8 days), which is the default. A shorter time
+   * could let a call run again.
    */
-  readonly retentionMs?: number;
+  readonly retention?: Duration;
 }
 
 const PREFIX = "countersign:consumption:";
@@ -66,18 +67,16 @@ export class RedisStore implements ConsumptionStore {
    * @throws SdkError `invalid_option` without a command function, or for a shorter retention
    */
   constructor(connection: RedisConnection, options: RedisStoreOptions = {}) {
-    const { prefix = PREFIX, retentionMs = STORE_RETENTION_MS } = options;
+    const { prefix = PREFIX, retention } = options;
     if (typeof connection?.command !== "function") {
       throw invalid(
         "RedisStore needs a connection. Use new RedisStore(nodeRedis(client)), " +
           "new RedisStore(ioredis(client)), or an object with a command function.",
       );
     }
-    if (!(Number.isSafeInteger(retentionMs) && retentionMs >= STORE_RETENTION_MS)) {
-      throw invalid(
-        `Invalid retentionMs: ${retentionMs}. Expected a whole number of at least ` +
-          `${STORE_RETENTION_MS} (8 days).`,
-      );
+    const retentionMs = readDuration("retention", retention, STORE_RETENTION_MS);
+    if (retentionMs < STORE_RETENTION_MS) {
+      throw invalid(`Invalid retention: "${retention}". Expected at least 192h (8 days).`);
     }
     this.#connection = connection;
     this.#prefix = prefix;

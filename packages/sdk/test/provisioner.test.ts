@@ -8,6 +8,7 @@ import { inspect } from "node:util";
 import { ApprovalClient, Provisioner, proposeDelivery, type SdkError } from "@countersign/sdk";
 import { startTestProvider } from "../../server/test/support/test-provider.ts";
 
+const ANYWHERE = { url: "http://localhost:1", token: "t0ken" };
 const ID = "0197f3c5-3e7c-7a7e-8d3b-000000000001";
 const OTHER_ID = "0197f3c5-3e7c-7a7e-8d3b-000000000003";
 const DELIVERY = proposeDelivery("https://a.example/hook");
@@ -21,12 +22,12 @@ test("[ours.sdk.provisioner] a lost answer is retried with the same key: there i
     if (left-- <= 0) return response;
     throw new TypeError("fetch failed");
   };
-  const provisioner = new Provisioner(server.url, token, { fetch: losing });
+  const provisioner = new Provisioner({ url: server.url, token, fetch: losing });
   const { instance, credential } = await provisioner.create();
   const { store } = server.provider.context;
   assert.equal(Number((await store.get("select count(*) as n from instance"))?.n), 1);
   left = 9;
-  const lost = new Provisioner(server.url, token, { fetch: losing, retryFor: "1ms" });
+  const lost = new Provisioner({ url: server.url, token, fetch: losing, retryFor: "1ms" });
   const error = await lost.create().catch((thrown: SdkError) => thrown);
   assert.ok(
     error instanceof Error && error.code === "unavailable" && error.idempotencyKey !== undefined,
@@ -41,7 +42,7 @@ test("[ours.sdk.provisioner] a lost answer is retried with the same key: there i
 test("[ours.sdk.provisioner.credential] a credential is handed over once, and printed never", async (t) => {
   const server = await startTestProvider(t);
   const token = await server.token({ kind: "provisioner" });
-  const created = await new Provisioner(server.url, token).create();
+  const created = await new Provisioner({ url: server.url, token }).create();
   const shown = inspect(created, { depth: 9, showHidden: true }) + JSON.stringify(created);
   const credential = created.credential.take();
   assert.match(credential, /^cs_inst_/);
@@ -55,6 +56,18 @@ test("[ours.sdk.provisioner.credential] a credential is handed over once, and pr
       timeout: "1m",
     }),
   );
+});
+
+test("[ours.sdk.provisioner] an unknown or missing option is rejected with its name", () => {
+  const cases: [object, RegExp][] = [
+    [{ ...ANYWHERE, apiKey: "t" }, /Unknown option of new Provisioner\(\): "apiKey"/],
+    [{ url: ANYWHERE.url }, /Missing or invalid provisioner token/],
+    [{ ...ANYWHERE, url: undefined }, /url is undefined/],
+  ];
+  for (const [options, message] of cases) {
+    const create = () => new Provisioner(options as typeof ANYWHERE);
+    assert.throws(create, { code: "invalid_option", message });
+  }
 });
 
 test("[ours.sdk.provisioner] every proposed delivery has a registration and a secret of its own", () => {
@@ -85,7 +98,7 @@ test("[ours.sdk.client.strict] an answer that breaks the contract, or has anothe
   ];
   const answers = (body: object) => {
     const fetch = async () => Response.json(body);
-    return new Provisioner("http://localhost:1", "t0ken", { fetch });
+    return new Provisioner({ ...ANYWHERE, fetch });
   };
   for (const wrong of wrongAnswers) {
     const creating = answers(wrong).create({ delivery: DELIVERY });
@@ -103,7 +116,7 @@ test("[ours.sdk.client.secret] a signing secret that a provider repeats is in no
     const error = { message: String(init?.body), code: "x", type: "internal", request_id: "x" };
     return Response.json({ error }, { status: 422 });
   };
-  const provisioner = new Provisioner("http://localhost:1", "t0ken", { fetch: repeating });
+  const provisioner = new Provisioner({ ...ANYWHERE, fetch: repeating });
   const error = await provisioner
     .create({ delivery: DELIVERY })
     .catch((thrown: SdkError) => thrown);

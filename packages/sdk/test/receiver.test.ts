@@ -51,7 +51,7 @@ async function startWorld(t: Lifetime, receiver: Receiver) {
   const url = `https://localhost:${(listener.address() as AddressInfo).port}/hook?a=b`;
   const token = await server.token({ kind: "provisioner" });
   const reviewer = await server.token({ kind: "reviewer" });
-  return { server, url, reviewer, provisioner: new Provisioner(server.url, token) };
+  return { server, url, reviewer, provisioner: new Provisioner({ url: server.url, token }) };
 }
 
 test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notification of its decision", async (t) => {

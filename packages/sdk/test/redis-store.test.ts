@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Duration } from "@countersign/sdk";
 import { RedisStore } from "@countersign/sdk/redis-store";
 import { fileOwner } from "@countersign/testing/child";
 import { createClient } from "@redis/client";
@@ -71,8 +72,10 @@ test("[ours.sdk.store] redis: a lost reply of a successful SET rejects, and the 
 
 test("[ours.sdk.store] redis: a retention below eight days returns invalid_option", () => {
   const connection = { command: async () => "OK" };
-  for (const retentionMs of [0, EIGHT_DAYS_MS - 1, EIGHT_DAYS_MS + 0.5, Number.NaN]) {
-    assert.throws(() => new RedisStore(connection, { retentionMs }), { code: "invalid_option" });
+  for (const retention of ["0s", "191h", "691199999ms", "240.5h", 691_200_000] as Duration[]) {
+    const expected = { code: "invalid_option", message: /Invalid retention/ };
+    assert.throws(() => new RedisStore(connection, { retention }), expected);
   }
+  assert.ok(new RedisStore(connection, { retention: "192h" }));
   assert.throws(() => new RedisStore({} as typeof connection), { code: "invalid_option" });
 });

@@ -11,7 +11,8 @@ import { nodeHandler } from "@countersign/sdk/node";
 
 const { PROVIDER_URL = "", PROVISIONER_TOKEN = "", FOLDER = "" } = process.env;
 
-const { credential } = await new Provisioner(PROVIDER_URL, PROVISIONER_TOKEN).create();
+const provisioner = new Provisioner({ url: PROVIDER_URL, token: PROVISIONER_TOKEN });
+const { credential } = await provisioner.create();
 const approvals = new Countersign({
   url: PROVIDER_URL,
   apiKey: credential.take(),

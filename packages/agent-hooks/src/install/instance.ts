@@ -21,12 +21,12 @@ export async function createInstance(
   provisionerToken: string,
   name = `${agent.name} on ${hostname()}`,
 ): Promise<AgentCredential> {
-  const provisioner = new Provisioner(url, provisionerToken, { retryFor: RETRY_FOR });
+  const provisioner = new Provisioner({ url, token: provisionerToken, retryFor: RETRY_FOR });
   const { instance, credential } = await provisioner.create({ name });
   return { token: credential.take(), instanceId: instance.id };
 }
 
 /** @throws SdkError */
 export async function deleteInstance(url: string, provisionerToken: string, id: string) {
-  await new Provisioner(url, provisionerToken, { retryFor: RETRY_FOR }).delete(id);
+  await new Provisioner({ url, token: provisionerToken, retryFor: RETRY_FOR }).delete(id);
 }
