@@ -53,6 +53,8 @@ export interface OperationOptions {
   readonly signal?: AbortSignal | undefined;
   /** Time limit of this operation with all its retries. Default: `retryFor` of the client. */
   readonly retryFor?: Duration | undefined;
+  /** Receives the error of each failed attempt that is followed by another one. */
+  readonly onRetry?: ((error: SdkError) => void) | undefined;
 }
 
 export interface Order extends OperationOptions {
@@ -159,6 +161,7 @@ export class Connection {
         const limitMs = explicitMs === undefined ? this.#unreachableLimitMs(error) : retryMs;
         const giveUpAt = Math.min(startedAt + retryMs, (unreachableSince ?? now) + limitMs);
         if (now + pauseMs >= giveUpAt) throw error.error;
+        order.onRetry?.(error.error);
         await timing.sleep(pauseMs, order.signal);
       }
     }

@@ -357,6 +357,7 @@ export class Countersign {
         graceMs,
         cancelTimeout,
         onPending: (request) => this.#observers.pending(request),
+        onOutage: ({ message }) => this.#observers.warn(`${message} ${STILL_WAITING}`),
         inBackground: (cancelling) => this.#cancelling.add(cancelling),
       },
     );
@@ -478,7 +479,7 @@ export class Countersign {
     const cause = hasCause ? sentenceOf(reason, error) : refused.cause;
     const messageForModel = messageFor(reason, isDevelopment, { note, cause });
     if (cause !== undefined) this.#observers.warn(messageForModel);
-    return Object.freeze({
+    const refusal = {
       status: STATUS_OF[reason],
       reason,
       messageForModel,
@@ -487,9 +488,13 @@ export class Countersign {
       reviewUrl: requestId && reviewUrlOf?.call(this.#settings.provider, requestId),
       isDevelopment,
       error,
-    });
+    };
+    // The compiler does not know that the status belongs to the reason.
+    return Object.freeze(refusal) as NotExecuted;
   }
 }
+
+const STILL_WAITING = "A call still waits for its decision. The SDK continues to ask.";
 
 /** @returns a sentence about the failure that contains no secret */
 function sentenceOf(reason: NotExecutedReason, error: unknown): string | undefined {

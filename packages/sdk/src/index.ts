@@ -50,13 +50,17 @@ export { type HandlerContext, Receiver, type ReceiverOptions } from "./receiver.
 export { MemoryReceiverStore, type ReceiverStore, type ResolvedEvent } from "./receiver-store.ts";
 export type {
   Approval,
+  Cancelled,
+  Denied,
   Executed,
+  Expired,
   NotExecuted,
   NotExecutedReason,
   Pending,
   Result,
   Submitted,
   Suspended,
+  Unavailable,
   Verdict,
 } from "./result.ts";
 export {

@@ -34,7 +34,7 @@ export interface DecisionNotice {
 export interface Logger {
   /** A call waits for a decision. */
   info(line: string): unknown;
-  /** A call did not run because something failed. */
+  /** A call did not run because something failed, or a waiting call cannot reach the provider. */
   warn(line: string): unknown;
 }
 

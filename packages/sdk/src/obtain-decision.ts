@@ -22,6 +22,8 @@ export interface Obtaining {
   readonly cancelTimeout: Duration;
   /** Receives a request that is not decided yet. */
   readonly onPending: (request: ApprovalRequest) => void;
+  /** Receives the error of an outage while the request waits. Called once for each outage. */
+  readonly onOutage: (error: SdkError) => void;
   /** Receives a cancellation that is still running. It never rejects. */
   readonly inBackground: (cancelling: Promise<void>) => void;
   /** False: does not wait for a decision. */
@@ -46,6 +48,9 @@ const PAUSE_MS_MAX = 2_000;
 
 /** A proxy may answer while the provider restarts. With the pauses, the total is about 13 s. */
 const BAD_ANSWERS_MAX = 10;
+
+/** A proxy or a deployment ends single polls, so the first failure is not an outage. */
+const OUTAGE_FAILURES = 2;
 
 export async function obtainDecision(input: CreateInput, by: Obtaining): Promise<Obtained> {
   const { signal } = by;
@@ -85,7 +90,8 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
     }
     try {
       const retryFor: Duration = `${Math.ceil(Math.min(leftMs, TIMER_MS_MAX))}ms`;
-      const reading = provider.read(request, { wait: POLL_WAIT, signal, retryFor });
+      const onRetry = outageReporter(by);
+      const reading = provider.read(request, { wait: POLL_WAIT, signal, retryFor, onRetry });
       request = await abortable(reading, signal);
       badAnswers = 0;
     } catch (error) {
@@ -98,6 +104,15 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
     pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX);
   }
   return request;
+}
+
+/** @returns a function that receives the failures of one poll */
+function outageReporter({ onOutage }: Obtaining): (error: SdkError) => void {
+  let failures = 0;
+  return (error) => {
+    failures++;
+    if (failures === OUTAGE_FAILURES) onOutage(error);
+  };
 }
 
 /** An answer without the state of the request: malformed, a redirect or 4xx. */

@@ -20,39 +20,8 @@ export interface Executed<T> {
   readonly isDevelopment: boolean;
 }
 
-/**
- * Why a call did not run:
- *
- * - `denied`, `expired`, `cancelled`: the outcome that the provider recorded
- * - `lapsed`: approved, but the approval expired before the call could start
- * - `abandoned`: the caller aborted the signal
- * - `no_decision`: no valid decision was received; `error` contains the reason
- * - `not_recorded`: approved, but the use of the approval could not be recorded
- * - `already_used`: approved, but this key or this request was used before; the call may have run
- * - `frozen`: approved, but an operator froze the calls of this agent
- */
-export type NotExecutedReason =
-  | "denied"
-  | "expired"
-  | "cancelled"
-  | "lapsed"
-  | "abandoned"
-  | "no_decision"
-  | "not_recorded"
-  | "already_used"
-  | "frozen";
-
-/** The call did not run, and this result is final. */
-export interface NotExecuted {
-  /**
-   * - `denied`: a reviewer or a rule denied the call
-   * - `expired`: the time to decide or to use the approval is over
-   * - `cancelled`: the request was cancelled, or the caller aborted the call
-   * - `unavailable`: there is no usable approval; `reason` and `error` contain the cause
-   */
-  readonly status: "denied" | "expired" | "cancelled" | "unavailable";
-  /** The exact cause. */
-  readonly reason: NotExecutedReason;
+/** Members of every {@link NotExecuted}. */
+interface NotExecutedDetails {
   /** Explanation for the model. */
   readonly messageForModel: string;
   /** Id of the approval request; undefined if unknown. */
@@ -66,6 +35,44 @@ export interface NotExecuted {
   /** The underlying error, for the agent's operator. Do not show it to the model. */
   readonly error: unknown;
 }
+
+/** A reviewer or a rule denied the call. */
+export interface Denied extends NotExecutedDetails {
+  readonly status: "denied";
+  readonly reason: "denied";
+}
+
+/** The time to decide or to use the approval is over. */
+export interface Expired extends NotExecutedDetails {
+  readonly status: "expired";
+  /** `lapsed`: approved, but the approval expired before the call could start. */
+  readonly reason: "expired" | "lapsed";
+}
+
+/** The request was cancelled, or the caller aborted the call. */
+export interface Cancelled extends NotExecutedDetails {
+  readonly status: "cancelled";
+  /** `abandoned`: the caller aborted the signal. */
+  readonly reason: "cancelled" | "abandoned";
+}
+
+/** There is no usable approval. */
+export interface Unavailable extends NotExecutedDetails {
+  readonly status: "unavailable";
+  /**
+   * - `no_decision`: no valid decision was received; `error` contains the cause
+   * - `not_recorded`: approved, but the use of the approval could not be recorded
+   * - `already_used`: approved, but this key or this request was used before; the call may have run
+   * - `frozen`: approved, but an operator froze the calls of this agent
+   */
+  readonly reason: "no_decision" | "not_recorded" | "already_used" | "frozen";
+}
+
+/** The call did not run, and this result is final. */
+export type NotExecuted = Denied | Expired | Cancelled | Unavailable;
+
+/** Why a call did not run. */
+export type NotExecutedReason = NotExecuted["reason"];
 
 /** The call waits for a decision. Store `pending` and pass it to `resume` later. */
 export interface Suspended<A extends object = object> {

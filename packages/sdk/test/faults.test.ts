@@ -110,6 +110,24 @@ test("[ours.sdk.gate.cause] an approval that a wrong clock ends names the differ
   assert.match(again.messageForModel, /differ by .+ restart the process/);
 });
 
+test("[ours.sdk.gate.cause] an outage while a call waits is reported once, and the call runs after it", async (t) => {
+  const scene = await startAgentScene(t);
+  let failures = 0;
+  const losing: typeof fetch = async (input, init) => {
+    const isRead = init?.method === "GET";
+    if (!isRead || failures >= 3) return fetch(input, init);
+    failures++;
+    throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+  };
+  const { approvals, warnings } = gateTo(scene.url, scene.token, { fetch: losing });
+  const called = approvals.run(CALL, () => "ran");
+  await scene.decideNext("approve");
+  assert.equal((await called).status, "executed");
+  assert.equal(failures, 3);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /could not be reached \(ECONNRESET\).+A call still waits/);
+});
+
 test("[ours.sdk.gate.once] a call that ran is not reported as lapsed after the end of its approval", async (t) => {
   const scene = await approvingScene(t);
   const timing: ManualTiming = manualTiming();

@@ -94,6 +94,12 @@ export const rejected = [
     // @ts-expect-error: the argument `cents` is missing
     return refund({ order: "A-1" });
   },
+  (result: NotExecuted) => {
+    if (result.status !== "denied") return undefined;
+    const { reason }: { readonly reason: "denied" } = result;
+    // @ts-expect-error: an approval that lapsed is not a denial
+    return reason === "lapsed";
+  },
   (result: Result<string>) => {
     // @ts-expect-error: only an executed call has a value
     return result.value;
