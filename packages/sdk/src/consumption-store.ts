@@ -7,7 +7,13 @@
  */
 
 import { systemTiming, type Timing } from "./clock.ts";
-import { HourlyPruning, type PruningOptions, STORE_RETENTION_MS } from "./hourly-pruning.ts";
+import {
+  HourlyPruning,
+  PRUNING_OPTIONS,
+  type PruningOptions,
+  STORE_RETENTION_MS,
+} from "./hourly-pruning.ts";
+import { assertKnownOptions } from "./known-options.ts";
 
 /** Records which approvals were used, and optionally the results of their calls. */
 export interface ConsumptionStore {
@@ -61,6 +67,7 @@ export class MemoryStore implements ConsumptionStore {
   #resultChars = 0;
 
   constructor(options: PruningOptions = {}) {
+    assertKnownOptions("new MemoryStore()", options, PRUNING_OPTIONS);
     this.#timing = options.timing ?? systemTiming;
     this.recordsSince = this.#timing.now();
     this.#pruning = new HourlyPruning(() => this.prune(), options);

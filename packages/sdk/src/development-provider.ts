@@ -1,6 +1,6 @@
 /**
  * Predefined outcomes in place of a provider, for development and tests. No reviewer is asked, and
- * the outcomes are not approvals. The client therefore rejects NODE_ENV `production` and a token,
+ * the outcomes are not approvals. The client therefore rejects NODE_ENV `production` and an API key,
  * warns about each `approved`, and marks every verdict.
  */
 
@@ -16,6 +16,7 @@ import {
 import { systemTiming, type Timing } from "./clock.ts";
 import { isProduction } from "./environment.ts";
 import { adviceFor, SdkError } from "./errors.ts";
+import { assertKnownOptions } from "./known-options.ts";
 
 /** A predefined outcome with a note. */
 export interface CannedOutcome {
@@ -31,12 +32,14 @@ export interface DevelopmentOptions {
   /** True: a request is pending until a program reads it, to test suspending and resuming. */
   readonly isPendingFirst?: boolean;
   /** The agent's API key, if set. The provider rejects a key: it belongs to a real provider. */
-  readonly token?: string | undefined;
+  readonly apiKey?: string | undefined;
   /** Receives a warning at the start and for every predefined approval. Default: the console. */
   readonly warn?: (message: string) => void;
   /** Clocks, timers and randomness. Default: those of the runtime. */
   readonly timing?: Timing;
 }
+
+const OPTIONS = ["outcomes", "isPendingFirst", "apiKey", "warn", "timing"];
 
 const WINDOW_MS_MAX = 168 * 3_600_000;
 const VALIDITY_MS = 300_000;
@@ -52,10 +55,11 @@ export class DevelopmentProvider implements ApprovalProvider {
   readonly #ids = new Map<string, string>();
   readonly #uses = new Map<string, string>();
 
-  /** @throws SdkError `invalid_option` in production, or with a token */
+  /** @throws SdkError `invalid_option` in production, with an API key, or for an unknown option */
   constructor(options: DevelopmentOptions) {
     if (isProduction()) throw refused("NODE_ENV is production");
-    if (options.token !== undefined && options.token !== "") throw refused("a token is set");
+    if (options.apiKey !== undefined && options.apiKey !== "") throw refused("an API key is set");
+    assertKnownOptions("new DevelopmentProvider()", options, OPTIONS);
     this.#options = options;
     this.#timing = options.timing ?? systemTiming;
     this.#warn = options.warn ?? ((message) => console.warn(message));

@@ -17,9 +17,11 @@ import { SdkError } from "./errors.ts";
 import {
   HourlyPruning,
   PRUNE_INTERVAL_MS,
+  PRUNING_OPTIONS,
   type PruningOptions,
   STORE_RETENTION_MS,
 } from "./hourly-pruning.ts";
+import { assertKnownOptions } from "./known-options.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 
 /** The modification time of this file is the start of the last deletion of old records. */
@@ -46,6 +48,7 @@ export class FileStore implements ConsumptionStore {
           'Use for example join(import.meta.dirname, "approvals").',
       );
     }
+    assertKnownOptions("new FileStore()", options, PRUNING_OPTIONS);
     this.#folder = new Folder(folder, options.timing);
     this.#pruning = new HourlyPruning(async () => {
       if (await this.#folder.startPruning()) await this.prune();
@@ -95,6 +98,7 @@ export class FileReceiverStore implements ReceiverStore {
 
   /** @param folder a path, for this store only; created if missing */
   constructor(folder: string, options: PruningOptions = {}) {
+    assertKnownOptions("new FileReceiverStore()", options, PRUNING_OPTIONS);
     this.#bound = new Folder(join(folder, "instances"), options.timing);
     this.#events = new Folder(join(folder, "events"), options.timing);
     this.#finished = new Folder(join(folder, "finished"), options.timing);

@@ -27,6 +27,9 @@ export interface PruningOptions {
   readonly timing?: Timing;
 }
 
+/** The names of the options. */
+export const PRUNING_OPTIONS = ["onPruneError", "timing"] as const;
+
 export class HourlyPruning {
   readonly #prune: () => Promise<void>;
   readonly #options: PruningOptions;

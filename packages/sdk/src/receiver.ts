@@ -12,6 +12,7 @@
 import { readBody, TooLarge } from "./body.ts";
 import { systemTiming, type Timing } from "./clock.ts";
 import { SdkError } from "./errors.ts";
+import { assertKnownOptions } from "./known-options.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 import {
   BODY_MS_MAX,
@@ -52,6 +53,8 @@ export interface HandlerContext {
   waitUntil?(promise: Promise<unknown>): void;
 }
 
+const RECEIVER_OPTIONS = ["registrations", "store", "onResolved", "onError", "timing"];
+
 const RETRY_AFTER_S = "5";
 
 const RETRY_MS_MIN = 1_000;
@@ -82,6 +85,7 @@ export class Receiver {
         "A receiver needs the options registrations, store and onResolved.",
       );
     }
+    assertKnownOptions("new Receiver()", options, RECEIVER_OPTIONS);
     this.#options = options;
     this.#timing = timing;
     this.#resume();

@@ -11,6 +11,7 @@ import { digestOf } from "./digest.ts";
 import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import { STORE_RETENTION_MS } from "./hourly-pruning.ts";
+import { assertKnownOptions } from "./known-options.ts";
 
 /** Connects a {@link RedisStore} to a server. `nodeRedis` and `ioredis` create it for a client. */
 export interface RedisConnection {
@@ -74,6 +75,7 @@ export class RedisStore implements ConsumptionStore {
           "new RedisStore(ioredis(client)), or an object with a command function.",
       );
     }
+    assertKnownOptions("new RedisStore()", options, ["prefix", "retention"]);
     const retentionMs = readDuration("retention", retention, STORE_RETENTION_MS);
     if (retentionMs < STORE_RETENTION_MS) {
       throw invalid(`Invalid retention: "${retention}". Expected at least 192h (8 days).`);

@@ -9,7 +9,13 @@ import { systemTiming, type Timing } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
 import { digestOf } from "./digest.ts";
 import { SdkError } from "./errors.ts";
-import { HourlyPruning, type PruningOptions, STORE_RETENTION_MS } from "./hourly-pruning.ts";
+import {
+  HourlyPruning,
+  PRUNING_OPTIONS,
+  type PruningOptions,
+  STORE_RETENTION_MS,
+} from "./hourly-pruning.ts";
+import { assertKnownOptions } from "./known-options.ts";
 
 export type SqlDialect = "postgres" | "sqlite";
 
@@ -109,6 +115,7 @@ export class SqlStore implements ConsumptionStore {
           "new SqlStore(sqlite(database)), or an object with query and dialect.",
       );
     }
+    assertKnownOptions("new SqlStore()", options, ["createTable", ...PRUNING_OPTIONS]);
     this.#database = database;
     this.#timing = options.timing ?? systemTiming;
     this.#createsTable = options.createTable ?? true;

@@ -69,7 +69,7 @@ test("[ours.sdk.development] calls with predefined outcomes suspend and resume",
   assert.deepEqual(resumed.value, { n: 1 });
 });
 
-test("[ours.sdk.development] the client rejects production and a token", (t) => {
+test("[ours.sdk.development] the provider rejects production, an API key and unknown options", (t) => {
   const before = process.env.NODE_ENV;
   t.after(() => {
     if (before === undefined) delete process.env.NODE_ENV;
@@ -80,8 +80,9 @@ test("[ours.sdk.development] the client rejects production and a token", (t) => 
     assert.throws(() => canned({}), { code: "invalid_option", message: /NODE_ENV is production/ });
   }
   process.env.NODE_ENV = "test";
-  assert.throws(() => canned({ token: "cs_inst_x" }), { message: /a token is set/ });
-  assert.ok(canned({ token: undefined }).approvals);
+  assert.throws(() => canned({ apiKey: "cs_inst_x" }), { message: /an API key is set/ });
+  assert.throws(() => canned({ token: "x" } as object), { message: /Unknown option.+"token"/ });
+  assert.ok(canned({ apiKey: undefined }).approvals);
 });
 
 test("[ours.sdk.development] a key that is used again with other arguments is an idempotency_conflict", async () => {

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { MemoryStore } from "@countersign/sdk";
-import { FileStore } from "@countersign/sdk/file-store";
+import { MemoryReceiverStore, MemoryStore, Receiver } from "@countersign/sdk";
+import { FileReceiverStore, FileStore } from "@countersign/sdk/file-store";
+import { RedisStore } from "@countersign/sdk/redis-store";
 import {
   postgres,
   SQL_STORE_SCHEMA,
@@ -285,4 +286,27 @@ test("[ours.sdk.store] conformance: each violation fails the check of its rule",
     );
   }
   assert.deepEqual(await failuresOf(brokenStore({})), [UNREACHABLE]);
+});
+
+test("[ours.sdk.options] a store or receiver with an unknown option is rejected with its name", (t) => {
+  const options = { onPruneErrors: () => {} } as object;
+  const database = sqlite(new DatabaseSync(":memory:"));
+  const receiving = {
+    store: new MemoryReceiverStore(),
+    registrations: {},
+    onResolved: () => {},
+    ...options,
+  };
+  const constructors: readonly (() => unknown)[] = [
+    () => new MemoryStore(options),
+    () => new FileStore(temporaryFolder(t), options),
+    () => new FileReceiverStore(temporaryFolder(t), options),
+    () => new SqlStore(database, options),
+    () => new RedisStore({ command: async () => null }, options),
+    () => new Receiver(receiving),
+  ];
+  for (const construct of constructors) {
+    const message = /Unknown option of new \w+\(\): "onPruneErrors"/;
+    assert.throws(construct, { code: "invalid_option", message });
+  }
 });
