@@ -9,6 +9,7 @@ import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
 import type { Failure } from "./failure.ts";
 import { observe } from "./gauges.ts";
+import { abortHttpServer } from "./http/abort-http-server.ts";
 import { addAgentRoutes } from "./http/agent-routes.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
@@ -24,6 +25,7 @@ import {
   type Parts,
 } from "./open-context.ts";
 import { needsSetup } from "./operations/sign-in/makeSetupLink.ts";
+import { releaseOnFailure } from "./release-on-failure.ts";
 import { Report } from "./report.ts";
 import { findConsole } from "./review/pages/page-files.ts";
 import { addPageRoutes } from "./review/pages/page-routes.ts";
@@ -77,22 +79,16 @@ export async function startProvider(
   parts: Parts = {},
 ): Promise<Provider> {
   const lock = lockData(settings, secrets);
-  try {
+  return releaseOnFailure(async () => {
     const opened = await open(settings, secrets, parts, "server");
-    try {
+    return releaseOnFailure(async () => {
       const report = parts.report ?? new Report(settings.logLevel);
-      const knowing = withProvider(opened.context, secrets, report);
-      const sending = withDelivery(knowing, secrets, parts, report);
+      const withIdentity = withIdentityProvider(opened.context, secrets, report);
+      const sending = withDelivery(withIdentity, secrets, parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
-      return await serve({ ...opened, context }, shared, report, lock);
-    } catch (error) {
-      await opened.close();
-      throw error;
-    }
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+      return serve({ ...opened, context }, shared, report, lock);
+    }, opened.close);
+  }, lock.release);
 }
 
 /** Only the context of a server sends webhooks and notifications. */
@@ -110,7 +106,7 @@ function withDelivery(
 }
 
 /** Only the context of a server has an identity provider. */
-function withProvider(context: Context, secrets: SecretSettings, report: Report): Context {
+function withIdentityProvider(context: Context, secrets: SecretSettings, report: Report): Context {
   const { settings, clock } = context;
   if (settings.oidc === undefined) return context;
   const { issuer, clientId, scopes, mapping } = settings.oidc;
@@ -164,15 +160,17 @@ async function serve(
   });
   observe(context, report);
   context.store.integrity.onFailure = (failure) => report.integrityFailed(failure);
+  // Before the port is open: a client can connect only to a server that is able to start.
+  const isSetUp = !(await needsSetup(context));
   await app.listen({ host: settings.host, port: settings.port });
   port = (app.server.address() as AddressInfo).port;
   const url = listeningUrl(settings, port);
   const contractUrl = (settings.publicUrl ?? url) + settings.pathPrefix;
   // Before the workers start: they would keep a process alive that could not start.
-  const isSetUp = await closeOnFailure(app, async () => {
-    lock.publish({ url, publicUrl: publicUrl(), contractUrl });
-    return !(await needsSetup(context));
-  });
+  await releaseOnFailure(
+    async () => lock.publish({ url, publicUrl: publicUrl(), contractUrl }),
+    () => abortHttpServer(app),
+  );
   const workers = startWorkers(context, report);
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));
@@ -218,16 +216,6 @@ async function serve(
     close: async () => void (await close()),
     closed: closed.promise,
   };
-}
-
-/** Closes the listening server again when the rest of the start fails. */
-async function closeOnFailure<T>(app: FastifyInstance, start: () => Promise<T>): Promise<T> {
-  try {
-    return await start();
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
 }
 
 export interface RoutesState extends OperationalState {
