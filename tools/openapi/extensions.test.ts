@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { AGENT_OPERATIONS, EXTENSION_OPERATIONS, type Operation } from "@countersign/protocol";
+import { AGENT_OPERATIONS } from "@countersign/protocol";
 import { examplesUnder, keysOf, loadExtensions, operationsOf, type Place } from "./load-openapi.ts";
 
 describe("the extensions", () => {
@@ -17,11 +17,7 @@ describe("the extensions", () => {
       const statuses = keysOf(described.child({ pointer, value }, "responses")?.value).map(Number);
       declared[name] = { at, extension, statuses };
     }
-    const operations: Record<string, Operation & { readonly extension?: string }> = {
-      ...AGENT_OPERATIONS,
-      ...EXTENSION_OPERATIONS,
-    };
-    const expected = Object.entries(operations).map(([name, operation]) => {
+    const expected = Object.entries(AGENT_OPERATIONS).map(([name, operation]) => {
       const { extension, method, path, success, errors } = operation;
       const at = `${method.toLowerCase()} ${path.replace(":id", "{id}")}`;
       return [name, { at, extension, statuses: [...success, ...errors] }];

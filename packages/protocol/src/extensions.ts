@@ -18,8 +18,23 @@ export const EXTENSIONS = ["consume", "outcome", "server"] as const;
 
 export type Extension = (typeof EXTENSIONS)[number];
 
-/** The operations of extensions, in addition to the seven of the contract. */
-export const EXTENSION_OPERATIONS = {
+export interface AgentOperation extends Operation {
+  readonly credential: "instance";
+  /** Undefined: an operation of the agent surface, which is always enabled. */
+  readonly extension: Extension | undefined;
+}
+
+/** The operations in addition to the seven of the contract. */
+export const AGENT_OPERATIONS = {
+  consumeAgentApproval: {
+    extension: undefined,
+    method: "POST",
+    path: "/agent/v1/requests/:id/consume",
+    credential: "instance",
+    idempotencyKey: true,
+    success: [200],
+    errors: [400, 401, 403, 404, 409, 429, 500, 503],
+  },
   consumeApproval: {
     extension: "consume",
     method: "POST",
@@ -38,21 +53,7 @@ export const EXTENSION_OPERATIONS = {
     success: [200],
     errors: [400, 401, 403, 404, 409, 429, 500, 503],
   },
-} as const satisfies Record<string, Operation & { readonly extension: Extension }>;
-
-export type ExtensionOperationName = keyof typeof EXTENSION_OPERATIONS;
-
-/** The operations of the agent surface, outside the contract's paths. */
-export const AGENT_OPERATIONS = {
-  consumeAgentApproval: {
-    method: "POST",
-    path: "/agent/v1/requests/:id/consume",
-    credential: "instance",
-    idempotencyKey: true,
-    success: [200],
-    errors: [400, 401, 403, 404, 409, 429, 500, 503],
-  },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<string, AgentOperation>;
 
 export type AgentOperationName = keyof typeof AGENT_OPERATIONS;
 

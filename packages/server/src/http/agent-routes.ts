@@ -8,9 +8,6 @@
 import {
   AGENT_OPERATIONS,
   type AgentOperationName,
-  EXTENSION_OPERATIONS,
-  type ExtensionOperationName,
-  type Operation,
   Problem,
   parseOutcome,
 } from "@countersign/protocol";
@@ -31,36 +28,26 @@ type Handler = (
 ) => Promise<string>;
 
 export function addAgentRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
-  for (const [operation, row] of operationsOf(context)) {
-    const handler = HANDLERS[operation];
+  const { extensions } = context.settings;
+  for (const [operation, row] of Object.entries(AGENT_OPERATIONS)) {
+    const { extension, method, path, credential } = row;
+    if (extension !== undefined && !extensions[extension]) continue;
+    const handler = HANDLERS[operation as AgentOperationName];
     app.route({
-      method: row.method,
-      url: row.path,
+      method,
+      url: path,
       config: { operation },
-      onRequest: gate.admit("instance"),
+      onRequest: gate.admit(credential),
       preHandler: gate.charge,
       handler: async (request, reply) => {
-        const json = await handler(context, callerOf(request, "instance"), request);
+        const json = await handler(context, callerOf(request, credential), request);
         return sendJson(reply, 200, json);
       },
     });
   }
 }
 
-type Name = AgentOperationName | ExtensionOperationName;
-
-function* operationsOf({
-  settings: { extensions },
-}: Context): Generator<readonly [Name, Operation]> {
-  for (const [name, row] of Object.entries(AGENT_OPERATIONS)) {
-    yield [name as AgentOperationName, row];
-  }
-  for (const [name, row] of Object.entries(EXTENSION_OPERATIONS)) {
-    if (extensions[row.extension]) yield [name as ExtensionOperationName, row];
-  }
-}
-
-const HANDLERS: Readonly<Record<Name, Handler>> = {
+const HANDLERS: Readonly<Record<AgentOperationName, Handler>> = {
   async consumeAgentApproval(context, caller, request) {
     const consumed = await consume(context, caller, request);
     return writeConsumedApproval(consumed.request, consumed.consumption);

@@ -4,11 +4,7 @@
  * power of the row. The compiler requires an entry for each operation that needs one.
  */
 
-import type {
-  AgentOperationName,
-  ExtensionOperationName,
-  OperationName,
-} from "@countersign/protocol";
+import type { AgentOperationName, OperationName } from "@countersign/protocol";
 import type {
   BodySent,
   Operation,
@@ -287,7 +283,7 @@ type ContractFixture = Omit<AnyFixture, "about" | "foreign" | "exception" | "und
 
 /** The contract, its extensions and the agent surface. The credential determines the callers. */
 export const CONTRACT_FIXTURES: Readonly<
-  Record<AgentOperationName | ExtensionOperationName | OperationName, ContractFixture>
+  Record<AgentOperationName | OperationName, ContractFixture>
 > = {
   provisionInstance: { body: () => ({}) },
   getInstance: instance,

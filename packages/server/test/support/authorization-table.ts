@@ -3,7 +3,7 @@
  * derive from their tables; `test/authorization.test.ts` runs all rows against a server.
  */
 
-import { AGENT_OPERATIONS, EXTENSION_OPERATIONS, OPERATIONS } from "@countersign/protocol";
+import { AGENT_OPERATIONS, OPERATIONS } from "@countersign/protocol";
 import {
   type Operation,
   REVIEW_OPERATIONS,
@@ -55,7 +55,7 @@ function statusOf(name: string, { caller, method, answers }: Operation): number 
   throw new Error(`${name} has several statuses. Add \`status\` to authorization-fixtures.ts.`);
 }
 
-const CONTRACT = { ...OPERATIONS, ...EXTENSION_OPERATIONS, ...AGENT_OPERATIONS };
+const CONTRACT = { ...OPERATIONS, ...AGENT_OPERATIONS };
 
 function contractRow(operation: keyof typeof CONTRACT): AuthorizationRow {
   const { credential, success } = CONTRACT[operation];

@@ -13,7 +13,6 @@ import {
   AGENT_OPERATIONS,
   type ApprovalRequest,
   type ErrorResponse,
-  EXTENSION_OPERATIONS,
   OPERATIONS,
   type ProvisionInstanceResponse,
 } from "@countersign/protocol";
@@ -193,7 +192,7 @@ export class TestProvider {
     if (!operation) return;
     const { status, headers } = response;
     const violations =
-      operation in BEYOND_CONTRACT
+      operation in AGENT_OPERATIONS
         ? validateExtension(operation, status, headers, body)
         : validate(operation, status, headers, this.#withoutExtensions(body));
     assert.deepEqual(violations, [], `${method} ${path} breaks the description`);
@@ -253,12 +252,9 @@ async function runOut(clock: ManualClock, stopped: Promise<void>): Promise<void>
 
 const TURNS_MAX = 1_000;
 
-/** Operations that contract/extensions.yaml describes. */
-const BEYOND_CONTRACT = { ...EXTENSION_OPERATIONS, ...AGENT_OPERATIONS };
-
 function operationAt(method: string, path: string): string | undefined {
   const bare = path.split("?", 1)[0] ?? "";
-  for (const [name, operation] of Object.entries({ ...OPERATIONS, ...BEYOND_CONTRACT })) {
+  for (const [name, operation] of Object.entries({ ...OPERATIONS, ...AGENT_OPERATIONS })) {
     const pattern = new RegExp(`^${operation.path.replace(":id", "[^/]+")}$`);
     if (operation.method === method && pattern.test(bare)) return name;
   }
