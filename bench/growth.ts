@@ -127,7 +127,7 @@ export async function decideFirst(subject: Subject): Promise<void> {
   await subject.run({ next: () => (left-- > 0 ? cancel : undefined), status: 200 }, 1);
 }
 
-/** Younger than what retention erases. */
+/** Younger than the rows that the retention purges. */
 export const OLDEST_MS = 6 * 24 * 3_600_000;
 
 function copyRequests(file: string, count: number): string[] {

@@ -68,7 +68,7 @@ const UNDER_WAY_MS_MAX = 9_000;
 /** Turns between two checks whether all work has finished. */
 const CHECK_EVERY = 8;
 
-const LEAPS_TO_ERASURE_MAX = 40;
+const LEAPS_TO_PURGE_MAX = 40;
 const LONG_LEAPS = 5;
 const LONG_LEAP_MS = 50 * 3_600_000;
 const RETENTION_ROUND_MS = 6 * 60_000;
@@ -191,18 +191,18 @@ class Run {
     this.#world.assert(results.length === 0, "I15", () => `the audit log: ${results[0]}`);
   }
 
-  /** Until what is over is erased; in parts, so that too early is seen as well. */
+  /** Advances until expired rows are purged. Small steps also detect an early purge. */
   async #expireAll(): Promise<void> {
     const world = this.#world;
     if (world.broken !== undefined) return;
     const left = () => this.#facts.snapshot.all("request").length;
-    for (let leap = 0; leap < LEAPS_TO_ERASURE_MAX && left() > 0; leap++) {
+    for (let leap = 0; leap < LEAPS_TO_PURGE_MAX && left() > 0; leap++) {
       // The first ones take it beyond all retention; then the retention worker needs a round.
       world.leap(leap < LONG_LEAPS ? LONG_LEAP_MS : RETENTION_ROUND_MS);
       const isDone = (step: number) => step > STEPS_PER_LEAP && this.#database.isIdle;
       for (let step = 0; !isDone(step) && world.broken === undefined; step++) await world.step();
     }
-    world.assert(left() === 0, "I14", () => `${left()} requests were never erased`);
+    world.assert(left() === 0, "I14", () => `${left()} requests were never purged`);
   }
 
   outcome(): SeedOutcome {

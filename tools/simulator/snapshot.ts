@@ -20,7 +20,7 @@ export type Watched = keyof typeof KEYS;
 
 const WATCHED = Object.keys(KEYS) as Watched[];
 
-/** A row that a commit has made, changed or erased. */
+/** A row that a commit inserted, changed or deleted. */
 export interface Change {
   readonly table: Watched;
   readonly key: string;

@@ -11,7 +11,7 @@ test("the process is measured once, however many providers it has", async () => 
   // Each sample wakes an idle process.
   assert.deepEqual(measured.mock.calls[0]?.arguments, [{ resolution: 100 }]);
 
-  one.erased.inc(7);
+  one.purged.inc(7);
   const [ofOne, ofOther] = await Promise.all([one.text(), other.text()]);
   assert.match(ofOne, /^countersign_rows_erased_total 7$/m);
   assert.match(ofOther, /^countersign_rows_erased_total 0$/m);

@@ -164,7 +164,7 @@ export class Metrics {
     labelNames: ["table"],
     registers: [this.registry],
   });
-  readonly erased = new Counter({
+  readonly purged = new Counter({
     name: "countersign_rows_erased_total",
     help: "Rows purged after their retention.",
     registers: [this.registry],

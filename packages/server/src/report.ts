@@ -230,8 +230,8 @@ export class Report {
     this.#log.info({ event: "requests.frozen", count });
   }
 
-  rowsErased(count: number): void {
-    this.#metrics.erased.inc(count);
+  rowsPurged(count: number): void {
+    this.#metrics.purged.inc(count);
     this.#log.info({ event: "rows.erased", count });
   }
 

@@ -307,7 +307,7 @@ test("[ours.notify.off] a disabled or deleted channel sends nothing, also of pen
   }
 });
 
-test("[ours.notify.erased] announcements are erased with their requests", async (t) => {
+test("[ours.notify.erased] announcements are purged with their requests", async (t) => {
   const scene = await startChannelScene(t, { settings: { retention: "168h" } });
   const { server, instance } = scene;
   await newChannel(scene, "all", { remind_before: "5m" });

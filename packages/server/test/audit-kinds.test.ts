@@ -81,11 +81,11 @@ test("[ours.audit.every-transition] rows purged after their retention are record
   }
   await untilSealed(scene);
   clock.advance(169 * HOUR);
-  const isErased = async () => {
+  const isPurged = async () => {
     clock.advance(60_000);
     return (await countRequests(scene)) === 0;
   };
-  await until(isErased, "the requests are erased");
+  await until(isPurged, "the requests are purged");
   await untilSealed(scene);
   const { store } = server.provider.context;
   const rows = await store.all("select project_id, detail from audit_entry where kind = $1", [

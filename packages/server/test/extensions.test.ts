@@ -342,7 +342,7 @@ test("[ours.extensions.server] a server is stored, returned and part of the idem
   assert.equal(shown.json.server, name);
 });
 
-test("[ours.extensions.consume.kept] a use is erased with its request, and not before", async (t) => {
+test("[ours.extensions.consume.kept] a use is purged with its request, and not before", async (t) => {
   const scene = await startExtended(t);
   const { server, clock, instance } = scene;
   const { id } = await approved(scene);

@@ -293,7 +293,7 @@ test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names t
   assert.equal((await server.submit(instance.token)).status, "pending");
 });
 
-test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, not earlier, and an active one never", async () => {
+test("[ours.freeze.retention] a freeze is purged 168 hours after it was lifted, not earlier, and an active one never", async () => {
   const testProject = await newTestProject(server);
   const { reviewer, instance, other } = testProject;
   const permanent = await freeze(server, reviewer, { scope: "instance", instance_id: other.id });
@@ -303,8 +303,8 @@ test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, 
   const lifted = async () => (await listFreezes(server, reviewer, "lifted")).map(({ id }) => id);
   clock.advance(Date.parse(json.lifted_at ?? "") + 168 * 3_600_000 - 1 - clock.now());
   assert.ok((await lifted()).includes(made.json.id));
-  const isErased = async () => !(await lifted()).includes(made.json.id);
-  await advanceUntil(clock, 5 * 60_000, 100, isErased);
+  const isPurged = async () => !(await lifted()).includes(made.json.id);
+  await advanceUntil(clock, 5 * 60_000, 100, isPurged);
   const active = (await listFreezes(server, reviewer)).map(({ id }) => id);
   assert.ok(active.includes(permanent.json.id));
   assert.ok((await auditOf(scene, `freeze:${made.json.id}`)).length >= 2);

@@ -211,7 +211,7 @@ test("[ours.grant.input] a grant with unknown, missing or wrong fields names the
   assert.deepEqual(await listGrants(server, testProject.reviewer), []);
 });
 
-test("[ours.grant.retention] a grant is erased 168 hours after it would have expired, not earlier", async () => {
+test("[ours.grant.retention] a grant is purged 168 hours after it would have expired, not earlier", async () => {
   const testProject = await newTestProject(server);
   const made = await grant(testProject, { lasts: "1h" });
   await revokeGrant(server, testProject.reviewer, made.id);
@@ -220,7 +220,7 @@ test("[ours.grant.retention] a grant is erased 168 hours after it would have exp
   clock.advance(end - 1 - clock.now());
   const show = (id: string) => showGrant(server, testProject.reviewer, id);
   assert.equal((await show(made.id)).status, 200);
-  // Less than the 23 hours after which the other one is erased as well.
+  // Less than the 23 hours after which the other one is purged as well.
   await advanceUntil(clock, 5 * 60_000, 100, async () => (await show(made.id)).status === 404);
   assert.equal((await show(young.id)).status, 200);
 });

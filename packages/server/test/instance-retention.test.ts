@@ -37,7 +37,7 @@ async function countRows(server: TestProvider, table: string, id: string): Promi
   return Number((await server.provider.context.store.get(sql, [id]))?.n);
 }
 
-function erasedFrom(server: TestProvider, table: string, id: string): () => Promise<boolean> {
+function purgedFrom(server: TestProvider, table: string, id: string): () => Promise<boolean> {
   return async () => (await countRows(server, table, id)) === 0;
 }
 
@@ -59,13 +59,13 @@ test("[instance.provision.retention] key and result are kept for 168 hours from 
     assert.equal(again.status, 200);
     assert.deepEqual(again.json, first.json);
   }
-  await advanceUntil(clock, ROUND, 2, erasedFrom(server, "idempotency", id));
+  await advanceUntil(clock, ROUND, 2, purgedFrom(server, "idempotency", id));
   const renewed = await provision(server, provisioner);
   assert.equal(renewed.status, 201);
   assert.notEqual(renewed.json.instance.id, id);
 });
 
-test("[ours.retention.credential-erased] the sealed copy of a credential is erased 168 hours after the provisioning, and the credential still works", async (t) => {
+test("[ours.retention.credential-erased] the sealed copy of a credential is purged 168 hours after the provisioning, and the credential still works", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const { json } = await provision(server, provisioner);
   const sql = "select count(*) as n from idempotency where encrypted_credential is not null";
@@ -116,11 +116,11 @@ test("[instance.delete.record-retention] the deletion record is kept for 168 hou
     clock.advance(ms);
     assert.equal((await remove()).status, 204);
   }
-  await advanceUntil(clock, ROUND, 2, erasedFrom(server, "instance", instance.id));
+  await advanceUntil(clock, ROUND, 2, purgedFrom(server, "instance", instance.id));
   assertRefused(await remove(), 404, "not_found");
 });
 
-test("[ours.retention.erased] the worker erases requests, keys, results, credentials and deletion records after their time", async (t) => {
+test("[ours.retention.erased] the worker purges requests, keys, results, credentials and deletion records after their time", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const { json } = await provision(server, provisioner);
   const { id } = json.instance;
@@ -132,7 +132,7 @@ test("[ours.retention.erased] the worker erases requests, keys, results, credent
   }
   clock.advance(RETENTION - 1);
   assertRefused(await provision(server, provisioner), 409, "instance_deleted");
-  await advanceUntil(clock, ROUND, 2, erasedFrom(server, "instance", id));
+  await advanceUntil(clock, ROUND, 2, purgedFrom(server, "instance", id));
   for (const table of ["request", "idempotency", "credential"]) {
     assert.equal(await countRows(server, table, id), 0, table);
   }
@@ -140,7 +140,7 @@ test("[ours.retention.erased] the worker erases requests, keys, results, credent
   assertRefused(revoked, 401, "invalid_credential");
 });
 
-test("[ours.retention.erased] active instances, their credentials and pending requests are never erased", async (t) => {
+test("[ours.retention.erased] active instances, their credentials and pending requests are never purged", async (t) => {
   const clock = new ManualClock();
   const server = await startTestProvider(t, { clock, settings: { window_max: "9000h" } });
   const provisioner = await server.token({ kind: "provisioner" });
@@ -148,14 +148,14 @@ test("[ours.retention.erased] active instances, their credentials and pending re
   const { id } = json.instance;
   const request = await server.submit(json.credential.token, { timeout: "9000h" });
   clock.advance(20 * RETENTION);
-  await advanceUntil(clock, ROUND, 2, erasedFrom(server, "idempotency", id));
+  await advanceUntil(clock, ROUND, 2, purgedFrom(server, "idempotency", id));
   const path = `/v1/instances/${id}`;
   const read = await server.call<Instance>("GET", path, { token: provisioner });
   assert.deepEqual(read.json, json.instance);
   assert.deepEqual(await server.read(json.credential.token, request.id), request);
 });
 
-test("[ours.retention.erased] more than one round of erasures is worked off without waiting for the next", async (t) => {
+test("[ours.retention.erased] more than one round of purges is worked off without waiting for the next", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const { instance } = await server.provision(provisioner);
   const { store } = server.provider.context;
@@ -171,5 +171,5 @@ test("[ours.retention.erased] more than one round of erasures is worked off with
     }
   });
   clock.advance(RETENTION);
-  await advanceUntil(clock, 20, 500, erasedFrom(server, "idempotency", instance.id));
+  await advanceUntil(clock, 20, 500, purgedFrom(server, "idempotency", instance.id));
 });

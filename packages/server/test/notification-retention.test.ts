@@ -65,23 +65,23 @@ async function assertKept(scene: Decided): Promise<void> {
   assert.equal((await outbox(scene)).length, 1);
 }
 
-async function untilErased(scene: Decided): Promise<void> {
+async function untilPurged(scene: Decided): Promise<void> {
   await untilStored(scene, scene.request.id, undefined);
   assert.deepEqual(await outbox(scene), []);
 }
 
-/** They are kept until `at`, and erased soon after. */
-async function assertErasedAfter(scene: Decided, at: number): Promise<void> {
+/** The rows are kept until `at`, and purged soon after. */
+async function assertPurgedAfter(scene: Decided, at: number): Promise<void> {
   await passUntil(scene, at - 1);
   await assertKept(scene);
   await passUntil(scene, at + WORKER_PAUSE);
-  await untilErased(scene);
+  await untilPurged(scene);
 }
 
 test("[event.retention] a notification acknowledged at once is kept for 168 hours from the decision", async (t) => {
   const scene = await startDecided(t, (_, response) => response.writeHead(204).end());
   await untilAttempted(scene, scene.request, 1);
-  await assertErasedAfter(scene, scene.decidedAt + WINDOW);
+  await assertPurgedAfter(scene, scene.decidedAt + WINDOW);
   const fresh = await submitBody(scene.server, scene.instance.token, SUBMISSION, KEY);
   assert.equal(fresh.status, 201);
 });
@@ -97,14 +97,14 @@ test("[event.retention] [delivery.request.retention] a notification acknowledged
   const { ended_at, ended_by } = await attemptNext(scene, scene.request);
   assert.ok(ended_by === "acknowledged" && ended_at !== null);
   assert.ok(ended_at >= scene.decidedAt + 160 * HOUR);
-  await assertErasedAfter(scene, ended_at + DAY);
+  await assertPurgedAfter(scene, ended_at + DAY);
 });
 
 test("[event.retention] [delivery.request.retention] a notification that was never acknowledged is kept for 24 hours after the window", async (t) => {
   const wanted = { "retry-after": "999999999" };
   const scene = await startDecided(t, (_, response) => response.writeHead(503, wanted).end());
   await untilAttempted(scene, scene.request, 1);
-  await assertErasedAfter(scene, scene.decidedAt + WINDOW + DAY);
+  await assertPurgedAfter(scene, scene.decidedAt + WINDOW + DAY);
 });
 
 test("[event.retention.in-flight] after a removal during an attempt the 24 hours start when the attempt ends, and not before", async (t) => {
@@ -127,7 +127,7 @@ test("[event.retention.in-flight] after a removal during an attempt the 24 hours
   const { ended_at, ended_by } = await untilAttempted(scene, scene.request, 2);
   assert.equal(ended_by, "removal");
   assert.equal(ended_at, removedAt + 5_000);
-  await assertErasedAfter(scene, ended_at + DAY);
+  await assertPurgedAfter(scene, ended_at + DAY);
 });
 
 test("[event.retention.in-flight] the attempt of a server that died counts until its lease would have ended", async (t) => {
@@ -149,10 +149,10 @@ test("[event.retention] an unrecorded end of a delivery does not prevent the pur
   await passUntil(later, scene.decidedAt + WINDOW + DAY);
   await assertKept(later);
   await passUntil(later, scene.decidedAt + WINDOW + DAY + MINUTE + WORKER_PAUSE);
-  await untilErased(later);
+  await untilPurged(later);
 });
 
-test("[event.retention] request, key and event are erased together or not at all", async (t) => {
+test("[event.retention] request, key and event are purged together or not at all", async (t) => {
   const scene = await startDecided(t, (_, response) => response.writeHead(204).end());
   await untilAttempted(scene, scene.request, 1);
   await passUntil(scene, scene.decidedAt + WINDOW - 1);
@@ -163,5 +163,5 @@ test("[event.retention] request, key and event are erased together or not at all
   assert.equal(await storedStatus(scene, scene.request.id), "denied");
   assert.equal((await outbox(scene)).length, 1);
   await passUntil(scene, scene.clock.now() + WORKER_PAUSE);
-  await untilErased(scene);
+  await untilPurged(scene);
 });

@@ -124,7 +124,7 @@ test("[ours.oidc.ceremony] the server rejects an answer after five minutes", asy
   const scene = await startOidcScene(t);
   const browser = new FetchBrowser();
   const { store } = scene.server.provider.context;
-  // Its time is moved and not the clock, which would have it erased.
+  // Changes its time instead of the clock, because the clock would purge it.
   const endAt = (at: number) =>
     store.transact((tx) => tx.run("update ceremony set expires_at = $1", [at]));
   const begun = scene.clock.now();

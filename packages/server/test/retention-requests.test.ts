@@ -56,7 +56,7 @@ test("[request.retention.terminal] a decided request and its key are kept for 16
   }
 });
 
-test("[ours.retention.erased] [request.retention.terminal] after that a worker erases the request with its key, replays or not", async (t) => {
+test("[ours.retention.erased] [request.retention.terminal] after that a worker purges the request with its key, replays or not", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance } = scene;
   const key = server.freshKey();

@@ -280,7 +280,7 @@ test("[ours.sign-in.return] a recovery link sets a password, ends all sessions, 
   await assert.rejects(makeReturnLink(context, "nobody"), { code: "not_found" });
 });
 
-test("[ours.sign-in.retention] sessions, ceremonies and old invitations are erased when they are over", async (t) => {
+test("[ours.sign-in.retention] sessions, ceremonies and old invitations are purged when they are over", async (t) => {
   const own = await startScene(t);
   const { store: database } = own.server.provider.context;
   const ana = await newPerson(own.server, { login: "ana" });
@@ -299,17 +299,17 @@ test("[ours.sign-in.retention] sessions, ceremonies and old invitations are eras
     return [row?.sessions, row?.ceremonies, row?.invitations].map(Number);
   };
   assert.deepEqual(await counts(), [1, 1, 2]);
-  const erased = async (expected: readonly number[]) => {
+  const untilCounts = async (expected: readonly number[]) => {
     await until(async () => {
       own.clock.advance(60_000);
       return JSON.stringify(await counts()) === JSON.stringify(expected);
     }, `there are ${expected}`);
   };
-  await erased([1, 0, 2]);
+  await untilCounts([1, 0, 2]);
   own.clock.advance(12 * 3_600_000);
-  await erased([0, 0, 2]);
+  await untilCounts([0, 0, 2]);
   own.clock.advance(200 * 3_600_000);
-  await erased([0, 0, 0]);
+  await untilCounts([0, 0, 0]);
   assert.equal((await callAs(own.server, ana, "GET", "/session")).status, 401);
 });
 

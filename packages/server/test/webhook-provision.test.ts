@@ -317,7 +317,7 @@ test("[delivery.provision.conflict-after-failure] after a failed verification th
 test("[delivery.provision.conflict-after-failure] the key of a failed verification is bound for 168 hours after the last attempt, then it is free", async (t) => {
   const refusing = await startWebhookScene(t, { onVerification: refuse });
   const key = refusing.server.freshKey();
-  const isErased = async () => (await verificationRows(refusing.server)).length === 0;
+  const isPurged = async () => (await verificationRows(refusing.server)).length === 0;
   for (let attempt = 0; attempt < 2; attempt++) {
     const failed = await tryProvision(refusing, refusing.delivery(), key);
     assert.equal(failed.status, 422);
@@ -325,12 +325,12 @@ test("[delivery.provision.conflict-after-failure] the key of a failed verificati
       refusing.clock.advance(4 * 3_600_000);
       await turns();
     }
-    assert.equal(await isErased(), false);
+    assert.equal(await isPurged(), false);
   }
   const { server, provisioner, clock } = refusing;
   const other = () => server.call("POST", "/v1/instances", { token: provisioner, key, body: {} });
   assertRefused(await other(), 409, "idempotency_conflict");
-  await advanceUntil(clock, 3_600_000, 6, isErased);
+  await advanceUntil(clock, 3_600_000, 6, isPurged);
   assert.equal((await other()).status, 201);
 });
 

@@ -39,14 +39,14 @@ export const KEPT: Promised = {
   onCommit({ world }, { changes, lastAt }) {
     for (const { table, key, before, after } of changes) {
       if (before === undefined || after !== undefined) continue;
-      const mayGo = mayBeErased(table, before, lastAt);
-      world.assert(mayGo, "I11", () => `the ${table} ${key} was erased too early`);
+      const mayGo = mayBePurged(table, before, lastAt);
+      world.assert(mayGo, "I11", () => `the ${table} ${key} was purged too early`);
     }
   },
 };
 
 /** Of the row itself; that of a notification goes with its request. */
-function mayBeErased(table: string, row: Row, now: number): boolean {
+function mayBePurged(table: string, row: Row, now: number): boolean {
   if (table === "receiver") return true;
   if (table === "instance") return row.deleted_at !== null && now - age(row.deleted_at) >= KEPT_MS;
   if (table === "credential") return row.revoked_at !== null;

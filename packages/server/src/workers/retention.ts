@@ -21,8 +21,8 @@ export function startRetention(context: Context, report: Report): Worker {
     firstDelayMs: BATCH_PAUSE_MS,
     async run() {
       await finishDeletions(context);
-      const { erased, more } = await purgeExpired(context);
-      if (erased > 0) report.rowsErased(erased);
+      const { purged, more } = await purgeExpired(context);
+      if (purged > 0) report.rowsPurged(purged);
       return more ? context.clock.now() + BATCH_PAUSE_MS : undefined;
     },
   });

@@ -36,7 +36,7 @@ const LAST_ATTEMPT_MS = 60_000;
  */
 export async function purgeExpired(
   context: Context,
-): Promise<{ readonly erased: number; readonly more: boolean }> {
+): Promise<{ readonly purged: number; readonly more: boolean }> {
   const projects = await readProjectIds(context.store);
   const counts = await context.store.transact(async (tx) => {
     const now = await tx.now();
@@ -91,7 +91,7 @@ export async function purgeExpired(
     return [...ofProjects, ...Object.values(ofServer), ...passing];
   });
   return {
-    erased: counts.reduce((sum, count) => sum + count, 0),
+    purged: counts.reduce((sum, count) => sum + count, 0),
     more: counts.includes(ROWS_PER_CALL_MAX),
   };
 }

@@ -142,7 +142,7 @@ export async function readEarliestDeadline(
   return Number(row?.deadline_at ?? now);
 }
 
-/** @returns how many of this project were erased, at most `limit` */
+/** @returns how many of this project were purged, at most `limit` */
 export async function deleteAnnouncementsEndedBefore(
   tx: Transaction,
   projectId: string,

@@ -139,10 +139,10 @@ export async function listLiftedFreezes(
 }
 
 /**
- * Erases freezes that were lifted long ago.
+ * Purges freezes that were lifted long ago.
  *
  * @param before an id of that time: a freeze is lifted later than it is made
- * @returns how many of this project, or of the server, were erased, at most `limit`
+ * @returns how many of this project, or of the server, were purged, at most `limit`
  */
 export async function deleteFreezesLiftedBefore(
   tx: Transaction,

@@ -138,10 +138,10 @@ export async function listActiveOfInstance(
 }
 
 /**
- * Erases grants that would have expired long ago, however they ended.
+ * Purges grants that would have expired long ago, however they ended.
  *
  * @param before an id of that time: a grant expires later than it is made
- * @returns how many of this project were erased, at most `limit`
+ * @returns how many of this project were purged, at most `limit`
  */
 export async function deleteGrantsExpiredBefore(
   tx: Transaction,

@@ -129,10 +129,10 @@ export async function markInstanceDeleted(
 }
 
 /**
- * Erases deletion records that are old enough and that nothing refers to any more, of all
+ * Purges deletion records that are old enough and that nothing refers to any more, of all
  * projects.
  *
- * @returns how many were erased, at most `limit`
+ * @returns how many were purged, at most `limit`
  */
 export async function deleteInstancesDeletedBefore(
   tx: Transaction,

@@ -171,7 +171,7 @@ export async function deleteVerification(
  * Deletes what failed attempts and attempts of crashed holders left behind, of all projects. With
  * the row, the key is free for other input.
  *
- * @returns how many there were to erase, at most `limit`
+ * @returns how many were purged, at most `limit`
  */
 export async function deleteVerificationsBefore(
   tx: Transaction,

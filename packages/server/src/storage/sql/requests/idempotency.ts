@@ -50,9 +50,9 @@ export async function readResult(
 }
 
 /**
- * Erases keys, results and encrypted credentials together, of all projects.
+ * Purges keys, results and encrypted credentials together, of all projects.
  *
- * @returns how many there were to erase, at most `limit`
+ * @returns how many were purged, at most `limit`
  */
 export async function deleteResultsBefore(
   tx: Transaction,

@@ -248,13 +248,13 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification, announcements, messages of Web Push, votes,
+ * Purges decided requests, each with its notification, announcements, messages of Web Push, votes,
  * failed confirmations and use.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
  * @param createdBefore a notification this old has ended, even if that was not recorded
- * @returns how many requests of this project were erased, at most `limit`
+ * @returns how many requests of this project were purged, at most `limit`
  */
 export async function deleteDecidedBefore(
   tx: Transaction,

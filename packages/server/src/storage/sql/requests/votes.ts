@@ -1,5 +1,5 @@
 /**
- * Rows of the table `vote`: approvals that are not enough by themselves. They are erased with
+ * Rows of the table `vote`: approvals that are not enough by themselves. They are purged with
  * their request.
  */
 

@@ -52,7 +52,7 @@ export async function takeCeremony(
 /**
  * Deletes unfinished ceremonies.
  *
- * @returns how many there were to erase, at most `limit`
+ * @returns how many were purged, at most `limit`
  */
 export async function deleteCeremoniesBefore(
   tx: Transaction,
