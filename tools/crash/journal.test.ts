@@ -12,8 +12,8 @@ function instance(fields: Partial<KnownInstance> = {}): KnownInstance {
   return { ...known, isDeleting: false, deletedAt: undefined, ...fields };
 }
 
-function begin(journal: Journal, of = instance(), key = "key"): Submission {
-  return journal.begin({ instance: of, key, source: SOURCE, timeout: "1m" });
+function submit(journal: Journal, of = instance(), key = "key"): Submission {
+  return journal.add({ instance: of, key, source: SOURCE, timeout: "1m" });
 }
 
 function request(fields: Partial<ApprovalRequest> = {}, source = SOURCE): ApprovalRequest {
@@ -58,14 +58,14 @@ test("observations that are valid in any order break no promise", () => {
   const journal = new Journal();
   journal.provisioned(instance());
   journal.provisioned(instance());
-  const one = begin(journal);
+  const one = submit(journal);
   one.intents.add("approve");
   see(journal, one, request());
   see(journal, one, decided("approved"));
   see(journal, one, decided("approved"));
   journal.arrived(event())();
   journal.arrived(event())();
-  const late = begin(journal, instance(), "late");
+  const late = submit(journal, instance(), "late");
   const expiry = { status: "expired", note: undefined, decidedAt: DEADLINE } as const;
   const expired = { status: "expired", decision: { ...expiry, expiresAt: undefined } } as const;
   see(journal, late, request({ id: "other", ...expired }));
@@ -74,13 +74,13 @@ test("observations that are valid in any order break no promise", () => {
 
 test("a decision that changes, or is taken back, is seen", () => {
   const journal = new Journal();
-  const one = begin(journal);
+  const one = submit(journal);
   one.intents.add("approve").add("deny");
   see(journal, one, decided("approved"));
   see(journal, one, decided("denied"));
   assert.deepEqual(broken(journal), ["I1"]);
   const other = new Journal();
-  const two = begin(other);
+  const two = submit(other);
   two.intents.add("deny");
   see(other, two, decided("denied"));
   see(other, two, request());
@@ -90,7 +90,7 @@ test("a decision that changes, or is taken back, is seen", () => {
 test("a read that started before the decision may return late without it", () => {
   const journal = new Journal();
   const askedAt = performance.now();
-  const one = begin(journal);
+  const one = submit(journal);
   one.intents.add("deny");
   see(journal, one, decided("denied"));
   journal.observe(one, request(), askedAt);
@@ -101,14 +101,14 @@ test("a read that started before the decision may return late without it", () =>
 test("a decision without a verdict is a violation, and so is an early expiry", () => {
   for (const status of ["approved", "denied", "cancelled", "expired"] as const) {
     const journal = new Journal();
-    see(journal, begin(journal), decided(status));
+    see(journal, submit(journal), decided(status));
     assert.deepEqual(broken(journal), ["I12"], status);
   }
 });
 
 test("an approval at its deadline is seen", () => {
   const journal = new Journal();
-  const one = begin(journal);
+  const one = submit(journal);
   one.intents.add("approve");
   see(journal, one, decided("approved", DEADLINE));
   assert.deepEqual(broken(journal), ["I6"]);
@@ -116,13 +116,13 @@ test("an approval at its deadline is seen", () => {
 
 test("a key with two requests, a request with two keys, and other arguments are seen", () => {
   const journal = new Journal();
-  const one = begin(journal);
+  const one = submit(journal);
   see(journal, one, request());
   see(journal, one, request({ id: "other" }));
   assert.deepEqual(broken(journal), ["I2"]);
-  see(journal, begin(journal, instance(), "second"), request());
+  see(journal, submit(journal, instance(), "second"), request());
   assert.deepEqual(broken(journal), ["I2", "I2"]);
-  see(journal, begin(journal, instance(), "third"), request({ id: "third" }, '{"n": 15}'));
+  see(journal, submit(journal, instance(), "third"), request({ id: "third" }, '{"n": 15}'));
   assert.deepEqual(broken(journal), ["I2", "I2", "I10"]);
 });
 
@@ -149,20 +149,20 @@ test("two attempts at one time, a second event and changed bytes are seen", () =
 
 test("an event with another time than the decision is a violation, in either order", () => {
   const journal = new Journal();
-  const one = begin(journal);
+  const one = submit(journal);
   one.intents.add("deny");
   see(journal, one, decided("denied"));
   journal.arrived(event({ decidedAt: CREATED }));
   assert.deepEqual(broken(journal), ["I3"]);
   const other = new Journal();
-  const two = begin(other);
+  const two = submit(other);
   two.intents.add("deny");
   other.arrived(event({ decidedAt: CREATED }));
   see(other, two, decided("denied"));
   assert.deepEqual(broken(other), ["I3"]);
 });
 
-test("an attempt that begins after the deletion is seen", () => {
+test("an attempt that starts after the deletion is seen", () => {
   const journal = new Journal();
   const gone = instance();
   journal.provisioned(gone);

@@ -46,7 +46,7 @@ export interface ReceivedEvent {
   readonly decidedAt: number;
 }
 
-/** An attempt ends within 10 s, so one that begins later was begun after the deletion. */
+/** An attempt ends within 10 s, so one that starts later was started after the deletion. */
 const ATTEMPT_MS_MAX = 10_000;
 
 export class Journal {
@@ -66,11 +66,11 @@ export class Journal {
     this.violations.push(`${promise}: ${what}`);
   }
 
-  begin(submission: Omit<Submission, "known" | "decidedBy" | "intents">): Submission {
+  add(submission: Omit<Submission, "known" | "decidedBy" | "intents">): Submission {
     const unknown = { known: undefined, decidedBy: undefined };
-    const begun = { ...submission, ...unknown, intents: new Set<Intent>() };
-    this.submissions.push(begun);
-    return begun;
+    const added = { ...submission, ...unknown, intents: new Set<Intent>() };
+    this.submissions.push(added);
+    return added;
   }
 
   /** A new instance, or the same one again. */

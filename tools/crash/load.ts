@@ -148,7 +148,7 @@ export class Worker {
     const numbers = `"n": 1.50e1,"big":9007199254740993${this.#count}`;
     const source = `{"key": ${JSON.stringify(key)}, ${numbers},"filler":"${filler}"}`;
     const timeout = this.#chance() < 0.2 ? (this.#one(shortTimeouts) ?? "1h") : "1h";
-    await this.#resubmit(journal.begin({ instance, key, source, timeout }));
+    await this.#resubmit(journal.add({ instance, key, source, timeout }));
   }
 
   async #resubmit(submission: Submission): Promise<void> {

@@ -41,7 +41,7 @@ export interface Place {
   token(kind: "provisioner" | "reviewer", name: string): Promise<string>;
   /** Starts the replica at this place. @throws AssertionError when it does not start */
   start(index: number): Promise<void>;
-  /** Begins to start a replica and kills it after so many milliseconds, wherever it is by then. */
+  /** Starts a replica and kills it after so many milliseconds, wherever it is by then. */
   killInStart(index: number, afterMs: number): Promise<void>;
   kill(index: number): Promise<void>;
   /** As an operator stops all of them. */
@@ -99,7 +99,7 @@ export async function openPlace(
     disk?.unmount();
   });
   const words = ["serve", "--port", "0", "--data", data, "--json", ...ARGS];
-  const begin = () => spawnCountersign({ ...owned }, words, { env });
+  const launch = () => spawnCountersign({ ...owned }, words, { env });
   return {
     replicas,
     fetch: (async (input, init) => {
@@ -108,11 +108,11 @@ export async function openPlace(
     }) as typeof fetch,
     ...outside(t, data, database),
     async start(index) {
-      up.set(index, await startPatiently(begin(), data));
+      up.set(index, await startPatiently(launch(), data));
     },
     async killInStart(index, afterMs) {
       assert.ok(!up.has(index));
-      const child = begin();
+      const child = launch();
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       disk?.cut();
       const { code, stderr } = await child.end("SIGKILL");

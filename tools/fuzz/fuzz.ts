@@ -113,7 +113,7 @@ async function main(): Promise<void> {
     if (target === undefined) {
       throw new Error(`the targets are ${ALL_TARGETS.map((each) => each.name).join(", ")}`);
     }
-    const began = performance.now();
+    const startedAt = performance.now();
     const onFound = ({ input, what }: Found): void => {
       process.stdout.write(
         `FOUND in ${name}: ${what}\n  input: ${JSON.stringify(input.slice(0, 2_000))}\n`,
@@ -122,7 +122,7 @@ async function main(): Promise<void> {
     const run = await fuzz(target, count, seed, { onFound });
     await target.end?.();
     total += run.found.length;
-    const seconds = Math.round((performance.now() - began) / 1000);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
     const heap = Math.round(run.heapBytesMax / 1_048_576);
     const what = `${count} inputs from seed ${seed} in ${seconds} s`;
     process.stdout.write(`${name}: ${what}, ${run.found.length} found, heap ${heap} MiB\n`);

@@ -46,7 +46,7 @@ export interface Target {
   check(input: string): void | Promise<void>;
   /** Time limit for one input, ms (100 when absent). */
   readonly slowMs?: number;
-  /** Ends what it began. */
+  /** Closes what it opened. */
   end?(): Promise<void>;
 }
 

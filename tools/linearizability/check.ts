@@ -53,7 +53,7 @@ export function linearize<State, Input, Output>(
     if (failed.has(key)) return false;
     const firstAnswer = Math.min(...left.map(({ operation }) => operation.answeredAt));
     for (const { operation, index } of left) {
-      // Another one was over before this one began.
+      // Another one was over before this one started.
       if (operation.calledAt > firstAnswer) continue;
       done.add(index);
       order.push(operation);

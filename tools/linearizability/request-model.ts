@@ -12,7 +12,7 @@ export type RequestCall =
   | { readonly kind: "create" | "read" | "cancel" }
   | { readonly kind: "verdict"; readonly verdict: "approve" | "deny" }
   /** Its instance is deleted: it is cancelled first, and a long poll may still return that. */
-  | { readonly kind: "delete-begins" | "delete" };
+  | { readonly kind: "delete-starts" | "delete" };
 
 export interface Answered {
   readonly status: number;
@@ -61,7 +61,7 @@ function stepFrom(
       return cancel(state, answered);
     case "verdict":
       return verdict(state, requestCall.verdict, answered);
-    case "delete-begins":
+    case "delete-starts":
       return state.phase === "pending" ? [decidedAs("cancelled", undefined), state] : [state];
     case "delete":
       return remove(answered);

@@ -52,8 +52,8 @@ export function describe(_: string, ...rest: readonly unknown[]): void {
 
 export const suite = describe;
 
-export function before(begin: () => unknown): void {
-  collected.before.push(begin);
+export function before(prepare: () => unknown): void {
+  collected.before.push(prepare);
 }
 
 export function after(end: () => unknown): void {

@@ -94,10 +94,10 @@ export async function measureFile(
   const whole = { file: join(ROOT, file), tests, text: undefined, late: [] };
   const { slow } = await pass(first, whole);
   const order = { ...whole, late: slow };
-  const begun = performance.now();
+  const startedAt = performance.now();
   // In the order in which mutants meet them: the quick ones first.
   await pass(first, order);
-  const timeoutMs = Math.max(SLOWER_MS_MIN, Math.round((performance.now() - begun) * SLOWER));
+  const timeoutMs = Math.max(SLOWER_MS_MIN, Math.round((performance.now() - startedAt) * SLOWER));
   const [source] = parseSources(new Map([[file, text]]));
   const waiting = source === undefined ? [] : findMutants(source);
   const results: Result[] = [];

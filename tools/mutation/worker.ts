@@ -98,7 +98,7 @@ async function judgeBy(path: string, slow: string[], late: Test[]): Promise<stri
     await import(`${pathToFileURL(path).href}?round=${round}`);
     const { tests, before, after } = takeCollected();
     end = after;
-    for (const begin of before) await begin();
+    for (const prepare of before) await prepare();
     // Shared state ends with the last test of the file.
     if (before.length > 0 || after.length > 0) return await runAll(tests, []);
     const { now = [], later = [] } = Object.groupBy(tests, ({ name }) =>
@@ -117,14 +117,14 @@ async function judgeBy(path: string, slow: string[], late: Test[]): Promise<stri
 /** @returns the name of the first that failed */
 async function runAll(tests: readonly Test[], slow: string[]): Promise<string | undefined> {
   for (const each of tests) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
       await runTest(each);
     } catch {
       return each.name;
     }
     if (stray !== undefined) return `${each.name} (stray)`;
-    if (performance.now() - begun > SLOW_MS) slow.push(each.name);
+    if (performance.now() - startedAt > SLOW_MS) slow.push(each.name);
   }
   return undefined;
 }

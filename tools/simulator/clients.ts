@@ -88,13 +88,13 @@ export class Clients {
   /** Ends the deliveries of an instance, if it is one of these. */
   endDeliveriesOf(instanceId: string): void {
     const { draw } = this.#parts.world;
-    this.begin(draw.among(["remove", "update"] as const), instanceId);
+    this.start(draw.among(["remove", "update"] as const), instanceId);
   }
 
   /** The actions of one turn. */
   takeTurn(): void {
     const { draw } = this.#parts.world;
-    if (draw.happens(0.08)) this.begin();
+    if (draw.happens(0.08)) this.start();
     if (draw.happens(0.005)) this.#burst();
     if (draw.happens(0.002)) this.#deleteWhileDeciding();
   }
@@ -110,14 +110,14 @@ export class Clients {
     const [most] = [...byInstance].sort(([, a], [, b]) => b.length - a.length);
     if (most === undefined) return;
     const [instanceId, ids] = most;
-    this.begin("remove", instanceId);
-    for (const id of ids.slice(0, BURST)) this.begin("verdict", id);
+    this.start("remove", instanceId);
+    for (const id of ids.slice(0, BURST)) this.start("verdict", id);
   }
 
   /** Several who want the same at one time. */
   #burst(): void {
     const action = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
-    for (let i = 0; i < BURST; i++) this.begin(action);
+    for (let i = 0; i < BURST; i++) this.start(action);
   }
 
   /**
@@ -126,7 +126,7 @@ export class Clients {
    * @param wanted which
    * @param about the id of the request or instance; an update of the instance removes its receiver
    */
-  begin(wanted?: keyof typeof ACTIONS, about?: string): void {
+  start(wanted?: keyof typeof ACTIONS, about?: string): void {
     const isFirst = this.#instances.length === 0;
     if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;

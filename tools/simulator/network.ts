@@ -12,7 +12,7 @@ import type { Actor, World } from "./world.ts";
 export interface Played {
   readonly call: Call;
   readonly answer: Answer;
-  /** {@link World.turns} when it began. */
+  /** {@link World.turns} when it started. */
   readonly startedAt: number;
 }
 
@@ -65,7 +65,9 @@ export class Network {
       const replica = this.#choose(serving);
       cancels.push(this.#whenGone(client, replica, giveUp));
       this.#play(replica, call).then((answer) => {
-        world.begin(client, `hears ${answer.status}`, () => resolve(isAnswerLost ? LOST : answer));
+        world.schedule(client, `hears ${answer.status}`, () =>
+          resolve(isAnswerLost ? LOST : answer),
+        );
       });
     }
     const answer = await promise;
@@ -113,7 +115,7 @@ export class Network {
 
   /** The connection of a process that ended is reset. @returns ends the watch */
   #whenGone(client: Actor, replica: Replica, giveUp: () => void): () => void {
-    const notice = () => this.#parts.world.begin(client, "is cut off", giveUp);
+    const notice = () => this.#parts.world.schedule(client, "is cut off", giveUp);
     replica.onEnd.add(notice);
     return () => replica.onEnd.delete(notice);
   }

@@ -175,7 +175,7 @@ class Line extends Duplex {
       signature: headers.get("webhook-signature") ?? "",
     };
     watch.arrived(arrival, this);
-    world.begin(this.#wire, `handles ${arrival.id}`, () => this.#handle(arrival));
+    world.schedule(this.#wire, `handles ${arrival.id}`, () => this.#handle(arrival));
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
@@ -266,14 +266,14 @@ class Line extends Duplex {
   #say(text: string): void {
     const { world } = this.#parts;
     world.exposed.add(this.#replica);
-    world.begin(this.#replica, `hears ${JSON.stringify(text.slice(0, 24))}`, () => {
+    world.schedule(this.#replica, `hears ${JSON.stringify(text.slice(0, 24))}`, () => {
       if (!this.destroyed) this.push(Buffer.from(text, "latin1"));
     });
   }
 
   #cut(): void {
     const { world } = this.#parts;
-    world.begin(this.#replica, "is cut off", () => {
+    world.schedule(this.#replica, "is cut off", () => {
       this.destroy(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
     });
   }

@@ -247,7 +247,7 @@ export class Replica implements Actor {
           const copies = world.draw.happens(faults().wakeTwice) ? 2 : 1;
           for (let copy = 0; copy < copies; copy++) {
             if (world.draw.happens(faults().wakeLost)) continue;
-            world.begin(replica, "receives a signal", () => replica.receive(message));
+            world.schedule(replica, "receives a signal", () => replica.receive(message));
           }
         }
         return true;

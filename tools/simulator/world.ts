@@ -109,11 +109,11 @@ export class World {
 
   /** Resolves when the actor is given its turn; never, if it ends before that. */
   turn(actor: Actor, what: string): Promise<void> {
-    return new Promise((go) => this.begin(actor, what, go));
+    return new Promise((go) => this.schedule(actor, what, go));
   }
 
   /** As {@link turn}, for work without a promise. */
-  begin(actor: Actor, what: string, go: () => void): void {
+  schedule(actor: Actor, what: string, go: () => void): void {
     if (actor.isAlive) this.#ready.push({ actor, what, go });
   }
 

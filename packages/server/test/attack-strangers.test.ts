@@ -47,9 +47,9 @@ const slow = await Promise.all(
 );
 /** Less than the server waits: what is written to a connection that it has closed is an error. */
 const DRIPPING_MS = 7_000;
-const began = performance.now();
+const startedAt = performance.now();
 const drip = setInterval(() => {
-  if (performance.now() - began > DRIPPING_MS) clearInterval(drip);
+  if (performance.now() - startedAt > DRIPPING_MS) clearInterval(drip);
   else for (const { socket } of slow) socket.write("a");
 }, 500);
 after(() => clearInterval(drip));
@@ -195,11 +195,11 @@ test("[ours.sign-in.rate] too many sign-in attempts from one address do not bloc
   const clock = new ManualClock();
   const limits = new SignInLimits(clock);
   const spray = (address: string) => {
-    for (let at = 0; at < 100; at++) limits.begin(`login${at}`, address);
+    for (let at = 0; at < 100; at++) limits.chargeAttempt(`login${at}`, address);
   };
   assert.throws(() => spray("192.0.2.1"), { code: "rate_limited" });
-  assert.throws(() => limits.begin("another", "192.0.2.1"), { code: "rate_limited" });
-  limits.begin("another", "192.0.2.2");
+  assert.throws(() => limits.chargeAttempt("another", "192.0.2.1"), { code: "rate_limited" });
+  limits.chargeAttempt("another", "192.0.2.2");
 });
 
 test("[ours.exchange.slow] slow headers hold their connection for a bounded time and do not delay other clients", async () => {

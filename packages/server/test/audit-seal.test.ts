@@ -86,10 +86,10 @@ test("[ours.audit.sealed] entries from before the log are sealed, for any number
   const scene = await startScene(t);
   const store = storeOf(scene);
   const project = await projectId(store);
-  const begin = scene.clock.now() - 400 * 24 * 3_600_000;
+  const startedAt = scene.clock.now() - 400 * 24 * 3_600_000;
   await store.transact(async (tx) => {
     for (let i = 0; i < 1_500; i++) {
-      const at = begin + (i < 1_490 ? i : i * 60_000);
+      const at = startedAt + (i < 1_490 ? i : i * 60_000);
       await write(tx, at, project, '{"n":1e400}');
     }
   });

@@ -96,12 +96,12 @@ function longAfterThe(first: Received | undefined, received: Received): Record<s
 }
 
 test("[event.retry.window] attempts continue for 168 hours, and none starts later", async (t) => {
-  const begun: number[] = [];
+  const attempts: number[] = [];
   const clock = new ManualClock();
   const scene = await startWebhookScene(t, {
     clock,
     onNotification: (received, response) => {
-      begun.push(clock.now());
+      attempts.push(clock.now());
       response.writeHead(503, longAfterThe(scene.notifications[0], received)).end();
     },
   });
@@ -112,12 +112,12 @@ test("[event.retry.window] attempts continue for 168 hours, and none starts late
   while (row.ended_at === null) row = await attemptNext(scene, request);
 
   assert.deepEqual([row.ended_by, row.ended_at, row.next_at], ["window", endsAt, null]);
-  assert.equal(row.attempts, begun.length);
-  assert.ok(begun.length > 12, `${begun.length} attempts`);
-  const last = begun.at(-1) ?? 0;
+  assert.equal(row.attempts, attempts.length);
+  assert.ok(attempts.length > 12, `${attempts.length} attempts`);
+  const last = attempts.at(-1) ?? 0;
   assert.ok(last < endsAt && last >= endsAt - MINUTE, "the last one is in the last minute");
   await pass(scene, 3 * HOUR, HOUR / 4);
-  assert.equal(begun.length, row.attempts);
+  assert.equal(attempts.length, row.attempts);
   assert.equal((await scene.server.read(token, request.id)).status, "denied");
 });
 
@@ -327,7 +327,7 @@ test("[event.retry.window] an attempt that starts shortly before the end of the 
     // As if nothing had run for a week.
     scene.clock.set(created_at + WINDOW - leftMs);
     if (leftMs > 1_000) {
-      await untilDelivered(scene, () => manual.arrived === 1, "the last attempt has begun");
+      await untilDelivered(scene, () => manual.arrived === 1, "the last attempt has started");
     }
     await pass(scene, leftMs);
     await untilDelivered(scene, () => manual.open === 0, "the attempt has ended");

@@ -127,16 +127,16 @@ test("[ours.oidc.ceremony] the server rejects an answer after five minutes", asy
   // Changes its time instead of the clock, because the clock would purge it.
   const endAt = (at: number) =>
     store.transact((tx) => tx.run("update ceremony set expires_at = $1", [at]));
-  const begun = scene.clock.now();
+  const startedAt = scene.clock.now();
   const late = await scene.comeBack(browser);
   const [stored] = await store.all("select expires_at from ceremony");
-  assert.equal(Number(stored?.expires_at), begun + 5 * 60_000);
-  await endAt(begun);
+  assert.equal(Number(stored?.expires_at), startedAt + 5 * 60_000);
+  await endAt(startedAt);
   const page = await browser.visit(late.href);
   assert.equal(page.status, 403);
   assert.match(page.text, REFUSED);
   const inTime = await scene.comeBack(browser);
-  await endAt(begun + 1);
+  await endAt(startedAt + 1);
   assert.equal((await browser.visit(inTime.href)).status, 200);
 });
 

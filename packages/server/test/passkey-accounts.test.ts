@@ -72,15 +72,15 @@ async function newLink(name = `Lou ${++people}`): Promise<string> {
 async function join(token: string, key: Authenticator, fields: object = {}) {
   const path = "/invitation/passkey";
   const body = { token, login: login(), ...fields };
-  const begun = await callAs<{ options: { challenge: string } }>(
+  const started = await callAs<{ options: { challenge: string } }>(
     server,
     undefined,
     "POST",
     `${path}/options`,
     { body },
   );
-  assert.equal(begun.status, 200, begun.text);
-  const answer = key.create(begun.json.options.challenge);
+  assert.equal(started.status, 200, started.text);
+  const answer = key.create(started.json.options.challenge);
   return callAs<{ person: { login: string } }>(server, undefined, "POST", path, {
     body: { ...body, answer },
   });
@@ -152,14 +152,14 @@ test("[ours.passkey.account] ten minutes after the sign-in, passkeys can only be
   const person = await newSigner(server, { login: login() });
   await setPassword(person);
   const path = pathOf(person.authenticator);
-  const begun = await callAs<{ options: { challenge: string } }>(
+  const started = await callAs<{ options: { challenge: string } }>(
     server,
     person,
     "POST",
     "/account/passkeys/options",
   );
   clock.advance(SESSION_FRESH_MS);
-  const late = authenticator().create(begun.json.options.challenge);
+  const late = authenticator().create(started.json.options.challenge);
   const added = await callAs(server, person, "POST", "/account/passkeys", {
     body: { answer: late },
   });
@@ -198,18 +198,18 @@ test("[ours.passkey.account] a challenge creates one passkey, only for its own u
   const person = await newPerson(server, { login: login() });
   const other = await newPerson(server, { login: login() });
   const path = "/account/passkeys";
-  const begin = async () =>
+  const newChallenge = async () =>
     (await callAs<{ options: { challenge: string } }>(server, person, "POST", `${path}/options`))
       .json.options.challenge;
   const send = (who: SignedInPerson, challenge: string, key = authenticator()) =>
     callAs(server, who, "POST", path, { body: { answer: key.create(challenge) } });
-  const challenge = await begin();
+  const challenge = await newChallenge();
   assertRefused(await send(other, challenge), 403, "passkey_refused");
   const made = await send(person, challenge);
   assert.equal(made.status, 201, made.text);
   assertRefused(await send(person, challenge), 403, "passkey_refused");
   assertRefused(await send(person, "bWFkZS11cA"), 403, "passkey_refused");
-  const late = await begin();
+  const late = await newChallenge();
   await endTime(server);
   assertRefused(await send(person, late), 403, "passkey_refused");
   const unverified = await addPasskey(server, person, authenticator(), { bent: { flags: 0x01 } });
@@ -247,14 +247,14 @@ test("[ours.passkey.sign-in] an unverified, foreign, replayed, late, copied, rem
   assert.equal((await signIn(server, key)).status, 200);
   assertRefused(await signIn(server, key, { counter: 1 }), 403, "passkey_refused");
   const path = "/session/passkey";
-  const begin = async () =>
+  const newChallenge = async () =>
     (await callAs<{ options: { challenge: string } }>(server, undefined, "POST", `${path}/options`))
       .json.options.challenge;
-  const body = { answer: key.get(await begin()) };
+  const body = { answer: key.get(await newChallenge()) };
   assert.equal((await callAs(server, undefined, "POST", path, { body })).status, 200);
   const replayed = await callAs(server, undefined, "POST", path, { body });
   assertRefused(replayed, 403, "passkey_refused");
-  const late = { answer: key.get(await begin()) };
+  const late = { answer: key.get(await newChallenge()) };
   await endTime(server);
   const tooLate = await callAs(server, undefined, "POST", path, { body: late });
   assertRefused(tooLate, 403, "passkey_refused");
@@ -279,7 +279,7 @@ test("[ours.passkey.sign-in] a rejected known passkey is in the audit log, up to
   assert.equal(await countRefusals(), 10);
 });
 
-test("[ours.passkey.sign-in] another site can neither begin nor end a sign-in", async () => {
+test("[ours.passkey.sign-in] another site can neither start nor complete a sign-in", async () => {
   const headers = { "sec-fetch-site": "cross-site" };
   for (const path of ["/session/passkey/options", "/session/passkey"]) {
     const body = { answer: {} };
@@ -313,14 +313,14 @@ test("[ours.passkey.link] a rejected call leaves the link unchanged", async () =
   const other = await newLink("Kim");
   const key = authenticator();
   const path = "/invitation/passkey";
-  const begun = await callAs<{ options: { challenge: string } }>(
+  const started = await callAs<{ options: { challenge: string } }>(
     server,
     undefined,
     "POST",
     `${path}/options`,
     { body: { token, login: login() } },
   );
-  const { challenge } = begun.json.options;
+  const { challenge } = started.json.options;
   const use = (link: string, answer: object) =>
     callAs(server, undefined, "POST", path, { body: { token: link, login: login(), answer } });
   const unverified = key.create(challenge, { flags: 0x01 });

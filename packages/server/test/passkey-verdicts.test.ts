@@ -115,9 +115,9 @@ test("[ours.passkey.people] a passkey of another person, and an unknown one, are
     await assertNotSigned(id, ana, { ...verdict, passkey: { nonce: json.nonce, assertion } });
   }
   // Ben's nonce, answered by Ana.
-  const begun = await challenge(server, ben, id, verdict);
-  const assertion = ana.authenticator.get(begun.json.options.challenge);
-  await assertNotSigned(id, ana, { ...verdict, passkey: { nonce: begun.json.nonce, assertion } });
+  const started = await challenge(server, ben, id, verdict);
+  const assertion = ana.authenticator.get(started.json.options.challenge);
+  await assertNotSigned(id, ana, { ...verdict, passkey: { nonce: started.json.nonce, assertion } });
 });
 
 test("[ours.passkey.people] an approval without a passkey or with a token is rejected with the reason, before and at the verdict", async () => {

@@ -1,5 +1,5 @@
 /**
- * Commands of fast-check over HTTP against a real server: they begin without waiting for each
+ * Commands of fast-check over HTTP against a real server: they start without waiting for each
  * other, and what was answered about each request must be explained by some order in which they
  * happened one after another.
  *
@@ -63,7 +63,7 @@ class Real {
   create(n: number): void {
     const body = { ...SUBMISSION, timeout: WINDOW, arguments: { n } };
     const call = { token: this.#token, key: `${this.#prefix}-${n}`, body };
-    this.#begin([n], { kind: "create" }, "POST", "/v1/requests", call);
+    this.#start([n], { kind: "create" }, "POST", "/v1/requests", call);
   }
 
   ask(n: number, requestCall: RequestCall, query = ""): void {
@@ -74,18 +74,18 @@ class Real {
     if (requestCall.kind === "verdict") {
       const body = { verdict: requestCall.verdict, arguments_sha256: digestOf(n) };
       const call = { token: scene.reviewer, body };
-      this.#begin([n], requestCall, "POST", `/review/v1/requests/${id}/verdict`, call);
+      this.#start([n], requestCall, "POST", `/review/v1/requests/${id}/verdict`, call);
     } else if (requestCall.kind === "cancel") {
-      this.#begin([n], requestCall, "DELETE", `/v1/requests/${id}`, { token });
+      this.#start([n], requestCall, "DELETE", `/v1/requests/${id}`, { token });
     } else {
-      this.#begin([n], requestCall, "GET", `/v1/requests/${id}${query}`, { token });
+      this.#start([n], requestCall, "GET", `/v1/requests/${id}${query}`, { token });
     }
   }
 
   delete(): void {
     const all = Array.from({ length: KEYS }, (_, n) => n);
     const token = this.#provisioner;
-    this.#begin(all, { kind: "delete" }, "DELETE", `/v1/instances/${this.id}`, { token });
+    this.#start(all, { kind: "delete" }, "DELETE", `/v1/instances/${this.id}`, { token });
   }
 
   /** Lets everything be answered; a long poll, when its time has passed. */
@@ -96,7 +96,7 @@ class Real {
     }
   }
 
-  #begin(
+  #start(
     of: readonly number[],
     input: RequestCall,
     ...[method, path, call]: Parameters<Scene["server"]["call"]>
@@ -111,7 +111,7 @@ class Real {
         const times = { calledAt, answeredAt };
         this.#histories[n]?.push({ input, output, ...times });
         if (input.kind === "delete") {
-          this.#histories[n]?.push({ input: { kind: "delete-begins" }, output, ...times });
+          this.#histories[n]?.push({ input: { kind: "delete-starts" }, output, ...times });
         }
         if (input.kind === "create" && status < 300) this.#ids[n] = json.id;
       }
@@ -139,13 +139,13 @@ function assertTimes(request: ApprovalRequest | undefined): void {
   assert.equal(expires_at !== undefined, status === "approved");
 }
 
-class Begin implements fc.AsyncCommand<Nothing, Real> {
+class Start implements fc.AsyncCommand<Nothing, Real> {
   readonly #what: string;
-  readonly #begin: (real: Real) => Promise<void> | void;
+  readonly #start: (real: Real) => Promise<void> | void;
 
-  constructor(what: string, begin: (real: Real) => Promise<void> | void) {
+  constructor(what: string, start: (real: Real) => Promise<void> | void) {
     this.#what = what;
-    this.#begin = begin;
+    this.#start = start;
   }
 
   check(): boolean {
@@ -153,7 +153,7 @@ class Begin implements fc.AsyncCommand<Nothing, Real> {
   }
 
   async run(_: Nothing, real: Real): Promise<void> {
-    await this.#begin(real);
+    await this.#start(real);
   }
 
   toString(): string {
@@ -163,8 +163,8 @@ class Begin implements fc.AsyncCommand<Nothing, Real> {
 
 const key = fc.nat(KEYS - 1);
 
-function ofKey(what: string, begin: (real: Real, n: number) => void) {
-  return key.map((n) => new Begin(`${what}(${n})`, (real) => begin(real, n)));
+function ofKey(what: string, start: (real: Real, n: number) => void) {
+  return key.map((n) => new Start(`${what}(${n})`, (real) => start(real, n)));
 }
 
 function verdict(verdict: "approve" | "deny") {
@@ -172,7 +172,7 @@ function verdict(verdict: "approve" | "deny") {
 }
 
 const create = ofKey("create", (real, n) => real.create(n));
-const settle = fc.constant(new Begin("settle", (real) => real.settle()));
+const settle = fc.constant(new Start("settle", (real) => real.settle()));
 
 const COMMANDS = [
   create,
@@ -185,16 +185,16 @@ const COMMANDS = [
   ofKey("read", (real, n) => real.ask(n, { kind: "read" })),
   ofKey("poll", (real, n) => real.ask(n, { kind: "read" }, "?wait=5s")),
   fc.integer({ min: 1, max: 6 }).map((s) => {
-    return new Begin(`advance(${s} s)`, async () => {
+    return new Start(`advance(${s} s)`, async () => {
       await turns(2);
       scene.clock.advance(s * 1_000);
     });
   }),
   // An operator's date, and what keeps clocks in time.
   fc.integer({ min: -20, max: 20 }).map((s) => {
-    return new Begin(`step(${s} s)`, () => scene.clock.set(scene.clock.now() + s * 1_000));
+    return new Start(`step(${s} s)`, () => scene.clock.set(scene.clock.now() + s * 1_000));
   }),
-  fc.constant(new Begin("delete", (real) => real.delete())),
+  fc.constant(new Start("delete", (real) => real.delete())),
 ];
 
 test("[ours.request.linearizable] after concurrent operations, the answers of every request are explained by one order of its operations", async (t) => {

@@ -245,16 +245,16 @@ test("[verification.success] an answer in the last millisecond of the ten second
 });
 
 test("[verification.success] an answer with a late end fails", async (t) => {
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const slow = await startWebhookScene(t, {
     onVerification: (received, response) => {
       const text = challengeOf(messageOf(received));
       response.writeHead(200, { "content-length": text.length });
-      response.write(text.slice(0, -1), () => begun.resolve());
+      response.write(text.slice(0, -1), () => started.resolve());
     },
   });
   const provisioning = tryProvision(slow, slow.delivery());
-  await begun.promise;
+  await started.promise;
   slow.clock.advance(10_000);
   assertRefused(await provisioning, 422, "webhook_verification_failed", "delivery");
 });

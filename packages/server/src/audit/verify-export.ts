@@ -65,7 +65,7 @@ class ExportVerification {
   read(line: string): void {
     this.#lines++;
     const placed = parseExportLine(line);
-    if (this.#frontier === undefined) this.#begin(line);
+    if (this.#frontier === undefined) this.#start(line);
     else if (placed !== undefined) this.#append(this.#frontier, placed);
     else this.#compare(this.#frontier, line);
   }
@@ -82,11 +82,11 @@ class ExportVerification {
       throw found("truncated", {}, message);
     }
     if (older.size >= this.from) return;
-    const message = `it begins at ${this.from}, after the given checkpoint: export earlier entries`;
+    const message = `it starts at ${this.from}, after the given checkpoint: export earlier entries`;
     throw found("unreadable", {}, message);
   }
 
-  #begin(line: string): void {
+  #start(line: string): void {
     const { log, from, subtrees } = parse(line);
     const hashes = Array.isArray(subtrees) ? subtrees.map(toHash) : [];
     if (typeof log !== "string" || typeof from !== "number") throw this.#unreadable();

@@ -114,7 +114,7 @@ class LogVerification {
     const ref = { position: this.#frontier.size };
     if (position !== ref.position) throw found("missing", ref, "its seal is missing");
     const isWhole = ids.length === count && hashes.length === count;
-    if (!isWhole) throw found("seal", ref, "the seal that begins there was altered");
+    if (!isWhole) throw found("seal", ref, "the seal that starts there was altered");
     if (this.#startedAt === 0) this.#startedAt = sealedAt;
     const rows = await this.#rowsOf(seal);
     const texts = rows.map((row) => row && writeEntry(row));
@@ -129,7 +129,7 @@ class LogVerification {
     if (!isRoot || !isRows || !isSame) this.#blame(seal, { rows, leaves, isRoot });
     const span = [...ids].sort();
     if (span[0] !== firstId || span.at(-1) !== lastId) {
-      throw found("seal", ref, "the seal that begins there was altered");
+      throw found("seal", ref, "the seal that starts there was altered");
     }
     await this.#checkEntries(seal, rows, texts);
     // Reported after findings that have a position.

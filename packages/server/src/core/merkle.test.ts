@@ -156,9 +156,9 @@ const TREES = fc
 test("[ours.audit.sealed] a tree has the root of the definition, also when it continues from its stored edge", () => {
   fc.assert(
     fc.property(TREES, ({ entries, m }) => {
-      const begun = treeOf(entries.slice(0, m));
+      const prefix = treeOf(entries.slice(0, m));
       const reported: string[] = [];
-      const frontier = new Frontier(begun.size, begun.subtrees);
+      const frontier = new Frontier(prefix.size, prefix.subtrees);
       for (const entry of entries.slice(m)) {
         frontier.append(hashLeaf(entry), (height, index, hash) => {
           const width = 2 ** height;
@@ -169,7 +169,7 @@ test("[ours.audit.sealed] a tree has the root of the definition, also when it co
       }
       assert.equal(hex(frontier.root()), hex(naiveRoot(entries)));
       assert.equal(new Set(reported).size, reported.length);
-      assert.throws(() => new Frontier(m, [...begun.subtrees, EMPTY_ROOT]), RangeError);
+      assert.throws(() => new Frontier(m, [...prefix.subtrees, EMPTY_ROOT]), RangeError);
     }),
   );
 });

@@ -249,22 +249,22 @@ test("[event.retry.backoff] more attempts, a longer Retry-After or more chance n
   fc.assert(property, { numRuns: 1_000 });
 });
 
-/** The times at which attempts begin at a receiver that answers late and always fails. */
+/** The times at which attempts start at a receiver that answers late and always fails. */
 function attemptsOf(
   seed: readonly number[],
   answerMs: number,
   wanted: number | undefined,
 ): number[] {
-  const begun: number[] = [];
+  const startTimes: number[] = [];
   let at = DECIDED;
   while (at < END) {
-    const attempts = begun.push(at);
+    const attempts = startTimes.push(at);
     assert.ok(attempts < 1_000);
     const chance = seed[attempts % seed.length] ?? 0;
     at = nextAttemptAt(failed({ attempts, now: at + answerMs, retryAfterMs: wanted, chance }));
   }
   assert.equal(at, END);
-  return begun;
+  return startTimes;
 }
 
 test("[event.retry.window] a receiver that is down to the end is asked in the last five minutes, and in the last one", () => {
@@ -276,14 +276,14 @@ test("[event.retry.window] a receiver that is down to the end is asked in the la
   const wanted = fc.option(fc.integer({ min: 1, max: 4 * MINUTE }), { nil: undefined });
   const answer = fc.integer({ min: 0, max: 10_000 });
   const property = fc.property(chances, answer, wanted, (seed, answerMs, wantedMs) => {
-    const begun = attemptsOf(seed, answerMs, wantedMs);
-    assert.ok(begun.length > 160 && begun.length < 400, `${begun.length} attempts`);
-    const gaps = begun.slice(1).map((at, index) => at - (begun[index] ?? 0));
+    const startTimes = attemptsOf(seed, answerMs, wantedMs);
+    assert.ok(startTimes.length > 160 && startTimes.length < 400, `${startTimes.length} attempts`);
+    const gaps = startTimes.slice(1).map((at, index) => at - (startTimes[index] ?? 0));
     assert.ok(Math.max(...gaps) <= 1.1 * HOUR + 10_000);
-    const last = begun.filter((at) => at >= END - 5 * MINUTE);
+    const last = startTimes.filter((at) => at >= END - 5 * MINUTE);
     assert.ok(last.length >= 1 && last.length <= 4, `${last.length} in the last five minutes`);
     if (wantedMs !== undefined) return;
-    assert.ok(begun.some((at) => at >= END - MINUTE && at <= END - 1));
+    assert.ok(startTimes.some((at) => at >= END - MINUTE && at <= END - 1));
   });
   fc.assert(property, { numRuns: 200 });
 });

@@ -122,12 +122,12 @@ test("[event.rate-limited] in any interval, messages stay within burst plus rate
   const step = fc.record({ ms: fc.nat(400), wanted: fc.nat(5) });
   const property = fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), (steps) => {
     const { limits, clock } = setUp({ hostRate: 4 });
-    const begun = clock.now();
+    const startedAt = clock.now();
     const times: number[] = [];
     for (const { ms, wanted } of steps) {
       clock.advance(ms);
       for (let i = 0; i < wanted; i++) {
-        if (limits.tryAcquire(to(`a${i}`, "h")) !== undefined) times.push(clock.now() - begun);
+        if (limits.tryAcquire(to(`a${i}`, "h")) !== undefined) times.push(clock.now() - startedAt);
       }
     }
     for (const [i, from] of times.entries()) {

@@ -23,7 +23,7 @@ const provisioner = await issue({ kind: "provisioner" });
 const instance = await issueInstance();
 const reviewer = await issue();
 
-/** Begins an exchange, does something while its body is on the way, and sends that. */
+/** Starts an exchange, runs `late` before the body is sent, and then sends the body. */
 async function withLateBody(
   t: Parameters<typeof connectRaw>[0],
   path: string,

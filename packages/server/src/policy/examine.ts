@@ -39,9 +39,9 @@ export function examinePolicy(
   const tests: TestOutcome[] = [];
   let leftMs = TESTS_MS_MAX;
   for (const test of policy.tests) {
-    const began = clock?.monotonic() ?? 0;
+    const startedAt = clock?.monotonic() ?? 0;
     tests.push(...runPolicyTests({ ...policy, tests: [test] }));
-    leftMs -= (clock?.monotonic() ?? 0) - began;
+    leftMs -= (clock?.monotonic() ?? 0) - startedAt;
     if (leftMs <= 0) return { policy, tests, findings: [...failed(tests), tooLong(test)] };
   }
   return { policy, tests, findings: failed(tests) };

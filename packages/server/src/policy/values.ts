@@ -238,7 +238,7 @@ function compareMagnitudes(left: Decimal, right: Decimal): number {
   const places = left.digits.length + left.exponent - (right.digits.length + right.exponent);
   if (places !== 0) return Math.sign(places);
   if (left.digits === right.digits) return 0;
-  // Both begin with the same place and end without zeros, so they are ordered as text.
+  // Both start with the same place and end without zeros, so they are ordered as text.
   return left.digits < right.digits ? -1 : 1;
 }
 

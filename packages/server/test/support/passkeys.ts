@@ -11,11 +11,11 @@ export interface Signer extends SignedInPerson {
   readonly authenticator: Authenticator;
 }
 
-interface Begun {
+interface Started {
   readonly options: { readonly challenge: string };
 }
 
-export interface Challenge extends Begun {
+export interface Challenge extends Started {
   readonly nonce: string;
 }
 
@@ -41,9 +41,9 @@ export async function addPasskey<T = { id: string; name: string }>(
   { name, bent }: { readonly name?: string; readonly bent?: Bent } = {},
 ): Promise<Answer<T>> {
   const path = "/account/passkeys";
-  const begun = await callAs<Begun>(server, person, "POST", `${path}/options`);
-  if (begun.status !== 200) return begun as unknown as Answer<T>;
-  const answer = authenticator.create(begun.json.options.challenge, bent);
+  const started = await callAs<Started>(server, person, "POST", `${path}/options`);
+  if (started.status !== 200) return started as unknown as Answer<T>;
+  const answer = authenticator.create(started.json.options.challenge, bent);
   return callAs<T>(server, person, "POST", path, { body: { name, answer } });
 }
 
@@ -53,9 +53,9 @@ export async function signIn(
   bent?: Bent,
 ): Promise<Answer> {
   const path = "/session/passkey";
-  const begun = await callAs<Begun>(server, undefined, "POST", `${path}/options`);
-  assert.equal(begun.status, 200, begun.text);
-  const answer = authenticator.get(begun.json.options.challenge, bent);
+  const started = await callAs<Started>(server, undefined, "POST", `${path}/options`);
+  assert.equal(started.status, 200, started.text);
+  const answer = authenticator.get(started.json.options.challenge, bent);
   return callAs(server, undefined, "POST", path, { body: { answer } });
 }
 

@@ -137,8 +137,8 @@ function rememberBatch(
 ): RecentSeal {
   for (const id of batch) known.ids.add(id);
   if (known.ids.size < 2 * known.kept) return { ...known, checkpoint };
-  const begin = startOf(sealedId, now - OVERLAP_MS);
-  const after = begin > known.after ? begin : known.after;
+  const start = startOf(sealedId, now - OVERLAP_MS);
+  const after = start > known.after ? start : known.after;
   const ids = new Set([...known.ids].filter((id) => id > after));
   return { checkpoint, after, ids, kept: ids.size };
 }

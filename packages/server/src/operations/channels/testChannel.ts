@@ -13,7 +13,7 @@ const TEST_MS = 8_000;
 /**
  * Sends a test message, also through a disabled or paused channel.
  *
- * @param begin called before the message is sent; an error prevents that
+ * @param onSend called before the message is sent; an error prevents that
  * @returns the outcome, with only the status of the receiver's answer
  * @throws Problem `forbidden`; `not_found`
  */
@@ -21,14 +21,14 @@ export async function testChannel(
   context: Context,
   caller: ReviewerCaller,
   id: string,
-  begin: () => void,
+  onSend: () => void,
 ): Promise<SendOutcome> {
   assertMay(caller, "people");
   const { store, clock, random, notifier } = context;
   const { projectId, reviewerId } = caller;
   const channel = await readChannel(store, { projectId, id });
   if (channel === undefined) throw new Problem("not_found");
-  begin();
+  onSend();
   const target = openTarget(context, channel);
   const message: TestMessage = {
     kind: "test",

@@ -50,10 +50,10 @@ interface Turn {
 /** Freezes with incomplete scans: new ones first, then the others in their order. */
 function inTurn(freezes: readonly StoredFreeze[], progress: FreezeProgress): Turn[] {
   const byId = new Map(freezes.map((freeze) => [freeze.id, freeze]));
-  const begun = [...progress].flatMap(([id, cursor]) => {
+  const started = [...progress].flatMap(([id, cursor]) => {
     const freeze = byId.get(id);
     return freeze === undefined || cursor === "over" ? [] : [{ freeze, cursor }];
   });
   const others = freezes.filter(({ id }) => !progress.has(id));
-  return [...others.map((freeze) => ({ freeze, cursor: undefined })), ...begun];
+  return [...others.map((freeze) => ({ freeze, cursor: undefined })), ...started];
 }

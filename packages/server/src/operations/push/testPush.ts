@@ -19,7 +19,7 @@ const TEST: PushPayload = { type: "push.test", tag: "push-test", path: "/inbox",
 /**
  * Sends a test message, also in quiet hours.
  *
- * @param begin called before the message is sent; an error prevents that
+ * @param onSend called before the message is sent; an error prevents that
  * @returns the outcome, with only the status of the push service's answer
  * @throws Problem `not_found`, also for another user's subscription
  */
@@ -27,13 +27,13 @@ export async function testPush(
   context: Context,
   { person }: SignedIn,
   id: string,
-  begin: () => void,
+  onSend: () => void,
 ): Promise<SendOutcome> {
   const { store, notifier, random } = context;
   const own = await listSubscriptionsOf(store, person.id);
   const subscription = own.find((each) => each.id === id);
   if (subscription === undefined) throw new Problem("not_found");
-  begin();
+  onSend();
   const request = {
     target: openPushTarget(context, subscription),
     key: await openPushKey(store, context),

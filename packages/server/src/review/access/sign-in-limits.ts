@@ -35,7 +35,7 @@ export class SignInLimits {
    * @returns refunds the attempt; called unless the credentials were wrong
    * @throws Problem `rate_limited`
    */
-  begin(login: string, address: string): () => void {
+  chargeAttempt(login: string, address: string): () => void {
     const key = keyOf(login);
     this.#addresses.takeOrRefuse(address, REFUSAL);
     this.#logins.takeOrRefuse(key, REFUSAL);

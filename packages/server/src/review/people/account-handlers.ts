@@ -34,7 +34,7 @@ export function accountHandlers(context: Context, limits: SignInLimits): Handler
     },
 
     async changePassword({ caller, body, request }) {
-      const passed = limits.begin(caller.person.login, peerOf(request));
+      const passed = limits.chargeAttempt(caller.person.login, peerOf(request));
       const change = { current: body.current_password, next: body.new_password };
       await changePassword(context, caller, change);
       passed();

@@ -36,7 +36,7 @@ export function sessionHandlers(
 
     async signIn({ body: { login, password }, request, reply }) {
       const order = { login, password, userAgent: userAgentOf(request) };
-      const passed = limits.begin(login, peerOf(request));
+      const passed = limits.chargeAttempt(login, peerOf(request));
       try {
         const cookie = await signInWithPassword(context, order);
         passed();

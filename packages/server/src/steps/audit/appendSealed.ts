@@ -119,11 +119,11 @@ function openKey(
 /** The first ids for one seal: a bounded number, within a bounded time after the first. */
 export function batchOf(ids: readonly string[]): string[] {
   const [first = ""] = ids;
-  const begin = timeOfId(first);
+  const start = timeOfId(first);
   const isNear = (id: string) => {
     const time = timeOfId(id);
-    if (begin === undefined || time === undefined) return id === first;
-    return time - begin <= SEAL_SPAN_MS;
+    if (start === undefined || time === undefined) return id === first;
+    return time - start <= SEAL_SPAN_MS;
   };
   const end = ids.findIndex((id) => !isNear(id));
   return ids.slice(0, Math.min(end === -1 ? ids.length : end, ENTRIES_PER_SEAL_MAX));

@@ -29,7 +29,7 @@ export async function createAuditLog(
   const unique = Buffer.from(random.bytes(ORIGIN_BYTES)).toString("hex");
   const origin = `countersign/audit/${projectId === "" ? "server" : projectId}/${unique}`;
   const head = { size: 0, root: EMPTY_ROOT };
-  const begun: StoredLog = {
+  const created: StoredLog = {
     projectId,
     origin,
     publicKey,
@@ -43,7 +43,7 @@ export async function createAuditLog(
     checkpoint: signCheckpoint(head, { name: origin, privateKey }, publicKey),
     sealedAt: 0,
   };
-  if (await insertLog(tx, begun)) {
+  if (await insertLog(tx, created)) {
     await appendAudit(tx, random, {
       at: now,
       projectId,

@@ -61,7 +61,7 @@ const RETRY_AFTER_S = 5;
 /** `Retry-After` for a Failure, also for joined exchanges. */
 const FAILURE_RETRY_AFTER_S = 1;
 
-type Begun<T> =
+type Attempt<T> =
   | { readonly kind: "replayed"; readonly value: T }
   | { readonly kind: "owned" | "joined"; readonly verification: StoredVerification };
 
@@ -80,11 +80,11 @@ export async function commitVerified<T>(
   const giveUpAt = context.clock.now() + JOINED_MS_MAX;
   let fence = 0;
   do {
-    const begun = await context.store.transact((tx) => begin(tx, key, steps, fence));
-    if (begun.kind === "replayed") return begun.value;
-    const { verification } = begun;
+    const attempt = await context.store.transact((tx) => startOrJoin(tx, key, steps, fence));
+    if (attempt.kind === "replayed") return attempt.value;
+    const { verification } = attempt;
     fence = verification.fence;
-    if (begun.kind === "joined") {
+    if (attempt.kind === "joined") {
       const failure = await untilEnded(context, verification, giveUpAt);
       if (failure !== null) throw toProblem(failure);
       continue;
@@ -105,12 +105,12 @@ export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Prom
 }
 
 /** @param lastFence of the attempt that this call owned or joined before; 0: none */
-async function begin<T>(
+async function startOrJoin<T>(
   tx: Transaction,
   key: KeyedInput,
   steps: CommitSteps<T>,
   lastFence: number,
-): Promise<Begun<T>> {
+): Promise<Attempt<T>> {
   const value = await steps.replay(tx);
   if (value !== undefined) return { kind: "replayed", value };
   const instanceId = await steps.reserve(tx);
@@ -184,7 +184,7 @@ async function finish<T>(
   steps: CommitSteps<T>,
 ): Promise<T | undefined> {
   const { fence } = verification;
-  // First, as in `begin`, because both must lock in the same order.
+  // First, as in `startOrJoin`, because both must lock in the same order.
   const value = await steps.replay(tx);
   if (value !== undefined) return value;
   const current = await lockVerification(tx, verification);

@@ -273,13 +273,13 @@ test("closing waits for what is under way and leaves no connection behind", asyn
   const { store, url } = await openItems(t);
   const observer = await open(t, url, { connectionsMax: 2 });
   const hold = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const work = store.transact(async (tx) => {
     await add(tx, "a");
-    begun.resolve();
+    started.resolve();
     await hold.promise;
   });
-  await begun.promise;
+  await started.promise;
   const closing = store.close();
   hold.resolve();
   await Promise.all([work, closing]);

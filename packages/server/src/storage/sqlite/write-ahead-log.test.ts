@@ -13,7 +13,7 @@ import { SqliteStore } from "./sqlite-store.ts";
 
 type Done = (error: Error | null) => void;
 
-/** The syncs that were begun; the disk does them when the test says so. */
+/** The syncs that were started. The disk completes them when the test requests it. */
 class Disk {
   readonly syncs: Done[] = [];
   isHeld = false;
@@ -38,8 +38,8 @@ class Disk {
     for (const done of this.syncs) done(null);
   }
 
-  /** Resolves when so many syncs were begun. */
-  async begun(count: number): Promise<void> {
+  /** Resolves when so many syncs were started. */
+  async untilStarted(count: number): Promise<void> {
     while (this.syncs.length < count) await turn();
   }
 }
@@ -79,7 +79,7 @@ test("before the log is synced, no commit is answered and no read sees it", asyn
   const answer = put(store, "b").then(() => {
     answered = true;
   });
-  await disk.begun(2);
+  await disk.untilStarted(2);
   let seen: unknown[] | undefined;
   const reading = ids(store).then((found) => {
     seen = found;
@@ -95,13 +95,13 @@ test("works that arrive during a sync are committed after it, with one sync", as
   const { store, disk } = await openStore(t);
   disk.isHeld = true;
   const first = put(store, "a");
-  await disk.begun(1);
+  await disk.untilStarted(1);
   const later = Promise.all(["b", "c", "d"].map((id) => put(store, id)));
   for (let i = 0; i < 3; i++) await turn();
   assert.equal(disk.syncs.length, 1);
   disk.syncs[0]?.(null);
   await first;
-  await disk.begun(2);
+  await disk.untilStarted(2);
   disk.syncs[1]?.(null);
   await later;
   assert.equal(disk.syncs.length, 2);
@@ -138,7 +138,7 @@ test("after a sync that failed nothing is written or read until a restart", asyn
   await put(store, "a");
   disk.isHeld = true;
   const lost = put(store, "b");
-  await disk.begun(2);
+  await disk.untilStarted(2);
   const waiting = put(store, "c");
   disk.syncs[1]?.(new Error("EIO: i/o error, fdatasync"));
   const isLost = (error: unknown) => error instanceof Failure && /fsync failed/.test(error.message);
@@ -224,7 +224,7 @@ test("the next read includes the commits of another process, also during a sync"
   const { store, file, disk } = await openStore(t);
   disk.isHeld = true;
   const own = put(store, "own");
-  await disk.begun(1);
+  await disk.untilStarted(1);
   const other = new DatabaseSync(file);
   other.exec("insert into item (id) values ('of another process')");
   other.close();
