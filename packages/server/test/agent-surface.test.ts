@@ -2,28 +2,21 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ApprovalRequest, IDEMPOTENCY_KEY_CHARS_MAX } from "@countersign/protocol";
+import { IDEMPOTENCY_KEY_CHARS_MAX } from "@countersign/protocol";
 import { assertRefused } from "./support/envelope.ts";
 import {
-  codeOf,
+  approved,
+  assertBlockedByFreeze,
+  assertOneOfTwentyKeysConsumes,
+  assertTwentyWithOneKeyAgree,
   consumeCall,
   consumed,
   consumeOnAgentSurface,
+  expiryOf,
   startExtended,
 } from "./support/extensions.ts";
-import { auditOf, end, restart, type Scene, startScene, submitBody } from "./support/scene.ts";
+import { auditOf, end, restart, startScene, submitBody, UNKNOWN_ID } from "./support/scene.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
-
-const UNKNOWN_ID = "019c0000-0000-7000-8000-000000000000";
-
-async function approved(scene: Scene): Promise<ApprovalRequest> {
-  const request = await scene.server.submit(scene.instance.token);
-  return end(scene, request, "approved");
-}
-
-function expiryOf({ decision }: ApprovalRequest): number {
-  return Date.parse(decision?.expires_at ?? "");
-}
 
 function pathOf(id: string): string {
   return `/agent/v1/requests/${id}/consume`;
@@ -63,25 +56,11 @@ test("[ours.agent.consume] the same key gets the same response after a restart",
 });
 
 test("[ours.agent.consume] twenty concurrent keys: exactly one returns 200", async (t) => {
-  const scene = await startScene(t);
-  for (let round = 0; round < 5; round++) {
-    const { id } = await approved(scene);
-    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
-    const answers = await Promise.all(keys.map((key) => consumeOnAgentSurface(scene, id, key)));
-    const codes = answers.map((answer) => codeOf(answer)).filter((code) => code !== undefined);
-    assert.deepEqual(codes, Array(19).fill("already_consumed"));
-    assert.equal((await consumed(scene, id)).length, 1);
-  }
+  await assertOneOfTwentyKeysConsumes(await startScene(t), consumeOnAgentSurface);
 });
 
 test("[ours.agent.consume] twenty concurrent requests with one key: all return the same 200", async (t) => {
-  const scene = await startScene(t);
-  const { id } = await approved(scene);
-  const all = Array.from({ length: 20 }, () => consumeOnAgentSurface(scene, id, "one"));
-  const answers = await Promise.all(all);
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-  assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
-  assert.equal((await consumed(scene, id)).length, 1);
+  await assertTwentyWithOneKeyAgree(await startScene(t), consumeOnAgentSurface);
 });
 
 test("[ours.agent.consume] a pending, denied, expired or cancelled request returns 409 not_approved", async (t) => {
@@ -104,19 +83,7 @@ test("[ours.agent.consume] an approval that was never consumed returns 409 appro
 });
 
 test("[ours.agent.consume] under a freeze it returns 409 calls_frozen, and 200 after the freeze is lifted", async (t) => {
-  const scene = await startScene(t);
-  const { server, instance } = scene;
-  const { id } = await approved(scene);
-  const admin = await server.token({ kind: "reviewer", role: "admin", name: "admin" });
-  const frozen = await server.call<{ readonly id: string }>("POST", "/review/v1/freezes", {
-    token: admin,
-    body: { scope: "instance", instance_id: instance.id },
-  });
-  assert.equal(frozen.status, 201, frozen.text);
-  assertRefused(await consumeOnAgentSurface(scene, id, "once"), 409, "calls_frozen");
-  const lift = `/review/v1/freezes/${frozen.json.id}/lift`;
-  assert.equal((await server.call("POST", lift, { token: admin })).status, 200);
-  assert.equal((await consumeOnAgentSurface(scene, id, "once")).status, 200);
+  await assertBlockedByFreeze(await startScene(t), consumeOnAgentSurface);
 });
 
 test("[ours.agent.consume] it requires one Idempotency-Key and rejects a body", async (t) => {

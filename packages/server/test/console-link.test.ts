@@ -6,10 +6,8 @@ import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/pr
 import { createHttpServer } from "../src/http/create-http-server.ts";
 import { Report } from "../src/index.ts";
 import { addRoutes } from "../src/provider.ts";
-import { cancel, startScene, submitBody } from "./support/scene.ts";
+import { cancel, startScene, submitBody, UNKNOWN_ID } from "./support/scene.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
-
-const UNKNOWN_ID = "019c0000-0000-7000-8000-000000000000";
 
 /** The reference in the header, which must have the form that the documentation states. */
 function targetOf({ headers }: Pick<Answer, "headers">): string {

@@ -4,20 +4,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse, ExtendedApprovalRequest } from "@countersign/protocol";
 import { advanceUntil } from "./support/advance.ts";
-import { codeOf, consumeCall, consumed, reportCall, startExtended } from "./support/extensions.ts";
-import { auditOf, end, restart, type Scene, storedStatus, submitBody } from "./support/scene.ts";
+import {
+  approved,
+  assertBlockedByFreeze,
+  assertOneOfTwentyKeysConsumes,
+  assertTwentyWithOneKeyAgree,
+  codeOf,
+  consumeCall,
+  consumed,
+  expiryOf,
+  reportCall,
+  startExtended,
+} from "./support/extensions.ts";
+import { auditOf, end, restart, storedStatus, submitBody, UNKNOWN_ID } from "./support/scene.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
-
-const NEVER = "019c0000-0000-7000-8000-000000000000";
-
-async function approved(scene: Scene, fields: object = {}) {
-  const request = await scene.server.submit(scene.instance.token, fields);
-  return end(scene, request, "approved");
-}
-
-function expiryOf({ decision }: ExtendedApprovalRequest): number {
-  return Date.parse(decision?.expires_at ?? "");
-}
 
 test("[ours.extensions.off] without the setting the server answers as the contract says", async (t) => {
   const scene = await startExtended(t, "");
@@ -133,7 +133,7 @@ test("[ours.extensions.own] a request of another instance, or none, is not there
   const beside = { ...scene, instance: { ...scene.instance, ...instance, ...credential } };
   for (const caller of [outsider, beside]) {
     assert.equal((await consumeCall(caller, id, "once")).status, 404);
-    assert.equal((await consumeCall(caller, NEVER, "once")).status, 404);
+    assert.equal((await consumeCall(caller, UNKNOWN_ID, "once")).status, 404);
     assert.equal((await consumeCall(caller, "none", "once")).status, 404);
     assert.equal((await reportCall(caller, id, { status: "succeeded" })).status, 404);
   }
@@ -141,25 +141,11 @@ test("[ours.extensions.own] a request of another instance, or none, is not there
 });
 
 test("[ours.extensions.consume.once] of twenty that consume at one time, each with a key of its own, one does", async (t) => {
-  const scene = await startExtended(t);
-  for (let round = 0; round < 5; round++) {
-    const { id } = await approved(scene);
-    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
-    const answers = await Promise.all(keys.map((key) => consumeCall(scene, id, key)));
-    const statuses = answers.map(({ status }) => status).sort();
-    assert.deepEqual(statuses, [200, ...keys.slice(1).map(() => 409)]);
-    assert.equal((await consumed(scene, id)).length, 1);
-  }
+  await assertOneOfTwentyKeysConsumes(await startExtended(t), consumeCall);
 });
 
 test("[ours.extensions.consume.replay] of twenty that come with one key all have the same answer, and it is consumed once", async (t) => {
-  const scene = await startExtended(t);
-  const { id } = await approved(scene);
-  const all = Array.from({ length: 20 }, () => consumeCall(scene, id, "one"));
-  const answers = await Promise.all(all);
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-  assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
-  assert.equal((await consumed(scene, id)).length, 1);
+  await assertTwentyWithOneKeyAgree(await startExtended(t), consumeCall);
 });
 
 test("[ours.extensions.consume.replay] a server that starts again knows what was consumed, and answers the same key alike", async (t) => {
@@ -202,22 +188,7 @@ test("[ours.extensions.consume.audited] the use is in the audit log, and a revie
 });
 
 test("[ours.extensions.consume.frozen] under a freeze no approval is used, and after it those that are still valid are", async (t) => {
-  const scene = await startExtended(t);
-  const { server, instance } = scene;
-  const { id } = await approved(scene);
-  const admin = await server.token({ kind: "reviewer", role: "admin", name: "admin" });
-  const frozen = await server.call<{ readonly id: string }>("POST", "/review/v1/freezes", {
-    token: admin,
-    body: { scope: "instance", instance_id: instance.id },
-  });
-  assert.equal(frozen.status, 201, frozen.text);
-  const refused = await consumeCall(scene, id, "once");
-  assert.deepEqual([refused.status, codeOf(refused)], [409, "calls_frozen"]);
-  const lifted = await server.call("POST", `/review/v1/freezes/${frozen.json.id}/lift`, {
-    token: admin,
-  });
-  assert.equal(lifted.status, 200, lifted.text);
-  assert.equal((await consumeCall(scene, id, "once")).status, 200);
+  await assertBlockedByFreeze(await startExtended(t), consumeCall);
 });
 
 test("[ours.extensions.consume.deleted] after the deletion of its instance nothing is used", async (t) => {

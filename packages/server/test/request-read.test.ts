@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { assertRefused } from "./support/envelope.ts";
-import { cancel, end, startScene, TERMINAL } from "./support/scene.ts";
+import { cancel, end, startScene, TERMINAL, UNKNOWN_ID } from "./support/scene.ts";
 
 const scene = await startScene({ after });
 const { server, instance } = scene;
@@ -24,7 +24,7 @@ test("[request.read] an identifier is the same in upper case", async () => {
 
 test("[request.read.unknown] [request.cancel.unknown] reading or cancelling an unknown request returns 404", async () => {
   const { token } = instance;
-  for (const id of [randomUUID(), "019c0000-0000-7000-8000-000000000000"]) {
+  for (const id of [randomUUID(), UNKNOWN_ID]) {
     for (const query of ["", "?wait=1s"]) {
       const answer = await server.call("GET", `/v1/requests/${id}${query}`, { token });
       assertRefused(answer, 404, "not_found");

@@ -23,6 +23,9 @@ export interface Scene {
   readonly reviewer: string;
 }
 
+/** A valid id that no request has. */
+export const UNKNOWN_ID = "019c0000-0000-7000-8000-000000000000";
+
 /** The clock does not advance, so a rate would never refill. */
 export const NO_RATES = {
   instance_rate: "0",
