@@ -26,7 +26,7 @@ export function fileOwner(): Owner {
 }
 
 export interface Outcome {
-  /** Null when a signal ended the process. */
+  /** Null when a signal stopped the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -74,14 +74,21 @@ export class Child {
       });
     }
     this.#ended = new Promise((resolve, reject) => {
-      this.#process.once("error", reject);
+      this.#process.once("error", (error) => {
+        if (this.#process.pid !== undefined) return;
+        this.stderr += error.message;
+        this.#markEnded();
+        reject(error);
+      });
       this.#process.once("close", (code) => {
-        this.#hasEnded = true;
-        alive.delete(this);
-        this.#change();
+        // Processes of the group that closed their output may still run.
+        this.signal("SIGKILL");
+        this.#markEnded();
         resolve({ code, stdout: this.stdout, stderr: this.stderr });
       });
     });
+    // Without a caller that waits for the end, the rejection would be unhandled.
+    this.#ended.catch(() => {});
     own(owner, this);
   }
 
@@ -121,13 +128,20 @@ export class Child {
     }
   }
 
-  /** Waits until the process has ended by itself and all of its output has arrived. */
-  async ends(): Promise<Outcome> {
+  /**
+   * Waits until the process has ended by itself and all of its output has arrived.
+   *
+   * @param waitMs after this time, the process is killed and the promise rejects
+   */
+  async ends(waitMs = WAIT_MS_MAX): Promise<Outcome> {
     let isStuck = false;
     const bound = setTimeout(() => {
       isStuck = true;
       this.signal("SIGKILL");
-    }, WAIT_MS_MAX);
+      // A process that this one started may keep the output open.
+      this.#process.stdout.destroy();
+      this.#process.stderr.destroy();
+    }, waitMs);
     const outcome = await this.#ended.finally(() => clearTimeout(bound));
     assert.ok(!isStuck, `the process did not end in time:\n${outcome.stdout}\n${outcome.stderr}`);
     return outcome;
@@ -135,7 +149,7 @@ export class Child {
 
   /** Sends a signal, and waits for the end. */
   async end(signal: NodeJS.Signals): Promise<Outcome> {
-    if (!this.#hasEnded) this.signal(signal);
+    this.signal(signal);
     return this.ends();
   }
 
@@ -144,17 +158,26 @@ export class Child {
     this.#process.stdout.destroy();
   }
 
+  /** Does nothing after the end, because another process may then have the same id. */
   signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#process;
+    if (this.#hasEnded || pid === undefined) return;
     if (!this.#isGroup) {
       this.#process.kill(signal);
       return;
     }
     try {
-      process.kill(-this.pid, signal);
+      process.kill(-pid, signal);
     } catch (error) {
-      // The group ended by itself.
+      // No process of the group is left.
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }
+  }
+
+  #markEnded(): void {
+    this.#hasEnded = true;
+    alive.delete(this);
+    this.#change();
   }
 
   #change(): void {
