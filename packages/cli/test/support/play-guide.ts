@@ -62,15 +62,26 @@ export function blocksOf(page: string): Block[] {
   return [...found].map(([, language = "", file = "", text = ""]) => ({ language, file, text }));
 }
 
-/** The output lines that the page promises, by the number of commands before them. */
-function promised(all: readonly Block[]): Map<number, string[]> {
-  const lines = new Map<number, string[]>();
-  let commands = 0;
-  for (const { language, text } of all) {
-    if (isCommand({ language, text })) commands++;
-    if (language === "text") lines.set(commands, text.trimEnd().split("\n"));
+/**
+ * The output lines that the page states, for each of its commands in order.
+ *
+ * @throws AssertionError for a text block that is not the output of a command
+ */
+export function statedOutput(all: readonly Block[]): string[][] {
+  const stated: string[][] = [];
+  let current: string[] | undefined;
+  for (const block of all) {
+    const { language, text } = block;
+    if (language === "sh") current = undefined;
+    if (isCommand(block)) {
+      current = [];
+      stated.push(current);
+    }
+    if (language !== "text") continue;
+    assert.ok(current !== undefined, `this text does not follow a command:\n${text}`);
+    current.push(...text.trimEnd().split("\n"));
   }
-  return lines;
+  return stated;
 }
 
 function isCommand({ language, text }: Pick<Block, "language" | "text">): boolean {
@@ -125,7 +136,9 @@ export async function playGuide(
     decide(place.server, verdicts, ended.signal),
   ]);
   const parts = played.split(/^-- end of \d+$/m);
-  for (const [number, lines] of promised(all)) assertInOrder(parts[number - 1] ?? "", lines);
+  for (const [index, lines] of statedOutput(all).entries()) {
+    assertInOrder(parts[index] ?? "", lines);
+  }
   await finish?.(place);
 }
 
