@@ -8,7 +8,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
-import { Countersign } from "@countersign/sdk";
 import {
   type Agent,
   exchange,
@@ -25,12 +24,13 @@ import {
   type Server,
   startServer,
 } from "@countersign/testing/countersign";
+import { freePort } from "../../packages/server/test/support/postgres.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/troubleshooting.md"), "utf8");
 
 /** An address without a listener. */
-const SILENT = "localhost:1024";
+const SILENT = `localhost:${await freePort()}`;
 
 const DELIVERY = {
   type: "webhook",
@@ -150,17 +150,18 @@ const PRINTED: Readonly<Record<string, (t: TestContext) => Promise<string>>> = {
   "another server is running": (t) => fails(t, ["serve", "--port", "0"], 1),
   "is in use": (t) => fails(t, ["serve", "--port", server.port, "--data", "other"], 1),
   "unknown setting": (t) => fails(t, ["serve", "--port", "0"], 2, { COUNTERSIGN_PROT: "1" }),
-  "Missing provider URL": async () => {
-    delete process.env.COUNTERSIGN_URL;
-    return thrownBy(() => new Countersign());
+  "Missing provider URL": (t) => runAgent(t, "new Countersign()"),
+  "could not be reached (ECONNREFUSED)": (t) => {
+    const options = { url: `http://${SILENT}`, apiKey: "t", logger: false };
+    return runAgent(
+      t,
+      `const approvals = new Countersign(${JSON.stringify(options)});
+      const result = await approvals.run({ tool: "deploy", arguments: {} }, () => "it ran");
+      if (result.status !== "executed") throw new Error(result.messageForModel);`,
+    );
   },
-  "could not be reached (ECONNREFUSED)": async () => {
-    const approvals = new Countersign({ url: `http://${SILENT}`, apiKey: "t", logger: false });
-    const result = await approvals.run({ tool: "deploy", arguments: {} }, () => "it ran");
-    return result.status === "unavailable" ? result.messageForModel : result.status;
-  },
-  "Unknown option of new Countersign()": async () => {
-    return thrownBy(() => new Countersign({ timeOut: "10m" } as object));
+  "Unknown option of new Countersign()": (t) => {
+    return runAgent(t, 'new Countersign({ timeOut: "10m" })');
   },
   "No decision was received": async (t) => {
     const agents = ["claude-code", "codex"];
@@ -172,14 +173,28 @@ const PRINTED: Readonly<Record<string, (t: TestContext) => Promise<string>>> = {
   },
 };
 
-function thrownBy(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return (error as Error).message;
-  }
-  return "nothing was thrown";
+/** @returns the error output of an agent that stops with an exception */
+async function runAgent(t: TestContext, code: string): Promise<string> {
+  const program = `import { Countersign } from "@countersign/sdk";\n${code}`;
+  const command = [process.execPath, "--input-type=module", "--eval", program];
+  const { code: exitCode, stderr } = await new Child(t, command, {
+    env: ownEnvironment(),
+    cwd: ROOT,
+  }).ends();
+  assert.equal(exitCode, 1, stderr);
+  return stderr;
 }
+
+/** The sections about a symptom without a message. */
+const SYMPTOMS = [
+  "The setup link does not work",
+  "An approved call does not run",
+  "Every call waits for a reviewer",
+  "The hook does not start",
+  "Nothing arrives in the inbox",
+  "No notification arrives",
+  "The receiver rejects the signature",
+];
 
 interface Section {
   readonly heading: string;
@@ -203,6 +218,11 @@ function withAnyPort(message: string): RegExp {
 test("every heading with a status in docs/troubleshooting.md names an error of this file", () => {
   const headings = SECTIONS.map(({ heading }) => heading).filter((each) => /^\d{3} /.test(each));
   assert.deepEqual(headings.sort(), Object.keys(REJECTIONS).sort());
+});
+
+test("every section of docs/troubleshooting.md quotes a message, or describes a symptom without one", () => {
+  const silent = SECTIONS.filter(({ messages }) => messages.length === 0);
+  assert.deepEqual(silent.map(({ heading }) => heading).sort(), [...SYMPTOMS].sort());
 });
 
 for (const { heading, messages } of SECTIONS) {
