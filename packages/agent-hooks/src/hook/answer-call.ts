@@ -99,13 +99,26 @@ export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
   return { ...call, idempotencyKey, timeout: formatDuration(ms) as DecisionWindow };
 }
 
-/** Outcomes that the provider recorded. All others are failures. */
-const DECIDED: readonly string[] = ["denied", "expired", "cancelled", "lapsed", "already_used"];
+type Reason = (NotExecuted | Suspended)["reason"];
+
+/** True for outcomes that the provider recorded. All others are failures. */
+const IS_RECORDED: Readonly<Record<Reason, boolean>> = {
+  denied: true,
+  expired: true,
+  cancelled: true,
+  lapsed: true,
+  already_used: true,
+  pending: false,
+  abandoned: false,
+  no_decision: false,
+  not_recorded: false,
+  frozen: false,
+};
 
 /** The text for the model and its user. */
 function reasonOf(verdict: NotExecuted | Suspended): string {
   const { reason, messageForModel, requestId } = verdict;
-  if (DECIDED.includes(reason)) return messageForModel;
+  if (IS_RECORDED[reason]) return messageForModel;
   // A failure names the request, so that the operator can find it.
   const about = requestId === undefined ? "" : ` (request ${requestId})`;
   return `${messageForModel}${about}`;
