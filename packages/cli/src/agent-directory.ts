@@ -21,7 +21,6 @@ import {
 import { connectProvisioner, isProvisioner } from "./agent-delivery.ts";
 import { assertSafeUrl, connectApi } from "./connect-api.ts";
 import { collect } from "./reviewer-api.ts";
-import { LIMIT_MAX } from "./row-list.ts";
 import { type Addresses, addressesOf, findRunningServer } from "./running-server.ts";
 import type { SettingsLine } from "./settings-line.ts";
 
@@ -61,7 +60,8 @@ export interface AgentListing {
 
 export interface AgentDirectory {
   create(order: AgentOrder): Promise<CreatedAgent>;
-  list(limit: number): Promise<AgentListing>;
+  /** @param limit of agents; undefined: all agents */
+  list(limit?: number): Promise<AgentListing>;
   delete(id: string): Promise<void>;
 }
 
@@ -127,9 +127,17 @@ export function inDatabase(
       const { contractUrl, isServed } = await locate();
       return { id, name, url: contractUrl, isServed, key: token };
     },
-    async list(limit) {
-      const { instances, next } = await listInstancesAsOperator(context, project, { limit });
-      return { agents: instances.map(toListed), hasMore: next !== undefined };
+    async list(limit = Number.POSITIVE_INFINITY) {
+      const { items, hasMore } = await collect(
+        limit,
+        async (size, after) => {
+          const page = { limit: Number(size), after };
+          const { instances, next = null } = await listInstancesAsOperator(context, project, page);
+          return { instances, next };
+        },
+        (page) => page.instances,
+      );
+      return { agents: items.map(toListed), hasMore };
     },
     async delete(id) {
       await deleteInstanceAsOperator(context, project, id);
@@ -162,7 +170,7 @@ function atServer(line: SettingsLine, url: string): AgentDirectory {
       const { id, credential } = await api.call("POST /instances", { body });
       return { id, name, url: withoutSlash(url), isServed: true, key: credential };
     },
-    async list(limit) {
+    async list(limit = Number.POSITIVE_INFINITY) {
       const { items, hasMore } = await collect(
         limit,
         (size, after) => api.call("GET /instances", { query: { limit: size, after } }),
@@ -219,7 +227,7 @@ function withoutSlash(url: string): string {
 export async function findAgentId(directory: AgentDirectory, text: string): Promise<string> {
   const id = parseIdentifier(text);
   if (id !== undefined) return id;
-  const { agents } = await directory.list(LIMIT_MAX);
+  const { agents } = await directory.list();
   const found = agents.filter(({ name }) => name === text);
   const [agent] = found;
   if (agent === undefined) {

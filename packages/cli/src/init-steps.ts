@@ -23,7 +23,6 @@ import { exportLines } from "./connect-agent.ts";
 import { canOpenBrowser, openBrowser } from "./open-browser.ts";
 import { ownCommand } from "./own-command.ts";
 import { askText, choose, confirm, waitUnlessEnter } from "./questions.ts";
-import { LIMIT_MAX } from "./row-list.ts";
 import type { Addresses } from "./running-server.ts";
 import {
   ASK_ALWAYS,
@@ -160,7 +159,7 @@ export async function addAgent(
     ...addresses,
     isServed: true,
   }));
-  const { agents } = await directory.list(LIMIT_MAX).catch(noProject);
+  const { agents } = await directory.list().catch(noProject);
   const fault = (name: string) => {
     const isTaken = agents.some((agent) => agent.name === name);
     return isTaken

@@ -1,27 +1,37 @@
 /** The option `--limit` of the commands that list rows, and the output of these commands. */
 
-import { type CommandOptions, type Terminal, usageError } from "@countersign/command-line";
+import { type CommandOption, type Terminal, usageError } from "@countersign/command-line";
 import type { SettingsLine } from "./settings-line.ts";
 
-export const LIMIT_MAX = 1_000;
+const LIMIT_MAX = 1_000;
 
-/** The default of `--limit`. */
-const LIMIT = 50;
+/** An option `--limit` with its default. */
+export interface RowLimit {
+  readonly option: CommandOption;
+  /** @throws CommandError for a value that is not a number of rows */
+  read(line: SettingsLine): number;
+}
 
-export function limitOption(standard = LIMIT): CommandOptions[string] {
+/** @param standard the number of rows without the option */
+export function rowLimit(standard: number): RowLimit {
   return {
-    type: "text",
-    value: "COUNT",
-    help: `Maximum number of rows, up to ${LIMIT_MAX}. [${standard}]`,
+    option: {
+      type: "text",
+      value: "COUNT",
+      help: `Maximum number of rows, up to ${LIMIT_MAX}. [${standard}]`,
+    },
+    read(line) {
+      const text = line.text("limit");
+      if (text === undefined) return standard;
+      const limit = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+      if (limit >= 1 && limit <= LIMIT_MAX) return limit;
+      throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
+    },
   };
 }
 
-/** @throws CommandError */
-export function limitOf(line: SettingsLine, standard = LIMIT): number {
-  const limit = Number(line.text("limit") ?? standard);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw usageError(`--limit must be a whole number from 1 to ${LIMIT_MAX}`);
-}
+/** The option of most lists. */
+export const ROW_LIMIT = rowLimit(50);
 
 export interface RowList {
   /** Every row as JSON. */

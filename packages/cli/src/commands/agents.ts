@@ -13,7 +13,7 @@ import type { Command } from "../command.ts";
 import { exportLines, snippets } from "../connect-agent.ts";
 import { groupsOf, namesCell } from "../name-list.ts";
 import { dataOption, ownCommand } from "../own-command.ts";
-import { LIMIT_MAX, limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, rowLimit } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -28,8 +28,7 @@ const PROJECT = {
 /** Characters of a name that the server accepts. */
 const NAME_CHARS_MAX = 128;
 
-/** The default of `--limit`. */
-const LIMIT = 200;
+const ROW_LIMIT = rowLimit(200);
 
 export const agentsCreate: Command = {
   usage: "agents create NAME",
@@ -79,7 +78,7 @@ async function assertNewName(
   line: SettingsLine,
   name: string,
 ): Promise<void> {
-  const listing = await directory.list(LIMIT_MAX).catch(() => undefined);
+  const listing = await directory.list().catch(() => undefined);
   if (listing === undefined || listing.agents.every((agent) => agent.name !== name)) return;
   const shown = JSON.stringify(name);
   const project = line.text("project");
@@ -94,13 +93,13 @@ export const agentsList: Command = {
   example: "agents list",
   settings: ["server", "client"],
   options: {
-    limit: limitOption(LIMIT),
+    limit: ROW_LIMIT.option,
     ...PROJECT,
   },
 
   async run(line, terminal) {
     line.take();
-    const limit = limitOf(line, LIMIT);
+    const limit = ROW_LIMIT.read(line);
     const { agents, hasMore } = await withDirectory(line, (directory) => directory.list(limit));
     printRows(line, terminal, {
       json: agents.map(({ json }) => json),

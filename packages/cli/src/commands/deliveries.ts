@@ -7,7 +7,7 @@ import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { renderDeliveries, renderDelivery } from "../render-deliveries.ts";
 import { collect } from "../reviewer-api.ts";
-import { limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, ROW_LIMIT } from "../row-list.ts";
 
 export const deliveriesList: Command = {
   usage: "deliveries list",
@@ -16,13 +16,13 @@ export const deliveriesList: Command = {
   settings: ["client"],
   options: {
     ended: { type: "flag", help: "List ended deliveries instead, latest first." },
-    limit: limitOption(),
+    limit: ROW_LIMIT.option,
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.flag("ended") ? "ended" : "waiting";
-    const limit = limitOf(line);
+    const limit = ROW_LIMIT.read(line);
     const api = connectApi(line);
     const { items: deliveries, hasMore } = await collect(
       limit,

@@ -6,7 +6,7 @@ import { exactText, type Freeze } from "@countersign/review-api";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
-import { limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, ROW_LIMIT } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
 
@@ -75,13 +75,13 @@ export const freezesList: Command = {
   settings: ["client"],
   options: {
     lifted: { type: "flag", help: "List lifted freezes instead of active freezes." },
-    limit: limitOption(),
+    limit: ROW_LIMIT.option,
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.flag("lifted") ? "lifted" : "in_force";
-    const limit = limitOf(line);
+    const limit = ROW_LIMIT.read(line);
     const { items: freezes, hasMore } = await listFreezes(connectApi(line), state, limit);
     printRows(line, terminal, {
       json: freezes.map(exactText),

@@ -7,7 +7,7 @@ import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { renderGrant, renderGrants } from "../render-grants.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
-import { limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, ROW_LIMIT } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 
 const CALLS_MAX = 1_000;
@@ -19,13 +19,13 @@ export const grantsList: Command = {
   settings: ["client"],
   options: {
     ended: { type: "flag", help: "List ended grants instead of active grants." },
-    limit: limitOption(),
+    limit: ROW_LIMIT.option,
   },
 
   async run(line, terminal) {
     line.take();
     const state = line.flag("ended") ? "ended" : "active";
-    const limit = limitOf(line);
+    const limit = ROW_LIMIT.read(line);
     const api = connectApi(line);
     const { items: grants, hasMore } = await collect(
       limit,

@@ -15,7 +15,7 @@ import {
 } from "../policy-file.ts";
 import { renderProposal, renderProposals } from "../render-proposals.ts";
 import { collect } from "../reviewer-api.ts";
-import { limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, ROW_LIMIT } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { changesTo, renderChanges } from "./policy-publish.ts";
 import { numberOf, printPolicy } from "./policy-versions.ts";
@@ -74,12 +74,12 @@ export const policyProposals: Command = {
   options: {
     ...FLOOR,
     closed: { type: "flag", help: "List closed proposals instead of open proposals." },
-    limit: limitOption(),
+    limit: ROW_LIMIT.option,
   },
 
   async run(line, terminal) {
     line.take();
-    const limit = limitOf(line);
+    const limit = ROW_LIMIT.read(line);
     const state = line.flag("closed") ? "closed" : "open";
     const api = connectApi(line);
     const route = `GET /${scopeOf(line)}/proposals` as const;

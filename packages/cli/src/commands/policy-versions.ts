@@ -6,7 +6,7 @@ import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
 import { FLOOR, scopeOf } from "../policy-file.ts";
 import { collect } from "../reviewer-api.ts";
-import { limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, ROW_LIMIT } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
 
@@ -48,12 +48,12 @@ export const policyHistory: Command = {
   settings: ["client"],
   options: {
     ...FLOOR,
-    limit: limitOption(),
+    limit: ROW_LIMIT.option,
   },
 
   async run(line, terminal) {
     line.take();
-    const limit = limitOf(line);
+    const limit = ROW_LIMIT.read(line);
     const api = connectApi(line);
     const { items: versions, hasMore } = await collect(
       limit,

@@ -21,7 +21,7 @@ import { listRequests } from "../list-requests.ts";
 import { argumentsSha256, renderCard, renderTable } from "../render.ts";
 import { needsOf } from "../render-requirement.ts";
 import type { ReviewerApi } from "../reviewer-api.ts";
-import { limitOf, limitOption, printRows } from "../row-list.ts";
+import { printRows, ROW_LIMIT } from "../row-list.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -32,7 +32,7 @@ export const requestsList: Command = {
   settings: ["client"],
   options: {
     state: { type: "text", value: "STATE", help: "State: pending or decided. [pending]" },
-    limit: limitOption(),
+    limit: ROW_LIMIT.option,
   },
 
   async run(line, terminal) {
@@ -41,7 +41,7 @@ export const requestsList: Command = {
     if (state !== "pending" && state !== "decided") {
       throw usageError("--state must be pending or decided");
     }
-    const limit = limitOf(line);
+    const limit = ROW_LIMIT.read(line);
     const api = connectApi(line);
     const { requests, damaged, hasMore } = await listRequests(api, state, limit);
     printRows(line, terminal, {
