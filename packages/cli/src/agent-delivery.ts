@@ -36,7 +36,11 @@ export function connectProvisioner(line: SettingsLine): Provisioner {
   return new Provisioner({ url, token, retryFor: RETRY_FOR });
 }
 
-/** @throws CommandError without the content of the file, which contains a secret */
+/**
+ * Reads the object `delivery` of the contract. The member `type` may be missing.
+ *
+ * @throws CommandError without the content of the file, which contains a secret
+ */
 export function readDelivery(file: string): ProposedDelivery {
   let value: unknown;
   try {
@@ -45,16 +49,19 @@ export function readDelivery(file: string): ProposedDelivery {
     const { code } = Object(error) as NodeJS.ErrnoException;
     throw usageError(`cannot read --delivery ${file}: ${code ?? "it is not valid JSON"}`);
   }
-  const texts = MEMBERS.map((name) => Object(value)[name] as unknown);
-  const [url, registrationId, signingSecret] = texts;
-  const isComplete = Object.keys(Object(value)).length === MEMBERS.length;
+  const { type = "webhook", ...members } = Object(value) as Record<string, unknown>;
+  if (type !== "webhook") {
+    throw usageError(`the type in --delivery ${file} must be "webhook", the only type of receiver`);
+  }
+  const { url, registration_id: registrationId, signing_secret: signingSecret } = members;
   if (
-    !isComplete ||
+    Object.keys(members).length !== MEMBERS.length ||
     typeof url !== "string" ||
     typeof registrationId !== "string" ||
     typeof signingSecret !== "string"
   ) {
-    throw usageError(`--delivery ${file} must be an object with exactly ${MEMBERS.join(", ")}`);
+    const names = `${MEMBERS.join(", ")}, and optionally "type": "webhook"`;
+    throw usageError(`--delivery ${file} must be a JSON object with exactly the texts ${names}`);
   }
   return { url, registrationId, signingSecret };
 }

@@ -47,6 +47,7 @@ test("[ours.cli.instances] agents create and agents set configure the receiver o
   assert.deepEqual([removed.code, removed.stdout], [0, `${id} has no receiver.\n`]);
   assert.equal((await show(id)).delivery ?? undefined, undefined);
 
+  writeFileSync(file, JSON.stringify({ type: "webhook", ...delivery }));
   const again = await run("agents", "set", id, "--delivery", file);
   assert.deepEqual([again.code, again.stdout], [0, `${id} has the receiver ${delivery.url}.\n`]);
   assert.equal((await show(id)).delivery?.url, delivery.url);
@@ -67,7 +68,11 @@ test("[ours.cli.instances] a receiver that does not confirm, and a wrong file, c
   writeFileSync(join(folder, "part.json"), JSON.stringify({ url: delivery.url }));
   const part = await run("agents", "create", "bot", "--delivery", "part.json");
   assert.equal(part.code, 2);
-  assert.match(part.stderr, /must be an object with exactly url, registration_id, signing_secret/);
+  assert.match(part.stderr, /must be a JSON object with exactly the texts url, registration_id, /);
+  writeFileSync(join(folder, "email.json"), JSON.stringify({ ...delivery, type: "email" }));
+  const email = await run("agents", "create", "bot", "--delivery", "email.json");
+  assert.equal(email.code, 2);
+  assert.match(email.stderr, /the type in --delivery email\.json must be "webhook"/);
   const absent = await run("agents", "create", "bot", "--delivery", "absent.json");
   assert.match(absent.stderr, /cannot read --delivery absent\.json: ENOENT/);
 
