@@ -195,6 +195,24 @@ test("[ours.adapters.install.provisions] a terminal does not show the token that
   assert.ok(!shown.includes("typed"), shown);
 });
 
+test("[ours.adapters.install.provisions] install rejects --provision and --name where they have no effect", async (t) => {
+  const home = newHome(t);
+  await scene.install(t, home);
+  const written = readFileSync(home.profile, "utf8");
+  const kept = await run(t, home, ["install", "claude-code", "--provision"], {
+    secret: scene.provisioner,
+  });
+  assert.deepEqual([kept.code, kept.stdout], [2, ""]);
+  assert.match(
+    kept.stderr,
+    /--provision would keep .+claude-code\.json\. To replace .+ --url URL\./,
+  );
+  const named = await run(t, home, ["install", "claude-code", "--name", "my laptop"]);
+  assert.deepEqual([named.code, named.stdout], [2, ""]);
+  assert.match(named.stderr, /--name needs --provision/);
+  assert.equal(readFileSync(home.profile, "utf8"), written);
+});
+
 test("[ours.adapters.status] status lists agents and their providers", async (t) => {
   const home = newHome(t, OWN_SETTINGS);
   await scene.install(t, home);
@@ -240,6 +258,13 @@ test("[ours.adapters.install.again] install reads the URL and the key from the e
   assert.ok(again.stderr.includes(`${kept} To replace both, add --url URL.\n`), again.stderr);
   assert.match(again.stderr, /^Ignored COUNTERSIGN_URL and COUNTERSIGN_API_KEY: the profile has /m);
   assert.doesNotMatch(`${first.stderr}${again.stderr}`, /cs_inst_/);
+
+  const open = await run(t, home, ["install", "claude-code", "--environment"], { env: other });
+  assert.match(
+    open.stderr,
+    /^The hook uses COUNTERSIGN_URL and COUNTERSIGN_API_KEY instead of the profile if the agent /m,
+  );
+  assert.doesNotMatch(open.stderr, /Ignored/);
 
   const same = await run(t, home, ["install", "claude-code"], { env });
   assert.ok(same.stderr.includes(kept), same.stderr);

@@ -16,7 +16,7 @@ import { checkSettings } from "../doctor/check-settings.ts";
 import { type InstallPlace, install } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
 import { usesFolder } from "../profile/folders.ts";
-import { deprecatedVariables, ignoredVariables, namesIn } from "../profile/hook-settings.ts";
+import { deprecatedVariables, findDifferentVariables, namesIn } from "../profile/hook-settings.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "../profile/profile.ts";
 import { agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
 
@@ -52,6 +52,7 @@ export const installCommand: Command = {
     const place = placeOf(agent, line, program);
     const known = changeFiles(() => readProfile(place.profile));
     const keeps = line.text("url") === undefined && known !== undefined;
+    assertProvisions(line, keeps ? place.profile : undefined);
     const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
     const wanted = { ...optionsOf(line, known), ...provider, uses: usesOf(agent.name, known) };
     const isChanged = changeFiles(() => install(place, wanted));
@@ -68,7 +69,7 @@ export const installCommand: Command = {
         : `${done}. ${agent.title} requests approval at ${visibleText(provider.url)}.`,
     );
     for (const { text, advice = "" } of disabled) terminal.out(visibleText(`${text} ${advice}`));
-    if (keeps) for (const text of describeKept(place.profile, known)) terminal.note(text);
+    if (keeps) for (const text of describeKept(place.profile, wanted)) terminal.note(text);
     for (const text of deprecatedVariables(process.env)) terminal.note(text);
     terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
     if (name === "codex")
@@ -91,14 +92,35 @@ function keptOf({ url, token, instanceId }: Profile): Provider {
   return { url, token, instanceId };
 }
 
-function describeKept(file: string, { url, token }: Profile): string[] {
+function describeKept(
+  file: string,
+  { url, token, environment }: Pick<Profile, "url" | "token" | "environment">,
+): string[] {
   const kept = `Kept the URL ${visibleText(url)} and the key of the profile ${file}.`;
   const lines = [`${kept} To replace both, add --url URL.`];
-  const ignored = ignoredVariables(process.env, { url, token });
-  if (ignored.length > 0) {
-    lines.push(`Ignored ${ignored.join(" and ")}: the profile has another value.`);
-  }
+  const others = findDifferentVariables(process.env, { url, token });
+  if (others.length === 0) return lines;
+  const names = others.join(" and ");
+  lines.push(
+    environment
+      ? `The hook uses ${names} instead of the profile if the agent starts with them.`
+      : `Ignored ${names}: the profile has another value.`,
+  );
   return lines;
+}
+
+/**
+ * @param kept the profile that the command keeps
+ * @throws CommandError for options that would have no effect
+ */
+function assertProvisions(line: CommandLine, kept: string | undefined): void {
+  if (!line.flag("provision")) {
+    if (line.text("name") === undefined) return;
+    throw usageError("--name needs --provision, which creates the instance");
+  }
+  if (kept === undefined) return;
+  const advice = "To replace both with a new instance, add --url URL.";
+  throw usageError(`--provision would keep the URL and the key of the profile ${kept}. ${advice}`);
 }
 
 async function providerOf(line: CommandLine, terminal: Terminal): Promise<Provider> {

@@ -10,9 +10,9 @@ import type { Agent } from "../agents.ts";
 import type { InstallPlace } from "../install/install.ts";
 import {
   deprecatedVariables,
+  findDifferentVariables,
   HOOK_VARIABLES,
   type HookSettings,
-  ignoredVariables,
   readHookSettings,
   SHARED,
 } from "../profile/hook-settings.ts";
@@ -92,7 +92,7 @@ function checkEnvironment(
   const setup = { agent: agent.name, profile: path, program };
   if (!profile.environment) {
     const others = HOOK_VARIABLES.filter((name) => environment[name] && !SHARED.includes(name));
-    const ignored = [...ignoredVariables(environment, profile), ...others];
+    const ignored = [...findDifferentVariables(environment, profile), ...others];
     const text = `The hook ignores ${ignored.join(", ")}. Install with --environment to use it.`;
     const findings = ignored.length === 0 ? [] : [warn("environment", text)];
     return { settings: readHookSettings({ ...setup, environment: {} }), findings };

@@ -49,11 +49,8 @@ export function deprecatedVariables(environment: NodeJS.ProcessEnv): string[] {
     .map(([old, name]) => `${old} is deprecated. Set ${name} instead.`);
 }
 
-/**
- * Variables of the provider that a profile overrides. A variable with the profile's value is not
- * among them: its user sees no difference.
- */
-export function ignoredVariables(
+/** Variables of the provider that are set and have another value than the profile. */
+export function findDifferentVariables(
   environment: NodeJS.ProcessEnv,
   profile: Pick<Profile, "url" | "token">,
 ): string[] {
