@@ -98,6 +98,10 @@ for (const { name } of AGENTS) {
     const home = newHome(t);
     const { all } = await findings(t, home, name);
     assert.equal(all.profile?.advice, `Run: countersign-agent-hooks install ${name} --url URL`);
+    const npx = await findings(t, home, name, { npm_config_user_agent: "npm/11.0.0" });
+    const install = `Run: npx @countersign/agent-hooks install ${name}`;
+    assert.equal(npx.all.profile?.advice, `${install} --url URL`);
+    assert.equal(npx.all.settings?.advice, install);
   });
 }
 
@@ -141,7 +145,7 @@ test("[ours.adapters.doctor.finds] dangerous env and disableAllHooks fail in eac
   };
   const profile = readProfile(home.profile);
   const look = () => {
-    const { findings } = checkSettings(place, profile, join(home.path, "project"));
+    const { findings } = checkSettings(place, profile, join(home.path, "project"), {});
     return findings.map(({ check, level, text }) => `${level} ${check} ${text}`);
   };
   const names = ["NODE_COMPILE_CACHE", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "OPENSSL_CONF"];

@@ -246,7 +246,6 @@ test("[ours.adapters.install.again] install reads the URL and the key from the e
   assert.equal((JSON.parse(written) as { token: string }).token, scene.credential);
 
   const other = {
-    npm_config_user_agent: undefined,
     COUNTERSIGN_URL: "http://localhost:1",
     COUNTERSIGN_API_KEY: "other",
   };
@@ -270,6 +269,6 @@ test("[ours.adapters.install.again] install reads the URL and the key from the e
   assert.ok(same.stderr.includes(kept), same.stderr);
   assert.doesNotMatch(same.stderr, /Ignored/);
   assert.doesNotMatch(first.stderr, /Kept/);
-  assert.match(first.stderr, /^Test it: npx countersign-agent-hooks doctor claude-code$/m);
+  assert.match(first.stderr, /^Test it: npx @countersign\/agent-hooks doctor claude-code$/m);
   assert.match(again.stderr, /^Test it: countersign-agent-hooks doctor claude-code$/m);
 });

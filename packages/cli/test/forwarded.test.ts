@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, Forwarded>> = {
   status: { code: 0, stdout: /^AGENT +HOOK/ },
   doctor: {
     code: 2,
-    stderr: /^countersign: no hook is installed; see countersign install --help$/m,
+    stderr: /^countersign: no hook is installed; run: (npx )?countersign install claude-code /m,
   },
   "install other": { code: 2, stderr: /^countersign: the agent must be claude-code or codex$/m },
   "conformance --list": { code: 0, stdout: /^cancel\.pending$/m },

@@ -1,6 +1,12 @@
 /** The command that tests whether the hook blocks a call. */
 
-import { type Command, type CommandLine, EXIT, usageError } from "@countersign/command-line";
+import {
+  type Command,
+  type CommandLine,
+  EXIT,
+  typedCommand,
+  usageError,
+} from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
 import { AGENTS, type Agent } from "../agents.ts";
 import { examine } from "../doctor/doctor.ts";
@@ -61,7 +67,11 @@ function agentsOf(line: CommandLine, program: string): readonly Agent[] {
       return true;
     }
   });
-  if (agents.length === 0) throw usageError(`no hook is installed; see ${program} install --help`);
+  if (agents.length === 0) {
+    const install = `${typedCommand(program, process.env)} install`;
+    const advice = `run: ${install} claude-code --url URL, or: ${install} codex --url URL`;
+    throw usageError(`no hook is installed; ${advice}`);
+  }
   return agents;
 }
 

@@ -81,7 +81,7 @@ export const installCommand: Command = {
 
 /** Settings that disable hooks. */
 function findDisabled(place: InstallPlace, profile: Omit<Profile, "installed">) {
-  const { findings } = checkSettings(place, profile, process.cwd());
+  const { findings } = checkSettings(place, profile, process.cwd(), process.env);
   return findings.filter(({ check }) => check === "settings.disabled");
 }
 

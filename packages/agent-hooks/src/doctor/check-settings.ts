@@ -4,6 +4,7 @@
 
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { typedCommand } from "@countersign/command-line";
 import { parse as parseToml } from "smol-toml";
 import { type Handler, handlersIn, ownHandlers } from "../install/edit-settings.ts";
 import { type EntryOptions, handlerFor, type InstallPlace } from "../install/install.ts";
@@ -26,9 +27,10 @@ export function checkSettings(
   place: InstallPlace,
   profile: EntryOptions | undefined,
   folder: string,
+  environment: NodeJS.ProcessEnv,
 ): SettingsCheck {
   const { agent, settings } = place;
-  const again = `${place.program} install ${agent.name}`;
+  const again = `${typedCommand(place.program, environment)} install ${agent.name}`;
   let handlers: readonly Handler[];
   let own: readonly Handler[];
   let file: SettingsFile;

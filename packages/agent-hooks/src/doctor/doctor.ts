@@ -5,6 +5,7 @@
  */
 
 import { execFile } from "node:child_process";
+import { typedCommand } from "@countersign/command-line";
 import { probeProvider } from "@countersign/sdk";
 import type { Agent } from "../agents.ts";
 import type { InstallPlace } from "../install/install.ts";
@@ -40,10 +41,11 @@ export interface DoctorOrder {
 export async function examine(order: DoctorOrder): Promise<Finding[]> {
   const { place, folder, environment, withAgent } = order;
   const { agent } = place;
-  const { profile, findings: first } = checkProfile(place);
-  const { settings, findings: second } = checkEnvironment(place, profile, environment);
-  const settingsCheck = checkSettings(place, profile, folder);
-  const third = settings === undefined ? [] : await checkProvider(place, settings);
+  const typed = { ...place, program: typedCommand(place.program, environment) };
+  const { profile, findings: first } = checkProfile(typed);
+  const { settings, findings: second } = checkEnvironment(typed, profile, environment);
+  const settingsCheck = checkSettings(place, profile, folder, environment);
+  const third = settings === undefined ? [] : await checkProvider(typed, settings);
   // Skip the check that the provider was asked when it cannot be reached.
   const reachable = third.some(({ level }) => level === "fail") ? undefined : settings;
   const canaries =
