@@ -1,16 +1,14 @@
 /** The steps of `countersign init`. Each reads from the server what is already done. */
 
-import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
+import type { Terminal } from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
 import { ApprovalClient, type ApprovalRequest } from "@countersign/sdk";
 import {
-  listReviewers,
   makeSetupLink,
   needsSetup,
   type OpenedContext,
   publishFirstPolicy,
   readActivePolicyNumber,
-  setReviewer,
 } from "@countersign/server";
 import {
   type CreatedAgent,
@@ -24,6 +22,7 @@ import { canOpenBrowser, openBrowser } from "./open-browser.ts";
 import { ownCommand } from "./own-command.ts";
 import { askText, choose, confirm, waitUnlessEnter } from "./questions.ts";
 import type { Addresses } from "./running-server.ts";
+import { fillGroups } from "./starter-groups.ts";
 import {
   ASK_ALWAYS,
   readStarterPolicy,
@@ -38,6 +37,8 @@ export interface Setup {
   readonly terminal: Terminal;
   /** Whether the user answers questions. Otherwise the defaults apply. */
   readonly asks: boolean;
+  /** The option that names the data folder in recommended commands, after a space. */
+  readonly dataFlag: string;
   /** Prints for the user. Does nothing for `--json`. */
   readonly note: (text: string) => void;
 }
@@ -75,15 +76,22 @@ export async function addOperator(
   return link;
 }
 
+export interface ChosenPolicy {
+  readonly policy: StarterPolicy;
+  /** Why init does not publish it. Undefined: init publishes it. */
+  readonly obstacle: string | undefined;
+}
+
 /**
  * @param given the policy of the command line
+ * @param setupLink undefined when an account exists
  * @returns undefined when a policy is active
- * @throws CommandError when no reviewer exists for the groups that the policy names
  */
 export async function choosePolicy(
   setup: Setup,
   given: string | undefined,
-): Promise<StarterPolicy | undefined> {
+  setupLink: string | undefined,
+): Promise<ChosenPolicy | undefined> {
   const { context, terminal, asks, note } = setup;
   note("\nStep 2 of 4: the policy");
   const number = await readActivePolicyNumber(context, PROJECT_DEFAULT);
@@ -91,53 +99,56 @@ export async function choosePolicy(
     note(`  Done: version ${number} is active.`);
     return undefined;
   }
-  const named = STARTER_POLICIES.find(({ name }) => name === given);
-  if (named === undefined && asks) {
+  let policy = STARTER_POLICIES.find(({ name }) => name === given);
+  if (policy === undefined && asks) {
     const options = STARTER_POLICIES.map(({ name, description }) => `${name}: ${description}`);
     const question = "Which policy do you want to start with? Later, you can change every rule.";
-    const chosen = STARTER_POLICIES[await choose(terminal, question, options)];
-    return joinGroups(setup, chosen);
+    policy = STARTER_POLICIES[await choose(terminal, question, options)];
   }
-  return joinGroups(setup, named ?? STARTER_POLICIES[0]);
+  policy ??= ASK_ALWAYS;
+  return { policy, obstacle: await joinGroups(setup, policy, setupLink) };
 }
 
-/** The server publishes no policy that names an empty group. */
+/** @returns why the policy has groups that no reviewer is in; undefined if each has one */
 async function joinGroups(
-  { context, note }: Setup,
-  policy: StarterPolicy | undefined,
-): Promise<StarterPolicy | undefined> {
-  const { name: policyName, reviewerGroups = [] } = policy ?? {};
-  if (reviewerGroups.length === 0) return policy;
-  const list = reviewerGroups.join(",");
-  const reviewers = await listReviewers(context, PROJECT_DEFAULT).catch(noReviewers);
-  const [first] = reviewers.filter(({ removedAt, isBot }) => removedAt === null && !isBot);
-  if (first === undefined) {
-    const message = `the policy ${policyName} needs a reviewer in the groups ${list}`;
-    const advice = "create your account with the setup link, and run init again";
-    throw new CommandError(EXIT.refused, "no_reviewer", `${message}; ${advice}`);
+  { context, addresses, note, dataFlag }: Setup,
+  { name: policyName, reviewerGroups }: StarterPolicy,
+  setupLink: string | undefined,
+): Promise<string | undefined> {
+  if (reviewerGroups.length === 0) return undefined;
+  const { missing, joined, deciders } = await fillGroups(context, reviewerGroups);
+  if (missing.length === 0) return undefined;
+  const groups = missing.join(",");
+  if (joined !== undefined) {
+    note(`  ${visibleText(joined)} joined the groups ${groups}, which decide by this policy.`);
+    note("  Some of its rules need two reviewers. Invite another one:");
+    note(`    ${addresses.publicUrl}/settings/people`);
+    return undefined;
   }
-  const { name, role } = first;
-  const groups = [...new Set([...first.groups, ...reviewerGroups])];
-  await setReviewer(context, { project: PROJECT_DEFAULT, name, role, groups });
-  note(`  ${visibleText(name)} joined the groups ${list}, which decide by this policy.`);
-  note("  Some of its rules need two reviewers. To invite another one:");
-  note(`    ${ownCommand(process.env)} invitations create NAME --role reviewer --groups ${list}`);
-  return policy;
-}
-
-/** The project is created with the first account. */
-function noReviewers(error: unknown): [] {
-  if (error instanceof Problem && error.code === "not_found") return [];
-  throw error;
+  const command = ownCommand(process.env);
+  const role = deciders === 0 ? " --role reviewer" : "";
+  const set = `${command} reviewers set NAME${role} --groups ${groups}${dataFlag}`;
+  const first =
+    setupLink !== undefined && deciders === 0
+      ? `Create your account: ${setupLink}`
+      : `Choose a reviewer. This command replaces the groups of the reviewer NAME: ${set}`;
+  const obstacle = [
+    `The policy ${policyName} is not published: no reviewer is in the groups ${groups}.`,
+    first,
+    `Then run: ${command} init --yes --policy ${policyName}${dataFlag}`,
+  ];
+  for (const line of obstacle) note(`  ${line}`);
+  return obstacle.join("\n");
 }
 
 /** @throws Problem when no agent is in the group that the policy names */
 export async function publishPolicy(
   { context, addresses, note }: Setup,
-  { name }: StarterPolicy,
+  { policy: { name }, obstacle }: ChosenPolicy,
 ): Promise<void> {
+  if (obstacle !== undefined) return;
   const page = `${addresses.publicUrl}/policies`;
-  if (name === ASK_ALWAYS) {
+  if (name === ASK_ALWAYS.name) {
     note(`\n  A reviewer decides every call. Add rules at ${page}`);
     return;
   }

@@ -8,15 +8,19 @@ export interface StarterPolicy {
   readonly description: string;
   /** Group of agents that its rules name. The new agent joins it. */
   readonly agentGroup?: string;
-  /** Groups of reviewers that its rules name. The first reviewer joins them. */
+  /** Groups of reviewers that its rules name. The only reviewer joins them. */
   readonly reviewerGroups: readonly string[];
 }
 
 /** The choice that publishes nothing: without a policy, a reviewer decides every call. */
-export const ASK_ALWAYS = "ask";
+export const ASK_ALWAYS: StarterPolicy = {
+  name: "ask",
+  description: "A reviewer decides every call.",
+  reviewerGroups: [],
+};
 
 export const STARTER_POLICIES: readonly StarterPolicy[] = [
-  { name: ASK_ALWAYS, description: "A reviewer decides every call.", reviewerGroups: [] },
+  ASK_ALWAYS,
   {
     name: "coding-agent",
     description: "Claude Code and similar agents on one checkout.",
@@ -42,7 +46,7 @@ export const STARTER_POLICIES: readonly StarterPolicy[] = [
   },
 ];
 
-/** @param name of a starter policy other than ASK_ALWAYS */
+/** @param name of a starter policy other than that of ASK_ALWAYS */
 export function readStarterPolicy(name: string): string {
   const file = `${name}.yaml`;
   // A published package contains a copy. The repository has the original.

@@ -162,16 +162,86 @@ test("[ours.cli.init] init puts the operator into the groups of reviewers that t
   assert.match(stdout, /my-agent +support-bots/);
 });
 
-test("[ours.cli.init] a policy for a group of reviewers needs an account first", async (t) => {
+test("[ours.cli.init] without an account, init does not publish a policy for a group of reviewers", async (t) => {
   const server = await startServer(t);
   const args = ["init", "--yes", "--policy", "database-operator", "--data", server.data];
-  const refused = await countersign(t, args);
-  assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /needs a reviewer in the groups dba; create your account/);
-  await createAccount(refused.stderr);
+  const first = await countersign(t, args);
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(first.stderr, /The policy database-operator is not published: no reviewer is in/);
+  assert.doesNotMatch(first.stderr, /Published/);
+  const [, next = ""] = /Then run: (?:npx )?countersign (.+)/.exec(first.stderr) ?? [];
+  assert.deepEqual(next.split(" "), args);
+  await createAccount(first.stderr);
   const { code, stderr } = await countersign(t, args);
   assert.equal(code, 0, stderr);
+  assert.match(stderr, /ana joined the groups dba/);
+  assert.match(stderr, /Invite another one:\n {4}http:\S+\/settings\/people\n/);
   assert.match(stderr, /Published the policy database-operator/);
+});
+
+test("[ours.cli.init] with --json and without an account, the object names the policy that is not published", async (t) => {
+  const server = await startServer(t);
+  const args = ["init", "--yes", "--json", "--policy", "support-agent", "--data", server.data];
+  const { code, stdout, stderr } = await countersign(t, args);
+  assert.deepEqual([code, stderr], [0, ""]);
+  const { policy, policy_not_published: obstacle, agent } = JSON.parse(stdout);
+  assert.deepEqual([policy, agent.name], [undefined, "my-agent"]);
+  assert.match(
+    obstacle,
+    /no reviewer is in the groups finance,privacy\.\nCreate your account: http/,
+  );
+});
+
+async function groupsOf(t: TestContext, server: Server): Promise<Record<string, string[]>> {
+  const args = ["reviewers", "list", "--json", "--data", server.data];
+  const { stdout } = await countersign(t, args);
+  const reviewers = JSON.parse(stdout) as { readonly name: string; readonly groups: string[] }[];
+  return Object.fromEntries(reviewers.map(({ name, groups }) => [name, groups]));
+}
+
+test("[ours.cli.init] with several reviewers, init gives none of them the groups of the policy", async (t) => {
+  const server = await startServer(t);
+  for (const name of ["ana", "bo"]) {
+    await makeToken(server.data, { kind: "reviewer", name, groups: ["ops"] });
+  }
+  const args = ["init", "--yes", "--policy", "support-agent", "--data", server.data];
+  const first = await countersign(t, args);
+  assert.equal(first.code, 0, first.stderr);
+  const set = "reviewers set NAME --groups finance,privacy --data ";
+  assert.ok(first.stderr.includes(set), first.stderr);
+  assert.deepEqual(await groupsOf(t, server), { ana: ["ops"], bo: ["ops"] });
+
+  const groups = ["--groups", "finance,ops,privacy", "--data", server.data];
+  assert.equal((await countersign(t, ["reviewers", "set", "bo", ...groups])).code, 0);
+  const { code, stderr } = await countersign(t, args);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /Published the policy support-agent/);
+  assert.doesNotMatch(stderr, /joined/);
+  assert.deepEqual(await groupsOf(t, server), { ana: ["ops"], bo: ["finance", "ops", "privacy"] });
+});
+
+test("[ours.cli.init] only the active reviewer who can decide joins the missing groups", async (t) => {
+  const server = await startServer(t);
+  const { data } = server;
+  await makeToken(data, { kind: "reviewer", name: "aaron", role: "viewer", groups: ["privacy"] });
+  await makeToken(data, { kind: "reviewer", name: "abot", isBot: true });
+  await makeToken(data, { kind: "reviewer", name: "adele" });
+  await countersign(t, ["reviewers", "remove", "adele", "--data", data]);
+  const token = await makeToken(data, { kind: "reviewer", name: "zoe", role: "admin" });
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
+  const invited = await countersign(t, ["invitations", "create", "adam"], { env });
+  const [, secret = ""] = /#(\S+)/.exec(invited.stdout) ?? [];
+  assert.equal((await useInvitation(server.url, secret, "adam")).status, 201);
+  const disabled = await countersign(t, ["people", "disable", "adam", "--data", data]);
+  assert.equal(disabled.code, 0, disabled.stderr);
+  await countersign(t, ["reviewers", "set", "zoe", "--groups", "finance", "--data", data]);
+
+  const args = ["init", "--yes", "--policy", "support-agent", "--data", data];
+  const { code, stderr } = await countersign(t, args);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /zoe joined the groups privacy,/);
+  const { aaron, abot, adam, zoe } = await groupsOf(t, server);
+  assert.deepEqual([aaron, abot, adam, zoe], [["privacy"], [], [], ["finance", "privacy"]]);
 });
 
 test("[ours.cli.init] init offers every example policy for a project, with the groups that it names", () => {
@@ -179,7 +249,7 @@ test("[ours.cli.init] init offers every example policy for a project, with the g
   const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
   // The baseline policy is for the whole server.
   const examples = files.map((name) => basename(name, ".yaml")).filter((name) => name !== "floor");
-  const offered = STARTER_POLICIES.filter(({ name }) => name !== ASK_ALWAYS);
+  const offered = STARTER_POLICIES.filter(({ name }) => name !== ASK_ALWAYS.name);
   assert.deepEqual(offered.map(({ name }) => name).sort(), examples.sort());
   for (const { name, agentGroup, reviewerGroups } of offered) {
     const [source = ""] = readStarterPolicy(name).split(/^tests:$/m);
@@ -232,7 +302,9 @@ test("[ours.cli.init] --yes --json prints the link, the policy and the agent as 
 
 test("[ours.cli.init] init starts a server if none runs, and serves until it is stopped", async (t) => {
   const cwd = temporaryFolder(t);
-  const child = spawnCountersign(t, ["init", "--yes", "--port", "0"], { cwd });
+  const args = ["init", "--yes", "--port", "0", "--policy", "database-operator"];
+  const child = spawnCountersign(t, args, { cwd });
+  await child.prints("stderr", /The policy database-operator is not published/);
   await child.prints("stderr", /The server runs in this terminal\. Press Ctrl-C to stop it\.\n/);
   const [, url = ""] = await child.prints("stdout", /^export COUNTERSIGN_URL=(\S+)$/m);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);

@@ -170,13 +170,14 @@ async function walk(
 ): Promise<void> {
   const asks = !line.flag("yes");
   const note = (text: string) => (line.json ? undefined : terminal.note(text));
-  const setup: Setup = { context, addresses, terminal, asks, note };
+  const dataFlag = dataOption(line.config().data);
+  const setup: Setup = { context, addresses, terminal, asks, dataFlag, note };
   const setupLink = await addOperator(setup, !line.flag("no-browser"));
-  const policy = await choosePolicy(setup, line.text("policy"));
-  const groups = policy?.agentGroup === undefined ? [] : [policy.agentGroup];
+  const chosen = await choosePolicy(setup, line.text("policy"), setupLink);
+  const groups = chosen?.policy.agentGroup === undefined ? [] : [chosen.policy.agentGroup];
   const agent = await addAgent(setup, line.text("agent"), groups);
   if (agent !== undefined && !line.json) printAgent(terminal, agent);
-  if (policy !== undefined) await publishPolicy(setup, policy);
+  if (chosen !== undefined) await publishPolicy(setup, chosen);
   if (agent !== undefined) note("");
   const wantsTest =
     agent !== undefined &&
@@ -188,7 +189,8 @@ async function walk(
     const result = {
       url: addresses.contractUrl,
       setup_url: setupLink,
-      policy: policy?.name,
+      policy: chosen?.obstacle === undefined ? chosen?.policy.name : undefined,
+      policy_not_published: chosen?.obstacle,
       agent: agent && { id: agent.id, name: agent.name, key: agent.key },
       test,
     };
