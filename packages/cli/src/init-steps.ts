@@ -11,6 +11,7 @@ import {
   readActivePolicyNumber,
 } from "@countersign/server";
 import {
+  type AgentDirectory,
   type CreatedAgent,
   inDatabase,
   type ListedAgent,
@@ -141,19 +142,35 @@ async function joinGroups(
   return obstacle.join("\n");
 }
 
-/** @throws Problem when no agent is in the group that the policy names */
+/** @returns why the policy is not published; undefined if it is */
 export async function publishPolicy(
-  { context, addresses, note }: Setup,
-  { policy: { name }, obstacle }: ChosenPolicy,
-): Promise<void> {
-  if (obstacle !== undefined) return;
+  setup: Setup,
+  { policy: { name, agentGroup }, obstacle }: ChosenPolicy,
+): Promise<string | undefined> {
+  const { context, addresses, note, dataFlag } = setup;
+  if (obstacle !== undefined) return obstacle;
   const page = `${addresses.publicUrl}/policies`;
   if (name === ASK_ALWAYS.name) {
     note(`\n  A reviewer decides every call. Add rules at ${page}`);
-    return;
+    return undefined;
+  }
+  const { agents } = await directoryOf(setup).list().catch(noProject);
+  if (agentGroup !== undefined && !agents.some(({ groups }) => groups.includes(agentGroup))) {
+    const command = `${ownCommand(process.env)} init --yes --policy ${name} --agent NAME${dataFlag}`;
+    const missing = [
+      `The policy ${name} is not published: no agent is in the group ${agentGroup}.`,
+      `To create an agent NAME in this group and publish the policy, run: ${command}`,
+    ];
+    for (const line of missing) note(`  ${line}`);
+    return missing.join("\n");
   }
   await publishFirstPolicy(context, PROJECT_DEFAULT, readStarterPolicy(name));
   note(`\n  Published the policy ${name}. Its comments say what to adapt: ${page}`);
+  return undefined;
+}
+
+function directoryOf({ context, addresses }: Setup): AgentDirectory {
+  return inDatabase({ context }, PROJECT_DEFAULT, async () => ({ ...addresses, isServed: true }));
 }
 
 /**
@@ -161,15 +178,13 @@ export async function publishPolicy(
  * @returns undefined when the user creates none
  */
 export async function addAgent(
-  { context, addresses, terminal, asks, note }: Setup,
+  setup: Setup,
   given: string | undefined,
   groups: readonly string[],
 ): Promise<CreatedAgent | undefined> {
+  const { terminal, asks, note } = setup;
   note("\nStep 3 of 4: an agent");
-  const directory = inDatabase({ context }, PROJECT_DEFAULT, async () => ({
-    ...addresses,
-    isServed: true,
-  }));
+  const directory = directoryOf(setup);
   const { agents } = await directory.list().catch(noProject);
   const fault = (name: string) => {
     const isTaken = agents.some((agent) => agent.name === name);

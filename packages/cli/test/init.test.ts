@@ -244,6 +244,19 @@ test("[ours.cli.init] only the active reviewer who can decide joins the missing 
   assert.deepEqual([aaron, abot, adam, zoe], [["privacy"], [], [], ["finance", "privacy"]]);
 });
 
+test("[ours.cli.init] a policy for a group of agents needs an agent in this group", async (t) => {
+  const server = await startServer(t);
+  const init = ["init", "--yes", "--data", server.data];
+  assert.equal((await countersign(t, init)).code, 0);
+  const again = await countersign(t, [...init, "--policy", "mcp-gateway"]);
+  assert.equal(again.code, 0, again.stderr);
+  assert.match(again.stderr, /policy mcp-gateway is not published: no agent is in the group mcp-/);
+  const [, next = ""] = /run: (?:npx )?countersign (.+)/.exec(again.stderr) ?? [];
+  const last = await countersign(t, next.split(" "));
+  assert.equal(last.code, 0, last.stderr);
+  assert.match(last.stderr, /Created NAME\..*Published the policy mcp-gateway/s);
+});
+
 test("[ours.cli.init] init offers every example policy for a project, with the groups that it names", () => {
   const folder = join(import.meta.dirname, "../../../examples/policies");
   const files = readdirSync(folder).filter((name) => name.endsWith(".yaml"));

@@ -177,7 +177,7 @@ async function walk(
   const groups = chosen?.policy.agentGroup === undefined ? [] : [chosen.policy.agentGroup];
   const agent = await addAgent(setup, line.text("agent"), groups);
   if (agent !== undefined && !line.json) printAgent(terminal, agent);
-  if (chosen !== undefined) await publishPolicy(setup, chosen);
+  const obstacle = chosen === undefined ? undefined : await publishPolicy(setup, chosen);
   if (agent !== undefined) note("");
   const wantsTest =
     agent !== undefined &&
@@ -189,8 +189,8 @@ async function walk(
     const result = {
       url: addresses.contractUrl,
       setup_url: setupLink,
-      policy: chosen?.obstacle === undefined ? chosen?.policy.name : undefined,
-      policy_not_published: chosen?.obstacle,
+      policy: obstacle === undefined ? chosen?.policy.name : undefined,
+      policy_not_published: obstacle,
       agent: agent && { id: agent.id, name: agent.name, key: agent.key },
       test,
     };
