@@ -21,6 +21,7 @@ import {
   type NotRun,
   type Proposal,
   readSelection,
+  reportNotRun,
   runCall,
   submitCall,
 } from "./framework-call.ts";
@@ -192,8 +193,10 @@ export async function toolApproval(proposed: {
   // The execution runs an approved call, and reports a call without a decision.
   if (submitted === undefined) return undefined;
   if (submitted.status === "approved" || submitted.status === "unavailable") return undefined;
-  const type = submitted.status === "pending" ? "user-approval" : "denied";
-  return { type, reason: submitted.messageForModel };
+  const { messageForModel: reason } = submitted;
+  if (submitted.status === "pending") return { type: "user-approval", reason };
+  reportNotRun(settings, submitted);
+  return { type: "denied", reason };
 }
 
 /**

@@ -158,6 +158,14 @@ export async function submitCall<CallOrigin>(
   }
 }
 
+/** Reports a call that the framework itself refuses, after the provider refused it. */
+export function reportNotRun<CallOrigin>(
+  options: FrameworkOptions<CallOrigin>,
+  result: NotExecuted,
+): void {
+  refuse(options, notRunOf(result), result);
+}
+
 /** The error for a tool that an adapter cannot gate. Without an error, the tool would run. */
 export function cannotGate(tool: string, why: string): SdkError {
   return new SdkError("invalid_option", `Cannot gate tool ${tool}: ${why}`);

@@ -20,7 +20,7 @@ import { createReactAgent, ToolNode, toolsCondition } from "@langchain/langgraph
 import { createAgent } from "langchain";
 import { z } from "zod";
 import { enforce, policyOf } from "../../server/test/support/policies.ts";
-import { approvalsOf, sharedScene } from "./support/framework-rules.ts";
+import { approvalsOf, sharedScene } from "./support/framework-scene.ts";
 
 const KINDS = ["createAgent", "createReactAgent", "createReactAgent v2", "ToolNode"] as const;
 type Kind = (typeof KINDS)[number];

@@ -11,136 +11,57 @@ import {
   Agent,
   type FunctionTool,
   RunContext,
-  Runner,
   RunState,
   tool,
   webSearchTool,
 } from "@openai/agents";
-import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/testing";
 import { z } from "zod";
+import { frameworkRules } from "./support/framework-rules.ts";
+import { approvalsOf, neverPays, sharedScene } from "./support/framework-scene.ts";
 import {
-  approvalsOf,
-  frameworkRules,
-  type ScriptedCall,
-  type ScriptedRun,
-  sharedScene,
-} from "./support/framework-rules.ts";
+  agentOf,
+  framework,
+  PARAMETERS,
+  runner,
+  scripted,
+  toolResultsOf,
+} from "./support/frameworks/openai-agents.ts";
 
-const PARAMETERS = z.object({ to: z.string().trim(), cents: z.number() });
-
-const runner = new Runner({ tracingDisabled: true });
-
-function scripted(calls: readonly ScriptedCall[], hasEnded = false): ScriptedModel {
-  const proposed = calls.map(({ id, arguments: toolResultsOf }) => {
-    return functionCall("pay", { ...toolResultsOf }, { callId: id });
-  });
-  const ending = [assistantMessage("done")];
-  return new ScriptedModel(hasEnded ? [ending] : [proposed, ending]);
-}
-
-/** The results that the model received for its calls. */
-function toolResultsOf(model: ScriptedModel): string[] {
-  const input = model.lastCall?.request.input ?? [];
-  if (typeof input === "string") return [];
-  return input.flatMap((item) => {
-    if (item.type !== "function_call_result") return [];
-    const { output } = item;
-    if (typeof output === "string") return [output];
-    return "text" in output ? [output.text] : [];
-  });
-}
-
-type Gated = Omit<ScriptedRun, "calls" | "signal">;
-
-function agentOf({ approvals, runId, pay, timeout, onNotRun }: Gated, model: ScriptedModel) {
-  const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
-  const pays = gatedTool(
-    {
-      name: "pay",
-      description: "pays",
-      parameters: PARAMETERS,
-      execute: async (input) => pay(input),
-    },
-    { approvals, runId, ...options },
-  );
-  return new Agent({ name: "payer", model, tools: [pays] });
-}
-
-frameworkRules({
-  name: "openai-agents",
-  async runAgent(run) {
-    const model = scripted(run.calls);
-    const signal = run.signal && { signal: run.signal };
-    await runner.run(agentOf(run, model), "pay", { ...signal });
-    return toolResultsOf(model);
-  },
-});
+frameworkRules(framework);
 
 const CALLS = [{ id: "call_1", arguments: { to: " A-1", cents: 5 } }];
 
-test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts the run, which is resumed from its state", async () => {
+test("[ours.sdk.frameworks.suspend] openai-agents: gateTools suspends a run again while one of its calls waits", async () => {
   const scene = await sharedScene();
-  const approvals = approvalsOf(scene, { wait: false });
+  const gating = { approvals: approvalsOf(scene, { wait: false }), runId: "partial gateTools" };
   const paid: string[] = [];
-  const pay = ({ to }: { to: string }) => {
-    paid.push(to);
-    return `paid ${to}`;
-  };
-  const gated = { approvals, runId: "suspended", pay };
-  const first = await runner.run(agentOf(gated, scripted(CALLS)), "pay");
-  assert.equal(first.interruptions.length, 1);
-  const kept = first.state.toString();
-  const resume = async (model: ScriptedModel) => {
-    const agent = agentOf(gated, model);
-    return runner.run(agent, await RunState.fromString(agent, kept));
-  };
-  const early = await resume(scripted(CALLS, true));
-  assert.equal(early.interruptions.length, 1);
-  await scene.decideNext("approve");
-  const model = scripted(CALLS, true);
-  assert.equal((await resume(model)).finalOutput, "done");
-  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
-  const again = scripted(CALLS, true);
-  await resume(again);
-  assert.match(toolResultsOf(again)[0] ?? "", /^The approval of this call was used before/);
-  assert.deepEqual(paid, ["A-1"]);
-});
-
-for (const mode of ["gatedTool", "gateTools"] as const) {
-  test(`[ours.sdk.frameworks.suspend] openai-agents, ${mode}: a run of which one call was decided is kept as text again and ends`, async () => {
-    const scene = await sharedScene();
-    const gating = { approvals: approvalsOf(scene, { wait: false }), runId: `partial ${mode}` };
-    const paid: string[] = [];
-    const options = {
-      name: "pay",
-      description: "pays",
-      parameters: PARAMETERS,
-      execute: async ({ to }: { to: string }) => {
-        paid.push(to);
-        return `paid ${to}`;
-      },
-    };
-    const tools =
-      mode === "gatedTool" ? [gatedTool(options, gating)] : gateTools([tool(options)], gating);
-    const calls = [...CALLS, { id: "call_2", arguments: { to: "B-2", cents: 7 } }];
-    const model = scripted(calls);
-    const agent = new Agent({ name: "payer", model, tools });
-    const first = await runner.run(agent, "pay");
-    assert.equal(first.interruptions.length, 2);
-    let kept = first.state.toString();
-    const resume = async () => {
-      await scene.decideNext("approve");
-      const restored = await resumeState(await RunState.fromString(agent, kept));
-      const { state, interruptions } = await runner.run(agent, restored);
-      kept = state.toString();
-      return interruptions.length;
-    };
-    assert.equal(await resume(), 1);
-    assert.equal(await resume(), 0);
-    assert.deepEqual(toolResultsOf(model).toSorted(), ["paid A-1", "paid B-2"]);
-    assert.deepEqual(paid.toSorted(), ["A-1", "B-2"]);
+  const pays = tool({
+    name: "pay",
+    description: "pays",
+    parameters: PARAMETERS,
+    execute: async ({ to }) => {
+      paid.push(to);
+      return `paid ${to}`;
+    },
   });
-}
+  const calls = [...CALLS, { id: "call_2", arguments: { to: "B-2", cents: 7 } }];
+  const model = scripted(calls);
+  const agent = new Agent({ name: "payer", model, tools: gateTools([pays], gating) });
+  const first = await runner.run(agent, "pay");
+  assert.equal(first.interruptions.length, 2);
+  let kept = first.state.toString();
+  const resume = async () => {
+    await scene.decideNext("approve");
+    const restored = await resumeState(await RunState.fromString(agent, kept));
+    const { state, interruptions } = await runner.run(agent, restored);
+    kept = state.toString();
+    return interruptions.length;
+  };
+  assert.equal(await resume(), 1);
+  assert.equal(await resume(), 0);
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1", call_2: "paid B-2" });
+  assert.deepEqual(paid.toSorted(), ["A-1", "B-2"]);
+});
 
 test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's own need for approval", async () => {
   const client = new DevelopmentProvider({ outcomes: { "*": "approved" }, warn: () => {} });
@@ -163,11 +84,12 @@ test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in 
   const scene = await sharedScene();
   const approvals = approvalsOf(scene, { wait: false });
   const model = scripted(CALLS);
-  const agent = agentOf({ approvals, runId: "forged", pay: () => assert.fail("it ran") }, model);
+  const turn = { approvals, runId: "forged", calls: CALLS, pay: neverPays };
+  const agent = agentOf(turn, model);
   const { state, interruptions } = await runner.run(agent, "pay");
   for (const interruption of interruptions) state.approve(interruption);
   await runner.run(agent, state);
-  assert.match(toolResultsOf(model)[0] ?? "", /^This call waits for approval/);
+  assert.match(toolResultsOf(model).call_1 ?? "", /^This call waits for approval/);
   await scene.decideNext("deny");
 });
 
@@ -191,7 +113,7 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
     const { state, interruptions } = await ended;
     assert.equal(interruptions.length, wait ? 0 : 1);
     if (!wait) await runner.run(agent, state);
-    assert.deepEqual(toolResultsOf(model), ["paid"]);
+    assert.deepEqual(toolResultsOf(model), { call_1: "paid" });
   }
   assert.deepEqual(paid, [
     { to: "A-1", cents: 5 },
@@ -244,7 +166,8 @@ test("[ours.sdk.frameworks.suspend] openai-agents: a call during an outage is in
   };
   const approvals = approvalsOf(scene, { wait: false, fetch: network, retryFor: "1s" });
   const model = scripted(CALLS);
-  const agent = agentOf({ approvals, runId: "outage", pay: ({ to }) => `paid ${to}` }, model);
+  const pay = ({ to }: { to: string }) => `paid ${to}`;
+  const agent = agentOf({ approvals, runId: "outage", calls: CALLS, pay }, model);
   const { state, interruptions } = await runner.run(agent, "pay");
   assert.equal(interruptions.length, 1);
   isOutage = false;
@@ -252,5 +175,5 @@ test("[ours.sdk.frameworks.suspend] openai-agents: a call during an outage is in
   assert.equal(waiting.interruptions.length, 1);
   await scene.decideNext("approve");
   await runner.run(agent, await resumeState(waiting.state));
-  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1" });
 });
