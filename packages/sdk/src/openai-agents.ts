@@ -3,8 +3,8 @@
  * arguments after schema validation. `gateTools` gates existing tools and submits the arguments of
  * the model, before schema validation.
  *
- * With `wait: false` of `approvals`, an undecided call interrupts the run. Store its RunState. Pass
- * it to `resumeState` and run the agent again when the decision is known.
+ * With `wait: false` of `approvals`, an undecided call interrupts the run. Store its RunState. When
+ * the decision is known, pass the state to `resumeState` and run the agent again.
  */
 
 import {
@@ -21,9 +21,11 @@ import {
   type FrameworkOptions,
   type Proposal,
   readSelection,
+  reportNotRun,
   runCall,
   submitCall,
 } from "./framework-call.ts";
+import type { NotExecuted, Submitted } from "./result.ts";
 
 export type { NotRun } from "./framework-call.ts";
 
@@ -67,18 +69,19 @@ export function gatedTool<
       const run = (approved: unknown) => execute(approved as never, runContext, details);
       return answer(settings, origin, { arguments: input, signal: details?.signal }, run);
     },
-    needsApproval: waits(settings, () => made.name, asFunction(needsApproval)) ?? needsApproval,
+    needsApproval: settings.approvals.waits ? needsApproval : waits(() => suspension),
   };
   const made: FunctionTool<Context, Parameters, Result | string> = tool(
     gatedOptions as ToolOptions<Parameters, Context>,
   );
-  rememberReader(settings, made, async (input) => {
+  const suspension = suspensionOf(settings, made.name, asFunction(needsApproval), async (input) => {
     const { value } = read(input);
     const schema = Object(options.parameters)["~standard"] as StandardSchema | undefined;
     const parsed = schema === undefined ? { value } : await schema.validate(value);
     // The framework reports violations of the schema.
     return parsed.issues === undefined ? parsed.value : value;
   });
+  if (!settings.approvals.waits) suspensions.set(made.invoke, suspension);
   return made;
 }
 
@@ -112,10 +115,12 @@ export function gateTools<Context>(
         return inner.invoke(runContext, write(approved), details);
       });
     };
-    const needsApproval = waits(settings, () => each.name, inner.needsApproval);
-    const gated = { ...inner, invoke, ...(needsApproval && { needsApproval }) };
-    rememberReader(settings, gated, async (text) => read(text).value);
-    return gated;
+    if (settings.approvals.waits) return { ...inner, invoke };
+    const suspension = suspensionOf(settings, each.name, inner.needsApproval, async (text) => {
+      return read(text).value;
+    });
+    suspensions.set(invoke, suspension);
+    return { ...inner, invoke, needsApproval: waits(() => suspension) };
   });
 }
 
@@ -129,18 +134,54 @@ interface Validated {
   readonly issues?: readonly unknown[] | undefined;
 }
 
-/** Converts the model's text to the input that the framework passes to `needsApproval`. */
-type Reader = (input: string) => Promise<unknown>;
+type NeedsApproval = FunctionTool["needsApproval"];
+
+/** How a gated tool suspends its calls, with `wait: false` of `approvals`. */
+interface Suspension {
+  /** Converts the model's text to the input that the framework passes to `needsApproval`. */
+  readonly read: (input: string) => Promise<unknown>;
+  /** The tool's own need for an approval. */
+  readonly inner: NeedsApproval | undefined;
+  submit(
+    runContext: RunContext<unknown>,
+    input: unknown,
+    callId: string,
+  ): Promise<Submitted | undefined>;
+  report(notExecuted: NotExecuted): void;
+}
 
 /** The key is the `invoke` of a tool, which copies of the tool share. */
-const readers = new WeakMap<object, Reader>();
+const suspensions = new WeakMap<object, Suspension>();
 
-function rememberReader<Context>(
-  { approvals }: AgentsOptions<Context>,
-  { invoke }: Pick<FunctionTool, "invoke"> | { readonly invoke: object },
-  reader: Reader,
-): void {
-  if (!approvals.waits) readers.set(invoke, reader);
+function suspensionOf<Context>(
+  settings: AgentsOptions<Context>,
+  toolName: string,
+  inner: NeedsApproval | undefined,
+  reader: Suspension["read"],
+): Suspension {
+  return {
+    read: reader,
+    inner,
+    submit: (runContext, input, callId) => {
+      const origin = { toolName, callId, runContext: runContext as RunContext<Context> };
+      return submitCall(settings, proposalOf(origin, { arguments: input }), origin);
+    },
+    report: (notExecuted) => reportNotRun(settings, notExecuted),
+  };
+}
+
+function waits(suspension: () => Suspension): NeedsApproval {
+  return async (runContext, input, callId) => {
+    const { inner, submit } = suspension();
+    if (await inner?.(runContext, input as never, callId)) return true;
+    if (callId === undefined) return false;
+    return isUndecided(await submit(runContext, input, callId));
+  };
+}
+
+/** During an outage a call stays interrupted, so that it can be resumed later. */
+function isUndecided(submitted: Submitted | undefined): boolean {
+  return submitted?.status === "pending" || submitted?.status === "unavailable";
 }
 
 /** The part of a RunState that this adapter uses. */
@@ -148,13 +189,13 @@ interface SuspendedState {
   readonly _context: RunContext<unknown>;
   getInterruptions(): RunToolApprovalItem[];
   approve(item: RunToolApprovalItem): void;
+  reject(item: RunToolApprovalItem, options: { readonly message: string }): void;
 }
 
 /**
- * Prepares a stored RunState for resuming: permits the framework to start each decided call.
- * Without this step, a state in which only some calls are decided cannot be serialized and
- * restored. It approves no tool call: the adapter reads the decision from the provider when the
- * call runs.
+ * Enters the decisions of the provider in a stored RunState: approves each approved call, and
+ * rejects each other decided call with its reason. Undecided calls stay interruptions. The approval
+ * in the state runs no tool: the adapter reads the decision again when the call runs.
  *
  * @param stored the state of the interrupted run
  * @returns the same state
@@ -166,11 +207,19 @@ export async function resumeState<State extends object>(stored: State): Promise<
     const tools = agent.tools as readonly Tool[];
     const waiting = tools.find((each) => each.type === "function" && each.name === name);
     if (waiting?.type !== "function" || rawItem.type !== "function_call") continue;
-    const reader = readers.get(waiting.invoke);
-    if (reader === undefined) continue;
-    const input = (await reader(rawItem.arguments)) as never;
-    const stillWaits = await waiting.needsApproval(state._context, input, rawItem.callId);
-    if (!stillWaits) state.approve(item);
+    const suspension = suspensions.get(waiting.invoke);
+    if (suspension === undefined) continue;
+    const { _context: context } = state;
+    const input = await suspension.read(rawItem.arguments);
+    if (await suspension.inner?.(context, input as never, rawItem.callId)) continue;
+    const submitted = await suspension.submit(context, input, rawItem.callId);
+    if (submitted === undefined || submitted.status === "approved") {
+      // The execution reports why a call cannot be submitted.
+      state.approve(item);
+    } else if (submitted.status !== "pending" && submitted.status !== "unavailable") {
+      suspension.report(submitted);
+      state.reject(item, { message: submitted.messageForModel });
+    }
   }
   return stored;
 }
@@ -183,27 +232,6 @@ async function answer<Context, T>(
 ): Promise<T | string> {
   const outcome = await runCall(settings, proposalOf(origin, proposed), origin, run);
   return outcome.ran ? outcome.value : outcome.notRun.message;
-}
-
-type NeedsApproval = FunctionTool["needsApproval"];
-
-/** @returns undefined if `approvals` waits for decisions itself */
-function waits<Context>(
-  settings: AgentsOptions<Context>,
-  name: () => string,
-  inner: NeedsApproval | undefined,
-): NeedsApproval | undefined {
-  if (settings.approvals.waits) return undefined;
-  return async (runContext, input, callId) => {
-    if (await inner?.(runContext, input as never, callId)) return true;
-    if (callId === undefined) return false;
-    const context = runContext as RunContext<Context>;
-    const origin = { toolName: name(), callId, runContext: context };
-    const proposal = proposalOf(origin, { arguments: input });
-    const submitted = await submitCall(settings, proposal, origin);
-    // During an outage the call stays interrupted, so that it can be resumed later.
-    return submitted?.status === "pending" || submitted?.status === "unavailable";
-  };
 }
 
 function asFunction(needsApproval: unknown): NeedsApproval | undefined {

@@ -80,6 +80,28 @@ test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's o
   assert.equal(interruptions.length, 1);
 });
 
+test("[ours.sdk.frameworks.suspend] openai-agents: resumeState rejects a denied call in the state with its reason", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene, { wait: false });
+  const turn = { approvals, runId: "rejected", calls: CALLS, pay: neverPays };
+  const { state } = await runner.run(agentOf(turn, scripted(CALLS)), "pay");
+  await scene.decideNext("deny", { note: "Not that customer." });
+  const stored = (await resumeState(state)).toString();
+  // Another process runs the stored state, which contains the decision.
+  const model = scripted(CALLS, true);
+  const agent = agentOf(turn, model);
+  const restored = await RunState.fromString(agent, stored);
+  const [item] = restored.getInterruptions();
+  assert.ok(item !== undefined);
+  const { callId = "" } = Object(item.rawItem) as { readonly callId?: string };
+  const { name = "" } = item;
+  assert.equal(restored._context.isToolApproved({ toolName: name, callId }), false);
+  await runner.run(agent, restored);
+  assert.deepEqual(toolResultsOf(model), {
+    call_1: "This call was denied: Not that customer.",
+  });
+});
+
 test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in the framework does not run the call", async () => {
   const scene = await sharedScene();
   const approvals = approvalsOf(scene, { wait: false });
