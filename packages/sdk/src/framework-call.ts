@@ -112,6 +112,23 @@ export function readSelection(
 }
 
 /**
+ * For adapters that receive the tools later.
+ *
+ * @param known the names of the tools so far
+ * @returns the reason why no ungated tool may run; undefined if all names of the selection are
+ *   known
+ */
+export function unknownNamesMessage(
+  settings: Pick<FrameworkOptions<never>, "only" | "except">,
+  known: ReadonlySet<unknown>,
+): string | undefined {
+  const unknown = namesIn(settings).filter((name) => !known.has(name));
+  if (unknown.length === 0) return undefined;
+  const names = unknown.map((name) => JSON.stringify(name)).join(", ");
+  return `The tool did not run, because only or except names unknown tools: ${names}.`;
+}
+
+/**
  * @param run starts the tool with the approved arguments, in the form that the framework proposed
  * @throws any error of `run`; SdkError `invalid_option` without a run id
  */

@@ -1,20 +1,24 @@
 /**
- * Gates the tools of LangChain, for agents of `langchain` and graphs of LangGraph. The adapter
- * submits the validated input, as the tool's function receives it.
+ * Gates the tools of LangChain: `countersignMiddleware` for `createAgent`, `gateTools` for graphs
+ * of LangGraph. The adapter submits the validated input, as the tool's function receives it.
  *
  * With `wait: false` of `approvals`, an undecided call interrupts the graph. Resume the graph when
  * the decision is known. A `ToolNode` then repeats all calls of its turn, so completed calls return
  * their saved results. Only this mode imports LangGraph.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools";
+import type { AgentMiddleware } from "langchain";
 import {
   cannotGate,
   cloneWith,
   type FrameworkOptions,
+  type NotRun,
+  namesIn,
   readSelection,
   runCall,
+  unknownNamesMessage,
 } from "./framework-call.ts";
 import { type ResultCodec, runCallOnce } from "./kept-results.ts";
 
@@ -42,8 +46,12 @@ interface Inner {
 /** An agent's node adds the state of the graph. */
 type Config = ToolRunnableConfig & { readonly state?: { readonly messages?: unknown } };
 
+/** Tools of {@link gateTool}. */
+const gatedTools = new WeakSet<object>();
+
 /**
- * Gates tools. If a call does not run, its result is the reason as text for the model.
+ * Gates tools. If a call does not run, its result is a `ToolMessage` with the status `error`. The
+ * content is the reason, and the artifact is a {@link NotRun}.
  *
  * @throws SdkError `invalid_option` for an object that is not a LangChain tool, because it runs
  *   elsewhere
@@ -92,15 +100,85 @@ export function gateTool<T extends StructuredToolInterface>(
       if (outcome.ran) return outcome.value;
       const { notRun } = outcome;
       if (notRun.notRun !== "pending") {
-        const isPair = inner.responseFormat === "content_and_artifact";
-        return isPair ? [notRun.message, notRun] : notRun.message;
+        const refusal = await errorMessage(name, callId, notRun.message, notRun);
+        return inner.responseFormat === "content_and_artifact" ? [refusal, notRun] : refusal;
       }
       const { interrupt } = await import("@langchain/langgraph");
       // Throws until the graph is resumed. Then the loop reads the decision from the provider.
       interrupt(notRun);
     }
   };
-  return cloneWith(tool, { _call });
+  const gated = cloneWith(tool, { _call });
+  gatedTools.add(gated);
+  return gated;
+}
+
+/**
+ * Gates the tools of an agent of `createAgent`. Put it last in the list of `middleware`: a later
+ * middleware could replace the gated tool. The gate is inside of the tool, so it submits the
+ * arguments after all changes by other middleware and by the schema.
+ *
+ * If `only` or `except` contains a name that the model has not received yet, the tools without a
+ * gate do not run: after a spelling mistake in `only`, a tool would run without an approval.
+ *
+ * @throws SdkError `invalid_option` for an invalid selection. The run throws it for a tool that is
+ *   not a LangChain tool, and if a later middleware bypassed the gate
+ */
+export function countersignMiddleware(
+  settings: LangChainOptions,
+): AgentMiddleware<undefined, undefined, unknown> {
+  const isSelected = readSelection(settings);
+  const known = new Set<unknown>();
+  const wrapToolCall: ToolCallWrapper = async (request, handler) => {
+    const { tool, toolCall } = request;
+    // The framework runs `tool`, also if another middleware changed the name in `toolCall`.
+    const name = String(tool?.name ?? toolCall.name);
+    const refuse = (reason: string) => {
+      settings.approvals.warn(reason);
+      return errorMessage(name, toolCall.id ?? "", reason);
+    };
+    if (!isSelected(name)) {
+      const unknown = unknownNamesMessage(settings, known);
+      return unknown === undefined ? handler(request) : refuse(unknown);
+    }
+    // A later middleware could supply the tool.
+    if (tool === undefined) return refuse(`The agent has no tool ${JSON.stringify(name)}.`);
+    if (gatedTools.has(tool)) return handler(request);
+    let isReached = false;
+    const gated = gateTool(tool as StructuredToolInterface, settings) as object as Inner;
+    const _call: Inner["_call"] = (...args) => {
+      isReached = true;
+      return gated._call?.(...args);
+    };
+    const result = await handler({ ...request, tool: cloneWith(gated, { _call }) as typeof tool });
+    if (isReached) return result;
+    throw cannotGate(name, "another middleware replaced it. Put countersignMiddleware last.");
+  };
+  const wrapModelCall: ModelCallWrapper = async (request, handler) => {
+    for (const { name } of request.tools) known.add(name);
+    return handler(request);
+  };
+  const middleware = {
+    name: "countersignMiddleware",
+    wrapToolCall,
+    // The framework wraps the errors of this hook, so use it only if it is needed.
+    ...(namesIn(settings).length > 0 && { wrapModelCall }),
+  };
+  // `createMiddleware` adds only the mark of its type. Graphs of LangGraph do not need its package.
+  return middleware as object as AgentMiddleware<undefined, undefined, unknown>;
+}
+
+type ToolCallWrapper = NonNullable<AgentMiddleware["wrapToolCall"]>;
+type ModelCallWrapper = NonNullable<AgentMiddleware["wrapModelCall"]>;
+
+async function errorMessage(
+  name: string,
+  id: string,
+  content: string,
+  artifact?: NotRun,
+): Promise<ToolMessage> {
+  const { ToolMessage } = await import("@langchain/core/messages");
+  return new ToolMessage({ name, tool_call_id: id, content, artifact, status: "error" });
 }
 
 /** Serializes results like the checkpoints of LangGraph. */
@@ -128,7 +206,7 @@ function prototypeOf(value: unknown): unknown {
 function threadOf({ toolName, config }: ToolCallOrigin): string {
   const threadId: unknown = config.configurable?.thread_id;
   if (typeof threadId === "string" && threadId !== "") return threadId;
-  throw cannotGate(toolName, "pass runId to gateTools or set configurable.thread_id.");
+  throw cannotGate(toolName, "pass runId or set configurable.thread_id.");
 }
 
 /** The model's text in the message with the call. */

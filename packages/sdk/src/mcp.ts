@@ -16,7 +16,12 @@ import type {
 } from "@modelcontextprotocol/sdk/types.js";
 import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
-import { type FrameworkOptions, namesIn, readSelection, runCall } from "./framework-call.ts";
+import {
+  type FrameworkOptions,
+  readSelection,
+  runCall,
+  unknownNamesMessage,
+} from "./framework-call.ts";
 
 export type { NotRun } from "./framework-call.ts";
 
@@ -150,8 +155,8 @@ function gaterOf(settings: McpOptions, registered: ReadonlySet<string>): Gater {
   return (label, callback) => {
     return (...args) => {
       if (!label.isGated) {
-        const unknown = namesIn(settings).filter((name) => !registered.has(name));
-        return unknown.length > 0 ? refuseUnknown(unknown, settings) : callback(...args);
+        const unknown = unknownNamesMessage(settings, registered);
+        return unknown === undefined ? callback(...args) : refuseUnknown(unknown, settings);
       }
       const extra = args.at(-1) as Extra;
       const input = args.length > 1 ? args[0] : undefined;
@@ -163,9 +168,7 @@ function gaterOf(settings: McpOptions, registered: ReadonlySet<string>): Gater {
 }
 
 /** After a spelling mistake in `only`, a tool would run without an approval. */
-function refuseUnknown(unknown: readonly string[], { approvals }: McpOptions): CallToolResult {
-  const names = unknown.map((name) => JSON.stringify(name)).join(", ");
-  const text = `The tool did not run, because only or except names unknown tools: ${names}.`;
+function refuseUnknown(text: string, { approvals }: McpOptions): CallToolResult {
   approvals.warn(text);
   return { content: [{ type: "text", text }], isError: true };
 }

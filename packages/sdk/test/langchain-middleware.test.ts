@@ -1,0 +1,289 @@
+// Needs: frameworks
+/**
+ * `countersignMiddleware` in agents of `createAgent`, with other middleware of the framework.
+ */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Countersign, MemoryStore } from "@countersign/sdk";
+import {
+  countersignMiddleware,
+  gateTools,
+  isNotRun,
+  type LangChainOptions,
+} from "@countersign/sdk/langchain";
+import { AIMessage, ToolMessage } from "@langchain/core/messages";
+import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
+import { tool } from "@langchain/core/tools";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import {
+  type AgentMiddleware,
+  createAgent,
+  createMiddleware,
+  toolRetryMiddleware,
+} from "langchain";
+import { z } from "zod";
+import { enforce, policyOf } from "../../server/test/support/policies.ts";
+import {
+  approvalsOf,
+  frameworkRules,
+  neverPays,
+  type ScriptedCall,
+  sharedScene,
+} from "./support/framework-rules.ts";
+
+type Pay = (input: { to: string; cents: number }) => string;
+
+const SCHEMA = z.object({ to: z.string().transform((to) => to.trim()), cents: z.number() });
+const CALL = { id: "call_1", arguments: { to: " A-1 ", cents: 5 } };
+const USER = { messages: [{ role: "user", content: "pay" }] };
+
+function payTool(pay: Pay) {
+  const about = { name: "pay", description: "pays", schema: SCHEMA };
+  return tool(async (input) => pay(input), about);
+}
+
+function scripted(calls: readonly (ScriptedCall & { readonly name?: string })[]): FakeBuiltModel {
+  const proposed = calls.map(({ id, name = "pay", arguments: args }) => ({ id, name, args }));
+  const first = new AIMessage({ content: "They asked for it.", tool_calls: proposed });
+  return fakeModel().respond(first).respond(new AIMessage("done"));
+}
+
+function toolMessagesOf(model: FakeBuiltModel): ToolMessage[] {
+  const messages = model.calls.at(-1)?.messages ?? [];
+  return messages.filter((message) => ToolMessage.isInstance(message));
+}
+
+function textsOf(model: FakeBuiltModel): string[] {
+  return toolMessagesOf(model).map(({ text }) => text);
+}
+
+/** A provider that no test should reach. */
+function unreachable(warn: (line: string) => void = () => {}): Countersign {
+  return new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    store: new MemoryStore(),
+    retryFor: "1ms",
+    logger: { info: () => {}, warn },
+  });
+}
+
+frameworkRules({
+  name: "langchain",
+  async runAgent({ approvals, runId, calls, pay, timeout, signal, onNotRun }) {
+    const model = scripted(calls);
+    const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
+    const middleware = [countersignMiddleware({ approvals, runId, ...options })];
+    const agent = createAgent({ model, tools: [payTool(pay)], middleware });
+    await agent.invoke(USER, signal && { signal });
+    return textsOf(model);
+  },
+});
+
+interface Changed {
+  readonly args: object;
+  readonly name?: string;
+}
+
+/** A middleware that changes calls before the next one receives them. */
+function changing({ args, name }: Changed): AgentMiddleware {
+  return createMiddleware({
+    name: "changing",
+    wrapToolCall: (request, handler) => {
+      const { toolCall } = request;
+      const changed = { ...toolCall, name: name ?? toolCall.name, args: { ...args } };
+      return handler({ ...request, toolCall: changed });
+    },
+  });
+}
+
+for (const position of ["before", "after"] as const) {
+  test(`[ours.sdk.frameworks.held] langchain middleware: arguments that a middleware changes ${position} it are submitted as they run`, async () => {
+    const scene = await sharedScene();
+    const paid: object[] = [];
+    const pay: Pay = (input) => {
+      paid.push(input);
+      return "paid";
+    };
+    const gate = countersignMiddleware({
+      approvals: approvalsOf(scene),
+      runId: `changed ${position}`,
+    });
+    const change = changing({ args: { to: " B-2 ", cents: 9 } });
+    const middleware = position === "before" ? [change, gate] : [gate, change];
+    const model = scripted([CALL]);
+    const ended = createAgent({ model, tools: [payTool(pay)], middleware }).invoke(USER);
+    const id = await scene.nextPending();
+    const submitted = await scene.server.read(scene.token, id);
+    await scene.server.decide(scene.reviewer, id, "approve");
+    await ended;
+    assert.deepEqual(paid, [{ to: "B-2", cents: 9 }]);
+    assert.deepEqual([submitted.tool, submitted.arguments], ["pay", paid[0]]);
+  });
+}
+
+test("[ours.sdk.frameworks.held] langchain middleware: a call under the name of an ungated tool is submitted as the tool that runs", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene);
+  const look = tool(() => "seen", { name: "look", description: "looks", schema: SCHEMA });
+  const gate = countersignMiddleware({ approvals, runId: "renamed", except: ["look"] });
+  const rename = changing({ args: CALL.arguments, name: "look" });
+  const model = scripted([CALL]);
+  const tools = [payTool(neverPays), look];
+  const ended = createAgent({ model, tools, middleware: [rename, gate] }).invoke(USER);
+  const id = await scene.nextPending();
+  assert.equal((await scene.server.read(scene.token, id)).tool, "pay");
+  await scene.server.decide(scene.reviewer, id, "deny");
+  await ended;
+  assert.deepEqual(textsOf(model), ["This call was denied."]);
+});
+
+test("[ours.sdk.frameworks.words] langchain middleware: a denial is a ToolMessage with the status error, the note and the request", async () => {
+  const scene = await sharedScene();
+  const model = scripted([CALL]);
+  const gate = countersignMiddleware({ approvals: approvalsOf(scene) });
+  const tools = [payTool(neverPays)];
+  const agent = createAgent({ model, tools, middleware: [gate], checkpointer: new MemorySaver() });
+  const ended = agent.invoke(USER, { configurable: { thread_id: "thread 8" } });
+  const id = await scene.nextPending();
+  const { context, agent_reasoning } = await scene.server.read(scene.token, id);
+  assert.equal(Object(context).session_id, "thread 8");
+  assert.equal(agent_reasoning, "They asked for it.");
+  await scene.server.decide(scene.reviewer, id, "deny", { note: "Not that customer." });
+  await ended;
+  const [message] = toolMessagesOf(model);
+  assert.equal(message?.text, "This call was denied: Not that customer.");
+  assert.deepEqual([message?.status, message?.name], ["error", "pay"]);
+  assert.ok(isNotRun(message?.artifact));
+  assert.equal(message?.artifact.requestId, id);
+});
+
+test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.results] langchain middleware: waiting calls interrupt the graph, and no result of the turn is lost", async () => {
+  const scene = await sharedScene();
+  await enforce(scene.server, policyOf("{ id: looks, match: { tool: look }, then: approve }"));
+  const ran: string[] = [];
+  const act = (name: string) => {
+    const perform = ({ to }: { to: string }) => {
+      ran.push(`${name} ${to}`);
+      return `${name} ${to}`;
+    };
+    return tool(perform, { name, description: name, schema: SCHEMA });
+  };
+  const calls = [
+    { ...CALL, name: "look" },
+    { id: "call_2", arguments: { to: "B-2", cents: 7 } },
+    { id: "call_3", arguments: { to: "C-3", cents: 8 } },
+  ];
+  const model = scripted(calls);
+  const agent = createAgent({
+    model,
+    tools: [act("look"), act("pay")],
+    middleware: [countersignMiddleware({ approvals: approvalsOf(scene, { wait: false }) })],
+    checkpointer: new MemorySaver(),
+  });
+  const thread = { configurable: { thread_id: "interrupted" } };
+  let state: object = await agent.invoke(USER, thread);
+  const waitingOf = (): { id: string; value: object }[] => Object(state).__interrupt__ ?? [];
+  assert.deepEqual(
+    waitingOf().map(({ value }) => isNotRun(value) && value.notRun),
+    ["pending", "pending"],
+  );
+  for (const left of [1, 0]) {
+    await scene.decideNext(left === 1 ? "approve" : "deny");
+    const answers = waitingOf().map(({ id }) => [id, true]);
+    state = await agent.invoke(new Command({ resume: Object.fromEntries(answers) }), thread);
+    assert.equal(waitingOf().length, left);
+  }
+  const results = textsOf(model);
+  assert.equal(results[0], "look A-1");
+  // The two requests are decided in the order of their creation, which is not that of the calls.
+  assert.equal(results.filter((text) => text === "This call was denied.").length, 1);
+  assert.equal(ran.length, 2);
+});
+
+test("[ours.sdk.frameworks.once] langchain middleware: a call that another middleware retries runs once", async () => {
+  const scene = await sharedScene();
+  let paid = 0;
+  const tools = [
+    payTool(() => {
+      paid++;
+      throw new Error("no connection");
+    }),
+  ];
+  const retries = { maxRetries: 2, initialDelayMs: 0, onFailure: "error" } as const;
+  // Its types do not compile with `exactOptionalPropertyTypes`.
+  const retry = toolRetryMiddleware(retries) as object as AgentMiddleware;
+  const gate = countersignMiddleware({ approvals: approvalsOf(scene), runId: "retried" });
+  const model = scripted([CALL]);
+  const ended = createAgent({ model, tools, middleware: [retry, gate] }).invoke(USER);
+  await scene.decideNext("approve");
+  await ended;
+  assert.match(textsOf(model)[0] ?? "", /^The approval of this call was used before/);
+  assert.equal(paid, 1);
+});
+
+test("[ours.sdk.frameworks.once] langchain middleware: a tool of gateTools is submitted once", async () => {
+  const scene = await sharedScene();
+  const before = await scene.countRequests();
+  const settings = { approvals: approvalsOf(scene), runId: "gated twice" };
+  const tools = gateTools([payTool(() => "paid")], settings);
+  const model = scripted([CALL]);
+  const middleware = [countersignMiddleware(settings)];
+  const ended = createAgent({ model, tools, middleware }).invoke(USER);
+  await scene.decideNext("approve");
+  await ended;
+  assert.deepEqual(textsOf(model), ["paid"]);
+  assert.equal(await scene.countRequests(), before + 1);
+});
+
+/** Runs one call of `look`, which needs no approval. */
+async function look(t: TestContext, settings: Omit<LangChainOptions, "approvals">) {
+  const warn = t.mock.fn();
+  const gate = countersignMiddleware({ approvals: unreachable(warn), ...settings });
+  const seen = tool(() => "seen", { name: "look", description: "looks", schema: SCHEMA });
+  const model = scripted([{ ...CALL, name: "look" }]);
+  const tools = [payTool(neverPays), seen];
+  await createAgent({ model, tools, middleware: [gate] }).invoke(USER);
+  return { results: textsOf(model), warned: warn.mock.calls.map((call) => String(call.arguments)) };
+}
+
+test("[ours.sdk.frameworks.selection] langchain middleware: only and except leave the other tools ungated", async (t) => {
+  for (const settings of [{ only: ["pay"] }, { except: ["look"] }]) {
+    assert.deepEqual(await look(t, settings), { results: ["seen"], warned: [] });
+  }
+});
+
+test("[ours.sdk.frameworks.selection] langchain middleware: after an unknown name in only, no ungated tool runs", async (t) => {
+  const { results, warned } = await look(t, { only: ["pya"] });
+  const text = 'The tool did not run, because only or except names unknown tools: "pya".';
+  assert.deepEqual(results, [text]);
+  assert.deepEqual(warned, [`Countersign: ${text}`]);
+});
+
+test("[ours.sdk.frameworks.ungateable] langchain middleware: a tool that the agent does not have does not run", async () => {
+  const supply = createMiddleware({
+    name: "supply",
+    wrapToolCall: (request, handler) => handler({ ...request, tool: payTool(neverPays) }),
+  });
+  const other = tool(() => "seen", { name: "look", description: "looks", schema: SCHEMA });
+  const model = scripted([CALL]);
+  const middleware = [countersignMiddleware({ approvals: unreachable(), runId: "none" }), supply];
+  await createAgent({ model, tools: [other], middleware }).invoke(USER);
+  assert.deepEqual(textsOf(model), ['The agent has no tool "pay".']);
+  assert.equal(toolMessagesOf(model)[0]?.status, "error");
+});
+
+test("[ours.sdk.frameworks.ungateable] langchain middleware: the run fails if a later middleware replaces the gated tool", async () => {
+  const replace = createMiddleware({
+    name: "replace",
+    wrapToolCall: (request, handler) => handler({ ...request, tool: payTool(() => "paid") }),
+  });
+  const gate = countersignMiddleware({ approvals: unreachable(), runId: "replaced" });
+  const agent = createAgent({
+    model: scripted([CALL]),
+    tools: [payTool(neverPays)],
+    middleware: [gate, replace],
+  });
+  await assert.rejects(agent.invoke(USER), /Put countersignMiddleware last/);
+});
