@@ -2,10 +2,13 @@
  * Gates the tools of Mastra's agents. The adapter submits the validated input. Mastra can validate
  * it again, so the schema must not change its own output.
  *
- * With `wait: false` of `approvals`, an undecided call suspends the agent. Resume the agent when
- * the decision is known. Imports only types of Mastra.
+ * With `wait: false` of `approvals`, an undecided call suspends the agent, as a tool with
+ * `requireApproval` does. Pass the run to {@link resumeRun} when the decision is known. Imports only
+ * types of Mastra.
  */
 
+import type { Agent, AgentExecutionOptions } from "@mastra/core/agent";
+import type { MastraModelOutput } from "@mastra/core/stream";
 import type { ToolExecutionContext } from "@mastra/core/tools";
 import { SdkError } from "./errors.ts";
 import {
@@ -13,18 +16,31 @@ import {
   cloneWith,
   type FrameworkOptions,
   isNotRun,
+  type Proposal,
   readSelection,
+  rejectCall,
   runCall,
+  submitCall,
 } from "./framework-call.ts";
 import { snapshot } from "./snapshot.ts";
 
 export { isNotRun, type NotRun } from "./framework-call.ts";
 
-/** The framework's information about a call. */
+/**
+ * The framework's information about a call: the same when the call runs and in {@link resumeRun}.
+ */
 export interface ToolCallOrigin {
   readonly toolName: string;
   readonly callId: string;
-  readonly context: ToolExecutionContext;
+  readonly context: CallContext;
+}
+
+/** The part of Mastra's `ToolExecutionContext` that a suspended run keeps. */
+export interface CallContext {
+  readonly requestContext?: ToolExecutionContext["requestContext"] | undefined;
+  readonly agent?:
+    | { readonly threadId?: string | undefined; readonly resourceId?: string | undefined }
+    | undefined;
 }
 
 /** Options of this adapter. */
@@ -53,6 +69,16 @@ interface Validated {
   readonly issues?: readonly unknown[] | undefined;
 }
 
+/** What {@link resumeRun} needs of a gated tool. */
+interface Gate {
+  readonly settings: Settings;
+  readonly schema: Schema | undefined;
+}
+
+type Settings = FrameworkOptions<ToolCallOrigin>;
+
+const gates = new WeakMap<object, Gate>();
+
 /**
  * Gates tools.
  *
@@ -76,25 +102,24 @@ function gateTool(name: string, tool: MastraTool, settings: MastraOptions): Mast
     toModelOutput?(output: unknown): unknown;
   };
   if (inner.execute === undefined) throw cannotGate(name, "it has no execute.");
-  const withRun = { ...settings, runId: settings.runId ?? threadOf };
+  const gate = {
+    settings: { ...settings, runId: settings.runId ?? threadOf },
+    schema: tool.inputSchema as Schema | undefined,
+  };
   const execute = async (input: unknown, context: ToolExecutionContext) => {
     const callId = context?.agent?.toolCallId;
     if (!callId) throw cannotGate(name, "it is called without a tool call.");
-    const origin = { toolName: name, callId, context };
-    const proposal = {
-      runtime: "mastra",
-      tool: name,
-      callId,
-      arguments: await readInput(name, tool.inputSchema as Schema | undefined, input),
-      signal: context.abortSignal,
-    };
-    const outcome = await runCall(withRun, proposal, origin, (approved) => {
+    const origin = originOf(name, callId, context);
+    const proposal = await proposalOf(gate, origin, input);
+    const { abortSignal: signal } = context;
+    const outcome = await runCall(gate.settings, { ...proposal, signal }, origin, (approved) => {
       return inner.execute?.(approved, unresumed(context));
     });
     if (outcome.ran) return outcome.value;
     const { notRun } = outcome;
     if (notRun.notRun !== "pending") return notRun;
-    await context.agent?.suspend(notRun);
+    // As the framework suspends a run for a tool with `requireApproval`.
+    await context.agent?.suspend(notRun, { requireToolApproval: true });
     return undefined;
   };
   const { toModelOutput } = inner;
@@ -110,7 +135,115 @@ function gateTool(name: string, tool: MastraTool, settings: MastraOptions): Mast
     outputSchema: undefined,
     suspendSchema: undefined,
   };
-  return cloneWith(tool, changes);
+  const gated = cloneWith(tool, changes);
+  gates.set(gated, gate);
+  return gated;
+}
+
+/** The part of an agent that {@link resumeRun} uses. */
+export type ResumableAgent = Pick<
+  Agent,
+  "listSuspendedRuns" | "approveToolCall" | "declineToolCall"
+>;
+
+/** Options of {@link resumeRun}, with all options of the framework's `approveToolCall`. */
+export interface ResumeRunOptions extends AgentExecutionOptions<undefined> {
+  /** The run id of the framework: `runId` of the suspended output. */
+  readonly runId: string;
+}
+
+/**
+ * Continues a suspended run. For each decided call of a gated tool, it calls `approveToolCall` of
+ * the agent, or `declineToolCall` with the reason. This approves no tool call: the adapter reads
+ * the decision again from the provider when the call runs. It does not answer calls of other tools.
+ *
+ * @param tools the result of {@link gateTools}
+ * @returns the stream of the continued run; undefined while another call of the turn waits
+ * @throws SdkError `invalid_call` if the agent has no such suspended run, or the error of the
+ *   provider if it returned no decision. Call the function again in this case.
+ */
+export async function resumeRun(
+  agent: ResumableAgent,
+  tools: Readonly<Record<string, MastraTool>>,
+  options: ResumeRunOptions,
+): Promise<MastraModelOutput<undefined> | undefined> {
+  const { runId, requestContext } = options;
+  const { runs } = await agent.listSuspendedRuns(filterOf(options));
+  const run = runs.find((each) => each.runId === runId);
+  if (run === undefined) {
+    const message = `The agent has no suspended run ${JSON.stringify(runId)}. Check its storage.`;
+    throw new SdkError("invalid_call", message);
+  }
+  const { threadId, resourceId } = run;
+  const context = { requestContext, agent: { threadId, resourceId } };
+  const answers: Answer[] = [];
+  for (const { toolCallId = "", toolName = "", args, requiresApproval } of run.toolCalls) {
+    const gate = gates.get(Object(Object.hasOwn(tools, toolName) && tools[toolName]));
+    if (gate === undefined || !requiresApproval) continue;
+    const answer = await readAnswer(gate, originOf(toolName, toolCallId, context), args);
+    if (answer !== undefined) answers.push(answer);
+  }
+  const waiting = run.toolCalls.length - answers.length;
+  for (const [i, { toolCallId, reason }] of answers.entries()) {
+    const target = { ...options, runId, toolCallId };
+    const stream =
+      reason === undefined
+        ? await agent.approveToolCall<undefined>(target)
+        : await agent.declineToolCall<undefined>({ ...target, reason });
+    if (waiting === 0 && i === answers.length - 1) return stream;
+    // The framework stores the result of a call at the end of its stream.
+    await stream.consumeStream();
+  }
+  return undefined;
+}
+
+/** Limits the search for the run in the storage. */
+function filterOf({ memory }: ResumeRunOptions) {
+  const threadId = typeof memory?.thread === "string" ? memory.thread : memory?.thread?.id;
+  return {
+    ...(threadId && { threadId }),
+    ...(memory?.resource && { resourceId: memory.resource }),
+  };
+}
+
+/** The answer to the framework's approval request for a call. */
+interface Answer {
+  readonly toolCallId: string;
+  /** Declines the call. */
+  readonly reason?: string;
+}
+
+/** @returns undefined if the call waits */
+async function readAnswer(
+  gate: Gate,
+  origin: ToolCallOrigin,
+  input: unknown,
+): Promise<Answer | undefined> {
+  const { callId: toolCallId } = origin;
+  const proposal = await proposalOf(gate, origin, input);
+  const submitted = await submitCall(gate.settings, proposal, origin);
+  // The execution reports why the call cannot be submitted.
+  if (submitted === undefined || submitted.status === "approved") return { toolCallId };
+  if (submitted.status === "pending") return undefined;
+  if (submitted.status === "unavailable") {
+    throw submitted.error ?? new SdkError("invalid_answer", submitted.messageForModel);
+  }
+  return { toolCallId, reason: rejectCall(gate.settings, submitted).message };
+}
+
+function originOf(toolName: string, callId: string, context: CallContext): ToolCallOrigin {
+  const { requestContext, agent } = context;
+  const { threadId, resourceId } = agent ?? {};
+  return { toolName, callId, context: { requestContext, agent: { threadId, resourceId } } };
+}
+
+async function proposalOf(
+  { schema }: Gate,
+  { toolName: tool, callId }: ToolCallOrigin,
+  input: unknown,
+): Promise<Proposal> {
+  const args = await readInput(tool, schema, input);
+  return { runtime: "mastra", tool, callId, arguments: args };
 }
 
 /**

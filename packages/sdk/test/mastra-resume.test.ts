@@ -1,0 +1,219 @@
+// Needs: frameworks
+/**
+ * Suspended runs of Mastra: waiting calls and their decisions in the approval feature of the
+ * framework.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Countersign, MemoryStore } from "@countersign/sdk";
+import { gateTools, type NotRun, resumeRun } from "@countersign/sdk/mastra";
+import type { AgentScene } from "@countersign/testing/agent-scene";
+import { Agent } from "@mastra/core/agent";
+import { Mastra } from "@mastra/core/mastra";
+import { MockMemory } from "@mastra/core/memory";
+import { InMemoryStore } from "@mastra/core/storage";
+import type { MastraModelOutput } from "@mastra/core/stream";
+import { createTool } from "@mastra/core/tools";
+import { z } from "zod";
+import {
+  approvalsOf,
+  neverPays,
+  type ScriptedCall,
+  type ScriptedRun,
+  sharedScene,
+} from "./support/framework-rules.ts";
+import { scriptedModel, toolResultsOf } from "./support/scripted-ai-model.ts";
+
+const inputSchema = z.object({ to: z.string().trim(), cents: z.number() });
+const outputSchema = z.object({ paid: z.string() });
+
+type Model = ConstructorParameters<typeof Agent>[0]["model"];
+
+/** Of another version of the AI SDK's types than those inside of Mastra. */
+function asModel(model: ReturnType<typeof scriptedModel>): Model {
+  return model as object as Model;
+}
+
+/** @param requireApproval the approval of the framework */
+function payTool(pay: ScriptedRun["pay"], requireApproval = false) {
+  return createTool({
+    id: "pay",
+    description: "pays",
+    inputSchema,
+    outputSchema,
+    requireApproval,
+    execute: async (input) => ({ paid: pay(input) }),
+    toModelOutput: ({ paid }) => ({ type: "text", value: paid }),
+  });
+}
+
+function registered(
+  model: ReturnType<typeof scriptedModel>,
+  tools: { readonly pay: ReturnType<typeof payTool> },
+  memory?: MockMemory,
+): Agent {
+  const about = { id: "payer", name: "payer", instructions: "pay", ...(memory && { memory }) };
+  const agent = new Agent({ ...about, model: asModel(model), tools });
+  new Mastra({ agents: { payer: agent }, storage: new InMemoryStore(), logger: false });
+  return agent;
+}
+
+const CALLS = [
+  { id: "call_1", arguments: { to: " A-1", cents: 5 } },
+  { id: "call_2", arguments: { to: "B-2", cents: 7 } },
+];
+
+/** An agent that suspends while a call waits. */
+async function suspending(runId: string, calls: readonly ScriptedCall[], memory?: MockMemory) {
+  const scene = await sharedScene();
+  const model = scriptedModel(calls);
+  const paid: string[] = [];
+  const notRun: NotRun[] = [];
+  const made = payTool(({ to }) => {
+    paid.push(to);
+    return `paid ${to}`;
+  });
+  const settings = {
+    approvals: approvalsOf(scene, { wait: false }),
+    onNotRun: (each: NotRun) => void notRun.push(each),
+    ...(memory === undefined && { runId }),
+  };
+  const tools = gateTools({ pay: made }, settings);
+  return { scene, model, paid, notRun, tools, agent: registered(model, tools, memory) };
+}
+
+test("[ours.sdk.frameworks.suspend] mastra: a waiting call suspends the run as a tool with requireApproval, and its approval continues it", async () => {
+  const { scene, model, paid, tools, agent } = await suspending("suspended", CALLS.slice(0, 1));
+  const first = await agent.generate("pay");
+  assert.equal(first.finishReason, "suspended");
+  const { runId = "" } = first;
+  const { runs } = await agent.listSuspendedRuns({});
+  const [waiting] = runs.flatMap(({ toolCalls }) => toolCalls);
+  assert.deepEqual([waiting?.toolCallId, waiting?.requiresApproval], ["call_1", true]);
+  assert.equal(await resumeRun(agent, tools, { runId }), undefined);
+  await scene.decideNext("approve");
+  const stream = await resumeRun(agent, tools, { runId });
+  assert.equal(await stream?.text, "done");
+  assert.deepEqual([toolResultsOf(model), paid], [["paid A-1"], ["A-1"]]);
+});
+
+test("[ours.sdk.frameworks.suspend] mastra: approveToolCall of the framework approves nothing", async () => {
+  const { scene, model, paid, agent } = await suspending("early", CALLS.slice(0, 1));
+  const { runId = "" } = await agent.generate("pay");
+  const target = { runId, toolCallId: "call_1" };
+  const early = await agent.approveToolCallGenerate(target);
+  assert.deepEqual([early.finishReason, paid], ["suspended", []]);
+  await scene.decideNext("deny", { note: "Not that customer." });
+  await agent.approveToolCallGenerate(target);
+  assert.deepEqual(toolResultsOf(model), ["This call was denied: Not that customer."]);
+  assert.deepEqual(paid, []);
+});
+
+test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.words] mastra: a denied call is declined in the framework with the note", async () => {
+  const { scene, model, paid, notRun, tools, agent } = await suspending("declined", CALLS);
+  const { runId = "" } = await agent.generate("pay");
+  await decide(scene, "A-1", "approve");
+  // The run continues when the last call of the turn is decided.
+  assert.equal(await resumeRun(agent, tools, { runId }), undefined);
+  assert.deepEqual(paid, ["A-1"]);
+  await decide(scene, "B-2", "deny", { note: "Not that customer." });
+  const stream = await resumeRun(agent, tools, { runId });
+  assert.equal(await stream?.text, "done");
+  const reason = "This call was denied: Not that customer.";
+  assert.deepEqual(toolResultsOf(model), ["paid A-1", reason]);
+  assert.deepEqual(paid, ["A-1"]);
+  assert.deepEqual(notRun.at(-1)?.notRun, "denied");
+  const declined = stream?.messageList.get.all.db().flatMap(({ content }) => content.parts);
+  const states = declined?.flatMap((part) => {
+    return part.type === "tool-invocation" ? [part.toolInvocation] : [];
+  });
+  const approval = Object(states?.find((state) => state.toolCallId === "call_2")).approval;
+  assert.deepEqual(approval, { id: "call_2", approved: false, reason });
+});
+
+test("[ours.sdk.frameworks.suspend] mastra: a streamed run reports the approval request of each waiting call, and streams the rest", async () => {
+  const { scene, model, tools, agent } = await suspending("streamed", CALLS);
+  const first = await agent.stream("pay");
+  assert.deepEqual(await callsIn(first, "tool-call-approval"), ["call_1", "call_2"]);
+  for (const _ of CALLS) await scene.decideNext("approve");
+  const stream = await resumeRun(agent, tools, { runId: first.runId });
+  assert.ok(stream !== undefined);
+  assert.deepEqual(await callsIn(stream, "tool-result"), ["call_1", "call_2"]);
+  assert.equal(await stream.text, "done");
+  assert.deepEqual(toolResultsOf(model), ["paid A-1", "paid B-2"]);
+});
+
+test("[ours.sdk.frameworks.suspend] mastra: without runId, a suspended run is the thread of the memory", async () => {
+  const { scene, model, tools, agent } = await suspending("", CALLS.slice(0, 1), new MockMemory());
+  const before = await scene.countRequests();
+  const memory = { thread: "thread 9", resource: "user 1" };
+  const { runId = "" } = await agent.generate("pay", { memory });
+  const id = await scene.nextPending();
+  const { context } = await scene.server.read(scene.token, id);
+  assert.equal(Object(context).session_id, "thread 9");
+  await scene.server.decide(scene.reviewer, id, "approve");
+  const stream = await resumeRun(agent, tools, { runId, memory });
+  assert.equal(await stream?.text, "done");
+  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
+  assert.equal(await scene.countRequests(), before + 1);
+});
+
+test("[ours.sdk.frameworks.suspend] mastra: resumeRun does not answer the approval request of an ungated tool", async () => {
+  const scene = await sharedScene();
+  const before = await scene.countRequests();
+  const model = scriptedModel(CALLS.slice(0, 1));
+  const tools = { pay: payTool(neverPays, true) };
+  const agent = registered(model, tools);
+  const { runId = "" } = await agent.generate("pay");
+  assert.equal(await resumeRun(agent, tools, { runId }), undefined);
+  assert.equal((await agent.listSuspendedRuns({})).runs.length, 1);
+  assert.equal(await scene.countRequests(), before);
+});
+
+test("[ours.sdk.frameworks.suspend] mastra: resumeRun changes nothing if the run is unknown or the provider unreachable", async () => {
+  const { scene, tools, agent } = await suspending("unreachable", CALLS.slice(0, 1));
+  await assert.rejects(resumeRun(agent, tools, { runId: "other" }), { code: "invalid_call" });
+  const { runId = "" } = await agent.generate("pay");
+  const nowhere = new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    retryFor: "1ms",
+    store: new MemoryStore(),
+    logger: false,
+    wait: false,
+  });
+  const cut = gateTools({ pay: payTool(neverPays) }, { approvals: nowhere, runId: "unreachable" });
+  await assert.rejects(resumeRun(agent, cut, { runId }), { code: "unavailable" });
+  await scene.decideNext("approve");
+  const stream = await resumeRun(agent, tools, { runId });
+  assert.equal(await stream?.text, "done");
+});
+
+/** The ids of the calls with such a chunk. */
+async function callsIn(output: MastraModelOutput<unknown>, type: string): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const chunk of output.fullStream) {
+    if (chunk.type === type) ids.push(Object(Object(chunk).payload).toolCallId);
+  }
+  return ids;
+}
+
+/** Decides the waiting call that pays `to`. */
+async function decide(
+  { server, token, reviewer }: AgentScene,
+  to: string,
+  verdict: "approve" | "deny",
+  fields?: object,
+): Promise<void> {
+  const path = "/review/v1/requests?state=pending";
+  const { json } = await server.call<{ requests: { id: string }[] }>("GET", path, {
+    token: reviewer,
+  });
+  for (const { id } of json.requests) {
+    const { arguments: submitted } = await server.read(token, id);
+    if (Object(submitted).to === to)
+      return void (await server.decide(reviewer, id, verdict, fields));
+  }
+  assert.fail(`No call for ${to} waits.`);
+}
