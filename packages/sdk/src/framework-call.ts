@@ -188,14 +188,6 @@ export function cannotGate(tool: string, why: string): SdkError {
   return new SdkError("invalid_option", `Cannot gate tool ${tool}: ${why}`);
 }
 
-/** @returns the {@link NotRun} of a call that the framework rejects itself */
-export function rejectCall<CallOrigin>(
-  options: FrameworkOptions<CallOrigin>,
-  result: NotExecuted,
-): NotRun {
-  return refuse(options, notRunOf(result), result).notRun;
-}
-
 function notRunOf(result: NotExecuted | Suspended): NotRun {
   const { reason: notRun, requestId, messageForModel: message } = result;
   return requestId === undefined ? { notRun, message } : { notRun, message, requestId };

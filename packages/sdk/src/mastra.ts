@@ -18,7 +18,7 @@ import {
   isNotRun,
   type Proposal,
   readSelection,
-  rejectCall,
+  reportNotRun,
   runCall,
   submitCall,
 } from "./framework-call.ts";
@@ -55,6 +55,7 @@ export interface MastraTool {
   readonly inputSchema?: object | undefined;
   readonly execute?: ((input: never, context: never) => Promise<unknown>) | undefined;
   readonly toModelOutput?: ((output: never) => unknown) | undefined;
+  readonly requireApproval?: unknown;
 }
 
 /** The part of a standard schema that this adapter uses. */
@@ -83,7 +84,8 @@ const gates = new WeakMap<object, Gate>();
  * Gates tools.
  *
  * @returns copies of the tools; if a call does not run, its output is a {@link NotRun}
- * @throws SdkError `invalid_option` for a tool without `execute`, because it runs elsewhere
+ * @throws SdkError `invalid_option` for a tool without `execute`, because it runs elsewhere, or
+ *   with `requireApproval`
  */
 export function gateTools<Tools extends Readonly<Record<string, MastraTool>>>(
   tools: Tools,
@@ -102,6 +104,10 @@ function gateTool(name: string, tool: MastraTool, settings: MastraOptions): Mast
     toModelOutput?(output: unknown): unknown;
   };
   if (inner.execute === undefined) throw cannotGate(name, "it has no execute.");
+  // `resumeRun` answers the approval requests of gated tools, so it would approve this one.
+  if (tool.requireApproval) {
+    throw cannotGate(name, "it has its own requireApproval. Remove it, or do not gate the tool.");
+  }
   const gate = {
     settings: { ...settings, runId: settings.runId ?? threadOf },
     schema: tool.inputSchema as Schema | undefined,
@@ -228,7 +234,8 @@ async function readAnswer(
   if (submitted.status === "unavailable") {
     throw submitted.error ?? new SdkError("invalid_answer", submitted.messageForModel);
   }
-  return { toolCallId, reason: rejectCall(gate.settings, submitted).message };
+  reportNotRun(gate.settings, submitted);
+  return { toolCallId, reason: submitted.messageForModel };
 }
 
 function originOf(toolName: string, callId: string, context: CallContext): ToolCallOrigin {

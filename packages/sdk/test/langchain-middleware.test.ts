@@ -4,49 +4,32 @@
  */
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Countersign, MemoryStore } from "@countersign/sdk";
-import {
-  countersignMiddleware,
-  gateTools,
-  isNotRun,
-  type LangChainOptions,
-} from "@countersign/sdk/langchain";
-import { AIMessage, ToolMessage } from "@langchain/core/messages";
-import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
+import { countersignMiddleware, gateTools, isNotRun } from "@countersign/sdk/langchain";
+import { ToolMessage } from "@langchain/core/messages";
+import type { FakeBuiltModel } from "@langchain/core/testing";
 import { tool } from "@langchain/core/tools";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { MemorySaver } from "@langchain/langgraph";
 import {
   type AgentMiddleware,
   createAgent,
   createMiddleware,
   toolRetryMiddleware,
 } from "langchain";
-import { z } from "zod";
-import { enforce, policyOf } from "../../server/test/support/policies.ts";
-import {
-  approvalsOf,
-  frameworkRules,
-  neverPays,
-  type ScriptedCall,
-  sharedScene,
-} from "./support/framework-rules.ts";
+import type { Payment } from "./support/framework-description.ts";
+import { frameworkRules } from "./support/framework-rules.ts";
+import { approvalsOf, CALL, neverPays, sharedScene } from "./support/framework-scene.ts";
+import { SCHEMA, scripted } from "./support/frameworks/langchain.ts";
+import { framework } from "./support/frameworks/langchain-middleware.ts";
 
-type Pay = (input: { to: string; cents: number }) => string;
+type Pay = (input: Payment) => string;
 
-const SCHEMA = z.object({ to: z.string().transform((to) => to.trim()), cents: z.number() });
-const CALL = { id: "call_1", arguments: { to: " A-1 ", cents: 5 } };
 const USER = { messages: [{ role: "user", content: "pay" }] };
 
 function payTool(pay: Pay) {
   const about = { name: "pay", description: "pays", schema: SCHEMA };
   return tool(async (input) => pay(input), about);
-}
-
-function scripted(calls: readonly (ScriptedCall & { readonly name?: string })[]): FakeBuiltModel {
-  const proposed = calls.map(({ id, name = "pay", arguments: args }) => ({ id, name, args }));
-  const first = new AIMessage({ content: "They asked for it.", tool_calls: proposed });
-  return fakeModel().respond(first).respond(new AIMessage("done"));
 }
 
 function toolMessagesOf(model: FakeBuiltModel): ToolMessage[] {
@@ -69,17 +52,7 @@ function unreachable(warn: (line: string) => void = () => {}): Countersign {
   });
 }
 
-frameworkRules({
-  name: "langchain",
-  async runAgent({ approvals, runId, calls, pay, timeout, signal, onNotRun }) {
-    const model = scripted(calls);
-    const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
-    const middleware = [countersignMiddleware({ approvals, runId, ...options })];
-    const agent = createAgent({ model, tools: [payTool(pay)], middleware });
-    await agent.invoke(USER, signal && { signal });
-    return textsOf(model);
-  },
-});
+frameworkRules(framework);
 
 interface Changed {
   readonly args: object;
@@ -159,49 +132,6 @@ test("[ours.sdk.frameworks.words] langchain middleware: a denial is a ToolMessag
   assert.equal(message?.artifact.requestId, id);
 });
 
-test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.results] langchain middleware: waiting calls interrupt the graph, and no result of the turn is lost", async () => {
-  const scene = await sharedScene();
-  await enforce(scene.server, policyOf("{ id: looks, match: { tool: look }, then: approve }"));
-  const ran: string[] = [];
-  const act = (name: string) => {
-    const perform = ({ to }: { to: string }) => {
-      ran.push(`${name} ${to}`);
-      return `${name} ${to}`;
-    };
-    return tool(perform, { name, description: name, schema: SCHEMA });
-  };
-  const calls = [
-    { ...CALL, name: "look" },
-    { id: "call_2", arguments: { to: "B-2", cents: 7 } },
-    { id: "call_3", arguments: { to: "C-3", cents: 8 } },
-  ];
-  const model = scripted(calls);
-  const agent = createAgent({
-    model,
-    tools: [act("look"), act("pay")],
-    middleware: [countersignMiddleware({ approvals: approvalsOf(scene, { wait: false }) })],
-    checkpointer: new MemorySaver(),
-  });
-  const thread = { configurable: { thread_id: "interrupted" } };
-  let state: object = await agent.invoke(USER, thread);
-  const waitingOf = (): { id: string; value: object }[] => Object(state).__interrupt__ ?? [];
-  assert.deepEqual(
-    waitingOf().map(({ value }) => isNotRun(value) && value.notRun),
-    ["pending", "pending"],
-  );
-  for (const left of [1, 0]) {
-    await scene.decideNext(left === 1 ? "approve" : "deny");
-    const answers = waitingOf().map(({ id }) => [id, true]);
-    state = await agent.invoke(new Command({ resume: Object.fromEntries(answers) }), thread);
-    assert.equal(waitingOf().length, left);
-  }
-  const results = textsOf(model);
-  assert.equal(results[0], "look A-1");
-  // The two requests are decided in the order of their creation, which is not that of the calls.
-  assert.equal(results.filter((text) => text === "This call was denied.").length, 1);
-  assert.equal(ran.length, 2);
-});
-
 test("[ours.sdk.frameworks.once] langchain middleware: a call that another middleware retries runs once", async () => {
   const scene = await sharedScene();
   let paid = 0;
@@ -235,30 +165,6 @@ test("[ours.sdk.frameworks.once] langchain middleware: a tool of gateTools is su
   await ended;
   assert.deepEqual(textsOf(model), ["paid"]);
   assert.equal(await scene.countRequests(), before + 1);
-});
-
-/** Runs one call of `look`, which needs no approval. */
-async function look(t: TestContext, settings: Omit<LangChainOptions, "approvals">) {
-  const warn = t.mock.fn();
-  const gate = countersignMiddleware({ approvals: unreachable(warn), ...settings });
-  const seen = tool(() => "seen", { name: "look", description: "looks", schema: SCHEMA });
-  const model = scripted([{ ...CALL, name: "look" }]);
-  const tools = [payTool(neverPays), seen];
-  await createAgent({ model, tools, middleware: [gate] }).invoke(USER);
-  return { results: textsOf(model), warned: warn.mock.calls.map((call) => String(call.arguments)) };
-}
-
-test("[ours.sdk.frameworks.selection] langchain middleware: only and except leave the other tools ungated", async (t) => {
-  for (const settings of [{ only: ["pay"] }, { except: ["look"] }]) {
-    assert.deepEqual(await look(t, settings), { results: ["seen"], warned: [] });
-  }
-});
-
-test("[ours.sdk.frameworks.selection] langchain middleware: after an unknown name in only, no ungated tool runs", async (t) => {
-  const { results, warned } = await look(t, { only: ["pya"] });
-  const text = 'The tool did not run, because only or except names unknown tools: "pya".';
-  assert.deepEqual(results, [text]);
-  assert.deepEqual(warned, [`Countersign: ${text}`]);
 });
 
 test("[ours.sdk.frameworks.ungateable] langchain middleware: a tool that the agent does not have does not run", async () => {

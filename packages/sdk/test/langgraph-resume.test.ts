@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ConsumptionStore, Countersign } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
-import { gateTools } from "@countersign/sdk/langchain";
+import { countersignMiddleware, gateTools } from "@countersign/sdk/langchain";
 import { temporaryFolder } from "@countersign/testing/child";
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
@@ -22,7 +22,13 @@ import { z } from "zod";
 import { enforce, policyOf } from "../../server/test/support/policies.ts";
 import { approvalsOf, sharedScene } from "./support/framework-scene.ts";
 
-const KINDS = ["createAgent", "createReactAgent", "createReactAgent v2", "ToolNode"] as const;
+const KINDS = [
+  "createAgent",
+  "countersignMiddleware",
+  "createReactAgent",
+  "createReactAgent v2",
+  "ToolNode",
+] as const;
 type Kind = (typeof KINDS)[number];
 
 /** The common part of all graphs. */
@@ -50,7 +56,7 @@ function agentOf({ kind, approvals, runId, calls }: Scripted) {
     };
     return tool(perform, { name, description: name, schema });
   };
-  const tools = gateTools([act("lookup"), act("refund")], { approvals, runId });
+  const tools = [act("lookup"), act("refund")];
   const proposed = calls.map(({ name, order }, i) => ({ id: `call_${i}`, name, args: { order } }));
   const llm = fakeModel()
     .respond(new AIMessage({ content: "", tool_calls: proposed }))
@@ -58,11 +64,17 @@ function agentOf({ kind, approvals, runId, calls }: Scripted) {
       const results = messages.filter((each) => ToolMessage.isInstance(each));
       return new AIMessage(results.map(({ text }) => text).join(" | "));
     });
-  return { graph: graphOf(kind, llm, tools), ran };
+  if (kind === "countersignMiddleware") {
+    const middleware = [countersignMiddleware({ approvals, runId })];
+    const checkpointer = new MemorySaver();
+    const graph = createAgent({ model: llm, tools, middleware, checkpointer }) as object as Graph;
+    return { graph, ran };
+  }
+  return { graph: graphOf(kind, llm, gateTools(tools, { approvals, runId })), ran };
 }
 
 function graphOf(
-  kind: Kind,
+  kind: Exclude<Kind, "countersignMiddleware">,
   llm: ReturnType<typeof fakeModel>,
   tools: ReturnType<typeof gateTools>,
 ): Graph {

@@ -16,27 +16,16 @@ import { InMemoryStore } from "@mastra/core/storage";
 import type { MastraModelOutput } from "@mastra/core/stream";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
-import {
-  approvalsOf,
-  neverPays,
-  type ScriptedCall,
-  type ScriptedRun,
-  sharedScene,
-} from "./support/framework-rules.ts";
+import type { Payment, ScriptedCall } from "./support/framework-description.ts";
+import { approvalsOf, CALL, neverPays, SECOND, sharedScene } from "./support/framework-scene.ts";
+import { asModel } from "./support/frameworks/mastra.ts";
 import { scriptedModel, toolResultsOf } from "./support/scripted-ai-model.ts";
 
 const inputSchema = z.object({ to: z.string().trim(), cents: z.number() });
 const outputSchema = z.object({ paid: z.string() });
 
-type Model = ConstructorParameters<typeof Agent>[0]["model"];
-
-/** Of another version of the AI SDK's types than those inside of Mastra. */
-function asModel(model: ReturnType<typeof scriptedModel>): Model {
-  return model as object as Model;
-}
-
 /** @param requireApproval the approval of the framework */
-function payTool(pay: ScriptedRun["pay"], requireApproval = false) {
+function payTool(pay: (input: Payment) => string, requireApproval = false) {
   return createTool({
     id: "pay",
     description: "pays",
@@ -59,10 +48,7 @@ function registered(
   return agent;
 }
 
-const CALLS = [
-  { id: "call_1", arguments: { to: " A-1", cents: 5 } },
-  { id: "call_2", arguments: { to: "B-2", cents: 7 } },
-];
+const CALLS = [CALL, SECOND];
 
 /** An agent that suspends while a call waits. */
 async function suspending(runId: string, calls: readonly ScriptedCall[], memory?: MockMemory) {
@@ -84,7 +70,7 @@ async function suspending(runId: string, calls: readonly ScriptedCall[], memory?
 }
 
 test("[ours.sdk.frameworks.suspend] mastra: a waiting call suspends the run as a tool with requireApproval, and its approval continues it", async () => {
-  const { scene, model, paid, tools, agent } = await suspending("suspended", CALLS.slice(0, 1));
+  const { scene, model, paid, tools, agent } = await suspending("suspended", [CALL]);
   const first = await agent.generate("pay");
   assert.equal(first.finishReason, "suspended");
   const { runId = "" } = first;
@@ -95,18 +81,20 @@ test("[ours.sdk.frameworks.suspend] mastra: a waiting call suspends the run as a
   await scene.decideNext("approve");
   const stream = await resumeRun(agent, tools, { runId });
   assert.equal(await stream?.text, "done");
-  assert.deepEqual([toolResultsOf(model), paid], [["paid A-1"], ["A-1"]]);
+  assert.deepEqual([toolResultsOf(model), paid], [{ call_1: "paid A-1" }, ["A-1"]]);
 });
 
 test("[ours.sdk.frameworks.suspend] mastra: approveToolCall of the framework approves nothing", async () => {
-  const { scene, model, paid, agent } = await suspending("early", CALLS.slice(0, 1));
+  const { scene, model, paid, agent } = await suspending("early", [CALL]);
   const { runId = "" } = await agent.generate("pay");
   const target = { runId, toolCallId: "call_1" };
   const early = await agent.approveToolCallGenerate(target);
   assert.deepEqual([early.finishReason, paid], ["suspended", []]);
   await scene.decideNext("deny", { note: "Not that customer." });
   await agent.approveToolCallGenerate(target);
-  assert.deepEqual(toolResultsOf(model), ["This call was denied: Not that customer."]);
+  assert.deepEqual(toolResultsOf(model), {
+    call_1: "This call was denied: Not that customer.",
+  });
   assert.deepEqual(paid, []);
 });
 
@@ -121,7 +109,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.words] mastra: a denied
   const stream = await resumeRun(agent, tools, { runId });
   assert.equal(await stream?.text, "done");
   const reason = "This call was denied: Not that customer.";
-  assert.deepEqual(toolResultsOf(model), ["paid A-1", reason]);
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1", call_2: reason });
   assert.deepEqual(paid, ["A-1"]);
   assert.deepEqual(notRun.at(-1)?.notRun, "denied");
   const declined = stream?.messageList.get.all.db().flatMap(({ content }) => content.parts);
@@ -141,11 +129,11 @@ test("[ours.sdk.frameworks.suspend] mastra: a streamed run reports the approval 
   assert.ok(stream !== undefined);
   assert.deepEqual(await callsIn(stream, "tool-result"), ["call_1", "call_2"]);
   assert.equal(await stream.text, "done");
-  assert.deepEqual(toolResultsOf(model), ["paid A-1", "paid B-2"]);
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1", call_2: "paid B-2" });
 });
 
 test("[ours.sdk.frameworks.suspend] mastra: without runId, a suspended run is the thread of the memory", async () => {
-  const { scene, model, tools, agent } = await suspending("", CALLS.slice(0, 1), new MockMemory());
+  const { scene, model, tools, agent } = await suspending("", [CALL], new MockMemory());
   const before = await scene.countRequests();
   const memory = { thread: "thread 9", resource: "user 1" };
   const { runId = "" } = await agent.generate("pay", { memory });
@@ -155,14 +143,14 @@ test("[ours.sdk.frameworks.suspend] mastra: without runId, a suspended run is th
   await scene.server.decide(scene.reviewer, id, "approve");
   const stream = await resumeRun(agent, tools, { runId, memory });
   assert.equal(await stream?.text, "done");
-  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1" });
   assert.equal(await scene.countRequests(), before + 1);
 });
 
 test("[ours.sdk.frameworks.suspend] mastra: resumeRun does not answer the approval request of an ungated tool", async () => {
   const scene = await sharedScene();
   const before = await scene.countRequests();
-  const model = scriptedModel(CALLS.slice(0, 1));
+  const model = scriptedModel([CALL]);
   const tools = { pay: payTool(neverPays, true) };
   const agent = registered(model, tools);
   const { runId = "" } = await agent.generate("pay");
@@ -172,18 +160,13 @@ test("[ours.sdk.frameworks.suspend] mastra: resumeRun does not answer the approv
 });
 
 test("[ours.sdk.frameworks.suspend] mastra: resumeRun changes nothing if the run is unknown or the provider unreachable", async () => {
-  const { scene, tools, agent } = await suspending("unreachable", CALLS.slice(0, 1));
+  const { scene, tools, agent } = await suspending("unreachable", [CALL]);
   await assert.rejects(resumeRun(agent, tools, { runId: "other" }), { code: "invalid_call" });
   const { runId = "" } = await agent.generate("pay");
-  const nowhere = new Countersign({
-    url: "http://127.0.0.1:1",
-    apiKey: "t",
-    retryFor: "1ms",
-    store: new MemoryStore(),
-    logger: false,
-    wait: false,
-  });
-  const cut = gateTools({ pay: payTool(neverPays) }, { approvals: nowhere, runId: "unreachable" });
+  const cut = gateTools(
+    { pay: payTool(neverPays) },
+    { approvals: unreachable(), runId: "unreachable" },
+  );
   await assert.rejects(resumeRun(agent, cut, { runId }), { code: "unavailable" });
   await scene.decideNext("approve");
   const stream = await resumeRun(agent, tools, { runId });
@@ -216,4 +199,23 @@ async function decide(
       return void (await server.decide(reviewer, id, verdict, fields));
   }
   assert.fail(`No call for ${to} waits.`);
+}
+
+test("[ours.sdk.frameworks.ungateable] mastra: rejects a tool with its own requireApproval", () => {
+  const settings = { approvals: unreachable(), runId: "both" };
+  assert.throws(() => gateTools({ pay: payTool(neverPays, true) }, settings), {
+    code: "invalid_option",
+    message: /its own requireApproval/,
+  });
+});
+
+function unreachable(): Countersign {
+  return new Countersign({
+    url: "http://127.0.0.1:1",
+    apiKey: "t",
+    retryFor: "1ms",
+    store: new MemoryStore(),
+    logger: false,
+    wait: false,
+  });
 }

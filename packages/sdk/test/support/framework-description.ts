@@ -64,6 +64,8 @@ export interface Unsupported {
 export interface Framework {
   /** The adapter, as in `context.runtime` of a request. */
   readonly name: string;
+  /** The module in `support/frameworks`, without `.ts`. Default: the name. */
+  readonly file?: string;
   run(turn: Turn, mode: Mode): Promise<Outcome>;
   /** Why {@link Framework.run} has no mode `stream`. */
   readonly streaming?: Unsupported;

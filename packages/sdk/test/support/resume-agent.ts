@@ -1,6 +1,6 @@
 /**
  * A second process of a suspended run: resumes it with a new agent, and prints what ran. The
- * arguments are the framework, the mode, and a {@link ResumeOrder} as JSON.
+ * arguments are the module of the framework, the mode, and a {@link ResumeOrder} as JSON.
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -20,8 +20,8 @@ export interface ResumeReport {
 }
 
 if (import.meta.main) {
-  const [name, mode, text = ""] = process.argv.slice(2);
-  const { framework } = (await import(`./frameworks/${name}.ts`)) as { framework: Framework };
+  const [file, mode, text = ""] = process.argv.slice(2);
+  const { framework } = (await import(`./frameworks/${file}.ts`)) as { framework: Framework };
   const { url, apiKey, runId, calls, suspended } = JSON.parse(text) as ResumeOrder;
   const { suspension } = framework;
   if ("unsupported" in suspension) throw new Error(suspension.unsupported);

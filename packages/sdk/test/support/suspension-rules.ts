@@ -115,12 +115,12 @@ function rulesOfPartialResume(framework: Framework, suspension: Suspension): voi
 
 async function resumeInProcess(
   t: TestContext,
-  { name }: Framework,
+  { name, file = name }: Framework,
   mode: Mode,
   order: ResumeOrder,
 ): Promise<ResumeReport> {
-  const file = join(import.meta.dirname, "resume-agent.ts");
-  const command = [process.execPath, "--no-warnings", file, name, mode, JSON.stringify(order)];
+  const agent = join(import.meta.dirname, "resume-agent.ts");
+  const command = [process.execPath, "--no-warnings", agent, file, mode, JSON.stringify(order)];
   const child = new Child({ after: (end) => t.after(end) }, command, { env: process.env });
   const { code, stdout, stderr } = await child.ends();
   assert.equal(code, 0, stderr);

@@ -6,9 +6,9 @@ import { deserialize, serialize } from "node:v8";
 import { gateTools, type NotRun } from "@countersign/sdk/langchain";
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
-import { tool } from "@langchain/core/tools";
+import { type StructuredTool, tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { createAgent } from "langchain";
+import { type AgentMiddleware, createAgent } from "langchain";
 import { z } from "zod";
 import {
   type Framework,
@@ -40,15 +40,22 @@ function resultsIn(messages: readonly BaseMessage[]): Results {
   return Object.fromEntries(results.map(({ tool_call_id: id, text }) => [id, text]));
 }
 
-export function toolsOf(turn: Turn) {
+export function toolsOf(turn: Turn): StructuredTool[] {
   const look = lookOf(turn);
   const about = { description: "a tool", schema: SCHEMA };
-  const tools = [
+  return [
     tool(async (input) => turn.pay(input), { ...about, name: "pay" }),
     tool(async (input) => look(input), { ...about, name: "look" }),
   ];
-  return gateTools(tools, settingsOf(turn));
 }
+
+/** How an agent gates its tools. */
+interface Gating {
+  readonly tools: StructuredTool[];
+  readonly middleware?: AgentMiddleware[];
+}
+
+type Gate = (turn: Turn) => Gating;
 
 type Interrupt = { readonly id: string; readonly value: NotRun };
 
@@ -61,11 +68,11 @@ interface Stored {
 const THREAD = { configurable: { thread_id: "thread" } };
 const START = { messages: [{ role: "user", content: "pay" }] };
 
-async function start(turn: Turn, mode: Mode, stored?: Stored): Promise<Outcome> {
+async function start(gate: Gate, turn: Turn, mode: Mode, stored?: Stored): Promise<Outcome> {
   const model = scripted(turn.calls, stored !== undefined);
   const checkpointer = new MemorySaver();
   Object.assign(checkpointer, stored && { storage: stored.storage, writes: stored.writes });
-  const agent = createAgent({ model, tools: toolsOf(turn), checkpointer });
+  const agent = createAgent({ model, ...gate(turn), checkpointer });
   const resumed = stored?.interrupts.map(({ id }) => [id, true]);
   const input =
     resumed === undefined ? START : new Command({ resume: Object.fromEntries(resumed) });
@@ -97,13 +104,22 @@ function interruptsOf(state: object): readonly Interrupt[] {
   return Object(state).__interrupt__ ?? [];
 }
 
-export const framework: Framework = {
-  name: "langchain",
-  run: (turn, mode) => start(turn, mode),
-  suspension: {
-    run: (turn, mode) => start(turn, mode),
-    resume: (turn, { state }, mode) => {
-      return start(turn, mode, deserialize(Buffer.from(state, "base64")) as Stored);
+/** @param file the name of the module, without `.ts` */
+export function frameworkOf(file: string, gate: Gate): Framework {
+  return {
+    name: "langchain",
+    file,
+    run: (turn, mode) => start(gate, turn, mode),
+    suspension: {
+      run: (turn, mode) => start(gate, turn, mode),
+      resume: (turn, { state }, mode) => {
+        const stored = deserialize(Buffer.from(state, "base64")) as Stored;
+        return start(gate, turn, mode, stored);
+      },
     },
-  },
-};
+  };
+}
+
+export const framework = frameworkOf("langchain", (turn) => {
+  return { tools: gateTools(toolsOf(turn), settingsOf(turn)) };
+});

@@ -2,10 +2,11 @@
  * Mastra, for the shared rules of the frameworks.
  */
 
-import { gateTools, isNotRun } from "@countersign/sdk/mastra";
+import { gateTools, isNotRun, resumeRun } from "@countersign/sdk/mastra";
 import { Agent } from "@mastra/core/agent";
 import { Mastra } from "@mastra/core/mastra";
 import { InMemoryStore } from "@mastra/core/storage";
+import type { MastraModelOutput } from "@mastra/core/stream";
 import { createTool } from "@mastra/core/tools";
 import { z } from "zod";
 import {
@@ -13,6 +14,7 @@ import {
   lookOf,
   type Mode,
   type Outcome,
+  type Results,
   type SuspendedRun,
   settingsOf,
   type Turn,
@@ -40,7 +42,8 @@ function toolOf(id: string, act: Turn["pay"]) {
   });
 }
 
-function agentOf(turn: Turn, model: ReturnType<typeof scriptedModel>, storage: InMemoryStore) {
+function agentOf(turn: Turn, storage: InMemoryStore) {
+  const model = scriptedModel(turn.calls);
   const tools = gateTools(
     { pay: toolOf("pay", turn.pay), look: toolOf("look", lookOf(turn)) },
     settingsOf(turn),
@@ -48,7 +51,7 @@ function agentOf(turn: Turn, model: ReturnType<typeof scriptedModel>, storage: I
   const about = { id: "payer", name: "payer", instructions: "pay" };
   const agent = new Agent({ ...about, model: asModel(model), tools });
   new Mastra({ agents: { payer: agent }, storage, logger: false });
-  return agent;
+  return { agent, tools, model };
 }
 
 async function workflowsOf(storage: InMemoryStore) {
@@ -65,46 +68,22 @@ interface Stored {
   readonly saved: readonly Saved[];
 }
 
-interface Resumed {
-  readonly runId: string;
-  readonly toolCallId: string;
-}
-
-interface Step extends Omit<Outcome, "suspended"> {
-  readonly runId: string;
+interface Streamed {
+  readonly streamed: Results;
   readonly isSuspended: boolean;
 }
 
-/** Starts a run, or resumes one call of it. */
-async function step(
-  turn: Turn,
-  mode: Mode,
-  storage: InMemoryStore,
-  resumed?: Resumed,
-): Promise<Step> {
-  const model = scriptedModel(turn.calls);
-  const agent = agentOf(turn, model, storage);
-  const options = { ...resumed, ...(turn.signal && { abortSignal: turn.signal }) };
-  if (mode === "complete") {
-    const { finishReason, runId = "" } = await (resumed === undefined
-      ? agent.generate("pay", options)
-      : agent.resumeGenerate({}, options));
-    const isSuspended = finishReason === "suspended";
-    return { results: toolResultsOf(model), streamed: {}, runId, isSuspended };
-  }
-  const { fullStream, runId } = await (resumed === undefined
-    ? agent.stream("pay", options)
-    : agent.resumeStream({}, options));
+async function read({ fullStream }: MastraModelOutput<undefined>): Promise<Streamed> {
   const streamed: Record<string, string> = {};
   let isSuspended = false;
   for await (const chunk of fullStream) {
     if (chunk.type === "error") throw chunk.payload.error;
-    if (chunk.type === "tool-call-suspended") isSuspended = true;
+    if (chunk.type === "tool-call-approval") isSuspended = true;
     if (chunk.type !== "tool-result") continue;
     const { toolCallId, result } = chunk.payload;
     streamed[toolCallId] = isNotRun(result) ? result.message : Object(result).paid;
   }
-  return { results: toolResultsOf(model), streamed, runId, isSuspended };
+  return { streamed, isSuspended };
 }
 
 async function save(
@@ -121,35 +100,42 @@ async function save(
 
 async function start(turn: Turn, mode: Mode): Promise<Outcome> {
   const storage = new InMemoryStore();
-  const { isSuspended, runId, ...outcome } = await step(turn, mode, storage);
-  if (!isSuspended) return outcome;
-  // `generate` returns only one of the suspended calls.
-  const callIds = turn.calls.map(({ id }) => id);
-  return { ...outcome, suspended: await save(runId, storage, callIds) };
+  const { agent, model } = agentOf(turn, storage);
+  const options = turn.signal && { abortSignal: turn.signal };
+  let runId: string | undefined;
+  let streamed: Results = {};
+  let isSuspended: boolean;
+  if (mode === "complete") {
+    const output = await agent.generate("pay", { ...options });
+    runId = output.runId;
+    isSuspended = output.finishReason === "suspended";
+  } else {
+    const output = await agent.stream("pay", { ...options });
+    runId = output.runId;
+    ({ streamed, isSuspended } = await read(output));
+  }
+  const results = toolResultsOf(model);
+  if (!isSuspended) return { results, streamed };
+  return { results, streamed, suspended: await save(runId ?? "", storage, await waiting(agent)) };
 }
 
-/** Resumes each call. A resumed call that still waits is suspended again. */
-async function resume(turn: Turn, { state, callIds }: SuspendedRun, mode: Mode): Promise<Outcome> {
+async function waiting(agent: Agent): Promise<string[]> {
+  const { runs } = await agent.listSuspendedRuns({});
+  return runs.flatMap(({ toolCalls }) => toolCalls).map(({ toolCallId = "" }) => toolCallId);
+}
+
+/** The continued run is always a stream. */
+async function resume(turn: Turn, { state }: SuspendedRun): Promise<Outcome> {
   const { runId, saved } = JSON.parse(state) as Stored;
   const storage = new InMemoryStore();
   const workflows = await workflowsOf(storage);
   for (const each of saved) await workflows.persistWorkflowSnapshot(each);
-  const waiting: string[] = [];
-  let results = {};
-  let streamed = {};
-  for (const toolCallId of callIds) {
-    try {
-      const { isSuspended, ...last } = await step(turn, mode, storage, { runId, toolCallId });
-      if (isSuspended) waiting.push(toolCallId);
-      results = { ...results, ...last.results };
-      streamed = { ...streamed, ...last.streamed };
-    } catch (error) {
-      // `resumeGenerate` rejects while other calls of the turn wait, although the call ran.
-      if (!String(error).includes("'suspendPayload' was not resolved")) throw error;
-    }
-  }
-  if (waiting.length === 0) return { results, streamed };
-  return { results, streamed, suspended: await save(runId, storage, waiting) };
+  const { agent, tools, model } = agentOf(turn, storage);
+  const stream = await resumeRun(agent, tools, { runId });
+  const { streamed } = stream === undefined ? { streamed: {} } : await read(stream);
+  const results = toolResultsOf(model);
+  if (stream !== undefined) return { results, streamed };
+  return { results, streamed, suspended: await save(runId, storage, await waiting(agent)) };
 }
 
 export const framework: Framework = {
