@@ -6,7 +6,7 @@
  */
 
 import { Countersign } from "@countersign/sdk";
-import { gateTools } from "@countersign/sdk/langchain";
+import { countersignMiddleware } from "@countersign/sdk/langchain";
 import { AIMessage } from "@langchain/core/messages";
 import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
 import { createAgent, tool } from "langchain";
@@ -20,11 +20,11 @@ const refund = tool(async ({ order, cents }) => `${cents} back for ${order}`, {
 
 const { RUN_ID: runId = crypto.randomUUID() } = process.env;
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
-const tools = gateTools([refund], { approvals, runId });
+const middleware = [countersignMiddleware({ approvals, runId })];
 
 // With a real model: `const model = "openai:gpt-5"`, with @langchain/openai. This one needs no key.
 const model = scriptedModel();
-const agent = createAgent({ model, tools });
+const agent = createAgent({ model, tools: [refund], middleware });
 const { messages } = await agent.invoke({ messages: [{ role: "user", content: "500 for A-1." }] });
 console.log(messages.at(-1)?.text);
 

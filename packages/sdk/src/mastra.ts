@@ -70,7 +70,7 @@ interface Validated {
   readonly issues?: readonly unknown[] | undefined;
 }
 
-/** What {@link resumeRun} needs of a gated tool. */
+/** The data of a gated tool for {@link resumeRun}. */
 interface Gate {
   readonly settings: Settings;
   readonly schema: Schema | undefined;
@@ -163,7 +163,7 @@ export interface ResumeRunOptions extends AgentExecutionOptions<undefined> {
  * the agent, or `declineToolCall` with the reason. This approves no tool call: the adapter reads
  * the decision again from the provider when the call runs. It does not answer calls of other tools.
  *
- * @param tools the result of {@link gateTools}
+ * @param tools the result of {@link gateTools} for the tools of this agent, not of its sub-agents
  * @returns the stream of the continued run; undefined while another call of the turn waits
  * @throws SdkError `invalid_call` if the agent has no such suspended run, or the error of the
  *   provider if it returned no decision. Call the function again in this case.
