@@ -15,6 +15,7 @@ import {
   type AgentMiddleware,
   createAgent,
   createMiddleware,
+  toolErrorMiddleware,
   toolRetryMiddleware,
 } from "langchain";
 import type { Payment } from "./support/framework-description.ts";
@@ -151,6 +152,20 @@ test("[ours.sdk.frameworks.once] langchain middleware: a call that another middl
   await ended;
   assert.match(textsOf(model)[0] ?? "", /^The approval of this call was used before/);
   assert.equal(paid, 1);
+});
+
+test("[ours.sdk.frameworks.words] langchain middleware: with toolErrorMiddleware before it, the model receives the error of an approved tool", async () => {
+  const scene = await sharedScene();
+  const failing = payTool(() => {
+    throw new Error("no connection");
+  });
+  const errors = toolErrorMiddleware({ onError: (error) => `It failed: ${error.message}` });
+  const gate = countersignMiddleware({ approvals: approvalsOf(scene), runId: "failing" });
+  const model = scripted([CALL]);
+  const ended = createAgent({ model, tools: [failing], middleware: [errors, gate] }).invoke(USER);
+  await scene.decideNext("approve");
+  await ended;
+  assert.deepEqual(textsOf(model), ["It failed: no connection"]);
 });
 
 test("[ours.sdk.frameworks.once] langchain middleware: a tool of gateTools is submitted once", async () => {

@@ -201,6 +201,24 @@ async function decide(
   assert.fail(`No call for ${to} waits.`);
 }
 
+test("[ours.sdk.frameworks.suspend] mastra: a call of a sub-agent suspends the outer run, and approveToolCall of the outer agent continues it", async () => {
+  const { scene, paid, agent: inner } = await suspending("inner", [CALL]);
+  const delegation = { id: "call_outer", tool: "agent-payer", arguments: { prompt: "pay" } };
+  const model = scriptedModel([delegation as object as ScriptedCall]);
+  const about = { id: "outer", name: "outer", instructions: "delegate", model: asModel(model) };
+  const outer = new Agent({ ...about, agents: { payer: inner } });
+  const agents = { outer, payer: inner };
+  new Mastra({ agents, storage: new InMemoryStore(), logger: false });
+  const { fullStream, runId } = await outer.stream("pay");
+  for await (const _ of fullStream);
+  await scene.decideNext("approve");
+  const before = await scene.countRequests();
+  const stream = await outer.approveToolCall({ runId, toolCallId: "call_outer" });
+  assert.equal(await stream.text, "done");
+  assert.deepEqual(paid, ["A-1"]);
+  assert.equal(await scene.countRequests(), before);
+});
+
 test("[ours.sdk.frameworks.ungateable] mastra: rejects a tool with its own requireApproval", () => {
   const settings = { approvals: unreachable(), runId: "both" };
   assert.throws(() => gateTools({ pay: payTool(neverPays, true) }, settings), {
