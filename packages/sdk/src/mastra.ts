@@ -3,8 +3,9 @@
  * it again, so the schema must not change its own output.
  *
  * With `wait: false` of `approvals`, an undecided call suspends the agent, as a tool with
- * `requireApproval` does. Pass the run to {@link resumeRun} when the decision is known. Imports only
- * types of Mastra.
+ * `requireApproval` does. Pass the run to {@link resumeRun} when the decision is known.
+ *
+ * Imports only types of Mastra.
  */
 
 import type { Agent, AgentExecutionOptions } from "@mastra/core/agent";

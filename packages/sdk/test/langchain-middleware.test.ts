@@ -159,13 +159,13 @@ test("[ours.sdk.frameworks.words] langchain middleware: with toolErrorMiddleware
   const failing = payTool(() => {
     throw new Error("no connection");
   });
-  const errors = toolErrorMiddleware({ onError: (error) => `It failed: ${error.message}` });
+  const errors = toolErrorMiddleware({ onError: (error) => `It failed: ${error}` });
   const gate = countersignMiddleware({ approvals: approvalsOf(scene), runId: "failing" });
   const model = scripted([CALL]);
   const ended = createAgent({ model, tools: [failing], middleware: [errors, gate] }).invoke(USER);
   await scene.decideNext("approve");
   await ended;
-  assert.deepEqual(textsOf(model), ["It failed: no connection"]);
+  assert.deepEqual(textsOf(model), ["It failed: Error: no connection"]);
 });
 
 test("[ours.sdk.frameworks.once] langchain middleware: a tool of gateTools is submitted once", async () => {
