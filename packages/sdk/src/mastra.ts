@@ -165,9 +165,9 @@ export interface ResumeRunOptions extends AgentExecutionOptions<undefined> {
  * the decision again from the provider when the call runs. It does not answer calls of other tools.
  *
  * @param tools the result of {@link gateTools} for the tools of this agent, not of its sub-agents
- * @returns the stream of the continued run; undefined while another call of the turn waits
- * @throws SdkError `invalid_call` if the agent has no such suspended run, or the error of the
- *   provider if it returned no decision. Call the function again in this case.
+ * @returns the stream of the continued run; undefined while a call of the turn waits, and while the
+ *   provider cannot be reached
+ * @throws SdkError `invalid_call` if the agent has no such suspended run
  */
 export async function resumeRun(
   agent: ResumableAgent,
@@ -231,10 +231,8 @@ async function readAnswer(
   const submitted = await submitCall(gate.settings, proposal, origin);
   // The execution reports why the call cannot be submitted.
   if (submitted === undefined || submitted.status === "approved") return { toolCallId };
-  if (submitted.status === "pending") return undefined;
-  if (submitted.status === "unavailable") {
-    throw submitted.error ?? new SdkError("invalid_answer", submitted.messageForModel);
-  }
+  // During an outage a call stays suspended, so that it can be resumed later.
+  if (submitted.status === "pending" || submitted.status === "unavailable") return undefined;
   reportNotRun(gate.settings, submitted);
   return { toolCallId, reason: submitted.messageForModel };
 }

@@ -159,7 +159,7 @@ test("[ours.sdk.frameworks.suspend] mastra: resumeRun does not answer the approv
   assert.equal(await scene.countRequests(), before);
 });
 
-test("[ours.sdk.frameworks.suspend] mastra: resumeRun changes nothing if the run is unknown or the provider unreachable", async () => {
+test("[ours.sdk.frameworks.suspend] mastra: resumeRun rejects an unknown run, and a call stays suspended during an outage", async () => {
   const { scene, tools, agent } = await suspending("unreachable", [CALL]);
   await assert.rejects(resumeRun(agent, tools, { runId: "other" }), { code: "invalid_call" });
   const { runId = "" } = await agent.generate("pay");
@@ -167,7 +167,8 @@ test("[ours.sdk.frameworks.suspend] mastra: resumeRun changes nothing if the run
     { pay: payTool(neverPays) },
     { approvals: unreachable(), runId: "unreachable" },
   );
-  await assert.rejects(resumeRun(agent, cut, { runId }), { code: "unavailable" });
+  assert.equal(await resumeRun(agent, cut, { runId }), undefined);
+  assert.equal((await agent.listSuspendedRuns({})).runs.length, 1);
   await scene.decideNext("approve");
   const stream = await resumeRun(agent, tools, { runId });
   assert.equal(await stream?.text, "done");
