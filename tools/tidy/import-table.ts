@@ -309,10 +309,10 @@ export const FENCES: readonly Fence[] = [
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
   { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
-  // MCP is known to the gateway and to the SDK's own subpath for servers.
+  // The gateway alone imports MCP. The SDK supports two versions of it and imports neither.
   {
     module: /^(@modelcontextprotocol\/|eventsource-parser)/,
-    within: ["packages/mcp-gateway/", "packages/sdk/src/mcp.ts"],
+    within: ["packages/mcp-gateway/"],
   },
   // Costs a start time and memory that only those should pay who use passkeys.
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },

@@ -61,6 +61,8 @@ export interface Proposal {
   readonly arguments: unknown;
   readonly reasoning?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Facts for reviewers that are not part of the arguments. */
+  readonly context?: object | undefined;
 }
 
 export type FrameworkResult<T> =
@@ -222,7 +224,7 @@ export function callOf<CallOrigin>(
     tool,
     arguments: argumentsOf(proposal),
     reasoning: options.reasoning?.(origin) ?? proposal.reasoning,
-    context: { ...more, runtime, session_id: runId, call_id: callId },
+    context: { ...more, ...proposal.context, runtime, session_id: runId, call_id: callId },
     timeout: options.timeout,
     signal,
   };
