@@ -32,6 +32,8 @@ test("one changeset raises the version of all packages and files that name it", 
   const files = ["package.json", "package-lock.json", "CHANGELOG.md", ".changeset/config.json"];
   files.push("deploy/kubernetes/kustomization.yaml");
   files.push(...globSync(["packages/*/package.json", "docs/guides/*.md"], { cwd: ROOT }));
+  const examples = globSync("examples/agents/*/package.json", { cwd: ROOT });
+  files.push(...examples);
   for (const file of files) {
     mkdirSync(dirname(join(root, file)), { recursive: true });
     cpSync(join(ROOT, file), join(root, file));
@@ -47,7 +49,7 @@ test("one changeset raises the version of all packages and files that name it", 
       readonly version: string;
       readonly dependencies?: Readonly<Record<string, string>>;
     };
-    assert.equal(own, version, file);
+    if (!examples.includes(file)) assert.equal(own, version, file);
     for (const [name, needed] of Object.entries(dependencies)) {
       if (name.startsWith("@countersign/")) assert.equal(needed, version, `${file}: ${name}`);
     }

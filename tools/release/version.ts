@@ -41,6 +41,11 @@ export async function prepareVersion(root: string): Promise<string> {
   for (const guide of globSync("docs/guides/*.md", { cwd: root })) {
     replace(guide, new RegExp(`-${RegExp.escape(previous)}\\.tgz`, "g"), `-${version}.tgz`);
   }
+  const examples = ["examples/*/package.json", "examples/agents/*/package.json"];
+  const ours = '(?<="(?:@countersign/[a-z-]+|countersign)": ")';
+  for (const manifest of globSync(examples, { cwd: root })) {
+    replace(manifest, new RegExp(`${ours}${RegExp.escape(previous)}(?=")`, "g"), version);
+  }
   const changelog = join(root, "CHANGELOG.md");
   writeFileSync(changelog, addSection(readFileSync(changelog, "utf8"), version, changes));
   return version;

@@ -18,6 +18,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   curl: "curl",
   git: "git",
   nginx: "nginx-light",
+  openssl: "openssl",
   pgbouncer: "pgbouncer",
   prlimit: "util-linux",
   promtool: "prometheus",

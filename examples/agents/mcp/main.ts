@@ -1,8 +1,11 @@
 /**
- * An MCP server whose tool refunds money after an approval, and a client that calls it.
+ * An MCP server with a tool that refunds money after an approval, and a client that calls it.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/agents/mcp.ts
+ *   npm start
+ *
+ * A second start continues the same run, in which the tool runs once. For a new run:
+ *
+ *   npm start -- mcp-2
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -12,10 +15,16 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { z } from "zod";
 
+const [runId = "mcp-1"] = process.argv.slice(2);
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 
 const server = new McpServer({ name: "refunds", version: "1.0.0" });
-gateServer(server, { approvals }); // before its tools are registered
+// Before its tools are registered. A client that restarts repeats a call with the same id.
+gateServer(server, {
+  approvals,
+  runId,
+  callId: ({ extra }) => z.string().parse(extra._meta?.callId),
+});
 server.registerTool(
   "refund",
   {
@@ -32,8 +41,12 @@ const [here, there] = InMemoryTransport.createLinkedPair();
 await server.connect(there);
 const caller = new Client({ name: "agent", version: "1.0.0" });
 await caller.connect(here);
-const call = { name: "refund", arguments: { order: "A-1", cents: 500 } };
+const call = {
+  name: "refund",
+  arguments: { order: "A-1", cents: 500 },
+  _meta: { callId: "call_1" },
+};
 const patience = { timeout: 3_600_000 };
 const { content } = await caller.callTool(call, undefined, patience);
-console.log((content as { readonly text: string }[])[0]?.text);
+console.log(`Run ${runId}: ${(content as { readonly text: string }[])[0]?.text}`);
 await caller.close();

@@ -1,8 +1,11 @@
 /**
  * An agent of the OpenAI Agents SDK that refunds money after an approval.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/agents/openai-agents.ts
+ *   npm start
+ *
+ * A second start continues the same run, in which the tool runs once. For a new run:
+ *
+ *   npm start -- openai-agents-2
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -16,7 +19,7 @@ import {
 } from "@openai/agents/testing";
 import { z } from "zod";
 
-const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const [runId = "openai-agents-1"] = process.argv.slice(2);
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 const refund = gatedTool(
   {
@@ -32,7 +35,7 @@ const refund = gatedTool(
 const model = scriptedModel();
 const agent = new Agent({ name: "refunds", model, tools: [refund] });
 const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, "500 for A-1.");
-console.log(finalOutput);
+console.log(`Run ${runId}: ${finalOutput}`);
 
 /** Calls the tool, then repeats its result. */
 function scriptedModel(): ScriptedModel {

@@ -1,9 +1,12 @@
 /**
- * An MCP server of version 2 of the MCP SDK, whose tool refunds money after an approval, and a
+ * An MCP server of version 2 of the MCP SDK with a tool that refunds money after an approval, and a
  * client that calls it over HTTP.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/agents/mcp-version-2.ts
+ *   npm start
+ *
+ * A second start continues the same run, in which the tool runs once. For a new run:
+ *
+ *   npm start -- mcp-version-2-2
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -12,11 +15,17 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
+const [runId = "mcp-version-2-1"] = process.argv.slice(2);
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 
 function newServer(): McpServer {
   const server = new McpServer({ name: "refunds", version: "1.0.0" });
-  gateServer(server, { approvals }); // before its tools are registered
+  // Before its tools are registered. A client that restarts repeats a call with the same id.
+  gateServer(server, {
+    approvals,
+    runId,
+    callId: ({ extra }) => z.string().parse(extra.mcpReq._meta?.callId),
+  });
   registerRefund(server);
   return server;
 }
@@ -44,8 +53,12 @@ const transport = new StreamableHTTPClientTransport(url, {
 const versionNegotiation = { mode: "auto" } as const;
 const caller = new Client({ name: "agent", version: "1.0.0" }, { versionNegotiation });
 await caller.connect(transport);
-const call = { name: "refund", arguments: { order: "A-1", cents: 500 } };
+const call = {
+  name: "refund",
+  arguments: { order: "A-1", cents: 500 },
+  _meta: { callId: "call_1" },
+};
 const { content } = await caller.callTool(call, { timeout: 3_600_000 });
 const [part] = content;
-console.log(part?.type === "text" ? part.text : content);
+console.log(`Run ${runId}: ${part?.type === "text" ? part.text : ""}`);
 await caller.close();

@@ -1,8 +1,11 @@
 /**
  * An agent of Mastra that refunds money after an approval.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/agents/mastra.ts
+ *   npm start
+ *
+ * A second start continues the same run, in which the tool runs once. For a new run:
+ *
+ *   npm start -- mastra-2
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -19,7 +22,7 @@ const refund = createTool({
   execute: async ({ order, cents }) => ({ refunded: `${cents} back for ${order}` }),
 });
 
-const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const [runId = "mastra-1"] = process.argv.slice(2);
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 const tools = gateTools({ refund }, { approvals, runId });
 
@@ -28,7 +31,7 @@ const model = scriptedModel();
 const instructions = "You give money back.";
 const agent = new Agent({ id: "refunds", name: "Refunds", instructions, model, tools });
 const { text } = await agent.generate("Give 500 back for A-1.");
-console.log(text);
+console.log(`Run ${runId}: ${text}`);
 
 /** Calls the tool, then repeats its result. */
 function scriptedModel(): ConstructorParameters<typeof Agent>[0]["model"] {

@@ -1,8 +1,11 @@
 /**
  * An agent of LangChain that refunds money after an approval.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/agents/langchain.ts
+ *   npm start
+ *
+ * A second start continues the same run, in which the tool runs once. For a new run:
+ *
+ *   npm start -- langchain-2
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -18,7 +21,7 @@ const refund = tool(async ({ order, cents }) => `${cents} back for ${order}`, {
   schema: z.object({ order: z.string(), cents: z.number() }),
 });
 
-const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const [runId = "langchain-1"] = process.argv.slice(2);
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 const middleware = [countersignMiddleware({ approvals, runId })];
 
@@ -26,7 +29,7 @@ const middleware = [countersignMiddleware({ approvals, runId })];
 const model = scriptedModel();
 const agent = createAgent({ model, tools: [refund], middleware });
 const { messages } = await agent.invoke({ messages: [{ role: "user", content: "500 for A-1." }] });
-console.log(messages.at(-1)?.text);
+console.log(`Run ${runId}: ${messages.at(-1)?.text}`);
 
 /** Calls the tool, then repeats its result. */
 function scriptedModel(): FakeBuiltModel {

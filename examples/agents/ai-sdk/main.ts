@@ -1,8 +1,11 @@
 /**
  * An agent of the Vercel AI SDK that refunds money after an approval.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/agents/ai-sdk.ts
+ *   npm start
+ *
+ * A second start continues the same run, in which the tool runs once. For a new run:
+ *
+ *   npm start -- ai-sdk-2
  */
 
 import { Countersign } from "@countersign/sdk";
@@ -17,7 +20,7 @@ const refund = tool({
   execute: async ({ order, cents }) => `${cents} back for ${order}`,
 });
 
-const { RUN_ID: runId = crypto.randomUUID() } = process.env;
+const [runId = "ai-sdk-1"] = process.argv.slice(2);
 const approvals = new Countersign(); // COUNTERSIGN_URL, COUNTERSIGN_API_KEY
 const tools = gateTools({ refund }, { approvals, runId });
 
@@ -25,7 +28,7 @@ const tools = gateTools({ refund }, { approvals, runId });
 const model = scriptedModel();
 const prompt = "Give 500 back for A-1.";
 const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(5) });
-console.log(text);
+console.log(`Run ${runId}: ${text}`);
 
 /** Calls the tool, then repeats its result. */
 function scriptedModel(): MockLanguageModelV4 {
