@@ -5,6 +5,8 @@ const DURATION = /^([1-9][0-9]*)([smh])$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
 /**
+ * Parses a duration such as `10m`.
+ *
  * @returns milliseconds, exact up to 2^53; `Infinity` above the range of a double, because a number
  *   of a thousand digits is long but valid; undefined for text that is not a duration
  */

@@ -14,10 +14,13 @@ import { OUTCOME_NOTE_CHARS_MAX } from "./limits.ts";
 import type { Operation } from "./operations.ts";
 import type { ApprovalRequest } from "./resources.ts";
 
+/** The optional extensions of the contract. */
 export const EXTENSIONS = ["consume", "outcome", "server"] as const;
 
+/** The name of an extension. */
 export type Extension = (typeof EXTENSIONS)[number];
 
+/** An operation for agents in addition to the seven of the contract. */
 export interface AgentOperation extends Operation {
   readonly credential: "instance";
   /** Undefined: an operation of the agent surface, which is always enabled. */
@@ -55,6 +58,7 @@ export const AGENT_OPERATIONS = {
   },
 } as const satisfies Record<string, AgentOperation>;
 
+/** The names of {@link AGENT_OPERATIONS}. */
 export type AgentOperationName = keyof typeof AGENT_OPERATIONS;
 
 /** The answer of `consumeAgentApproval`. */
@@ -83,12 +87,17 @@ export interface ExtendedApprovalRequest extends ApprovalRequest {
   readonly consumption?: Consumption;
 }
 
+/** The agent's report of a call that it started. */
 export interface OutcomeInput {
   readonly status: OutcomeStatus;
   readonly note: string | undefined;
 }
 
-/** @throws Problem `invalid_request` with the first invalid field */
+/**
+ * Validates the body of an outcome report.
+ *
+ * @throws Problem `invalid_request` with the first invalid field
+ */
 export function parseOutcome(body: JsonValue): OutcomeInput {
   const fields = new Fields(body, ["status", "note"]);
   const status = fields.required("status", fields.text("status", 1));

@@ -3,6 +3,8 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
+ * Parses an identifier.
+ *
  * @returns the identifier in lower case, which is the stored form; undefined for text that is not a
  *   UUID
  */

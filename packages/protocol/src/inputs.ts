@@ -15,6 +15,7 @@ import { Problem } from "./problems.ts";
 import { parseSigningSecret } from "./signature.ts";
 import { parseWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
 
+/** The validated input of `POST /v1/requests`. */
 export interface CreateApprovalRequestInput {
   readonly tool: string;
   /** The MCP server of the tool, if that extension is enabled. */
@@ -27,6 +28,7 @@ export interface CreateApprovalRequestInput {
   readonly context: JsonObject | undefined;
 }
 
+/** The validated input of `POST /v1/instances`. */
 export interface ProvisionInstanceInput {
   /**
    * The canonical text of the whole input, for its fingerprint. Equal if and only if inputs are.
@@ -36,6 +38,7 @@ export interface ProvisionInstanceInput {
   readonly delivery: WebhookDeliveryInput | undefined;
 }
 
+/** The validated input of `PATCH /v1/instances/{id}`. Undefined fields stay unchanged. */
 export interface UpdateInstanceInput {
   /** As in {@link ProvisionInstanceInput}. */
   readonly canonical: string;
@@ -53,6 +56,7 @@ export interface WebhookDeliveryInput {
   readonly signingSecret: string;
 }
 
+/** Which receivers a provider accepts. */
 export interface DeliveryRules {
   /** False: this provider is synchronous-only and rejects every delivery. */
   readonly webhooks: boolean;
@@ -65,6 +69,8 @@ const SYNCHRONOUS_ONLY: DeliveryRules = { webhooks: false, internalNames: false 
 const REQUEST_NAMES = ["tool", "arguments", "timeout", "agent_reasoning", "context"];
 
 /**
+ * Validates the body of `POST /v1/requests`.
+ *
  * @param extensions enabled extensions; without any, only the fields of the contract are valid
  * @throws Problem `invalid_request` with the first invalid field
  */
@@ -94,6 +100,8 @@ export function parseCreateApprovalRequest(
 }
 
 /**
+ * Validates the body of `POST /v1/instances`.
+ *
  * @throws Problem `invalid_request` with the first invalid field, `unsupported_delivery_type`,
  *   `invalid_webhook_url`
  */
@@ -111,7 +119,11 @@ export function parseProvisionInstance(
   };
 }
 
-/** @throws as {@link parseProvisionInstance} */
+/**
+ * Validates the body of `PATCH /v1/instances/{id}`.
+ *
+ * @throws as {@link parseProvisionInstance}
+ */
 export function parseUpdateInstance(
   body: JsonValue,
   rules: DeliveryRules = SYNCHRONOUS_ONLY,

@@ -8,6 +8,7 @@
 
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "./json.ts";
 
+/** Compares two JSON values. Numbers are equal if their values are, such as 1.0 and 1. */
 export function equalJson(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true;
   if (a instanceof JsonNumber) return b instanceof JsonNumber && equalNumber(a.source, b.source);

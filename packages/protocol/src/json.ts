@@ -25,6 +25,7 @@ export class JsonNumber {
   }
 }
 
+/** A JSON array with its exact text. */
 export class JsonArray {
   readonly items: readonly JsonValue[];
   /** The exact text from `[` to `]`. */
@@ -36,6 +37,7 @@ export class JsonArray {
   }
 }
 
+/** A JSON object with its exact text. */
 export class JsonObject {
   /** Decoded keys in source order. */
   readonly members: ReadonlyMap<string, JsonValue>;
@@ -48,6 +50,7 @@ export class JsonObject {
   }
 }
 
+/** Limits of the parser. */
 export interface JsonLimits {
   /** Open brackets at any position, including the outermost. */
   readonly depthMax: number;
@@ -63,6 +66,8 @@ const DEFAULT_LIMITS: JsonLimits = {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
+ * Parses JSON bytes without changing any value.
+ *
  * @param bytes one JSON text in UTF-8, without a byte order mark
  * @throws Problem `invalid_json`, `duplicate_key`, `too_deep` or `number_too_long`; `param` is
  *   the path of the fault, or `body`

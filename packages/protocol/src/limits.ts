@@ -9,12 +9,17 @@ export const JSON_DEPTH_MAX = 100;
 /** Characters of one number token: enough for real amounts, too few for a megabyte of digits. */
 export const JSON_NUMBER_CHARS_MAX = 1000;
 
+/** Length limit of an idempotency key, characters. */
 export const IDEMPOTENCY_KEY_CHARS_MAX = 1024;
 
 /** Length of a receiver's URL, which typical proxies support. */
 export const WEBHOOK_URL_CHARS_MAX = 2048;
 
-/** @see contract: Endpoints, GET /v1/requests/{id} */
+/**
+ * Time limit of one long poll, ms.
+ *
+ * @see contract: Endpoints, GET /v1/requests/{id}
+ */
 export const WAIT_MS_MAX = 30_000;
 
 /** The shortest retention of requests, keys, results and deletion records. @see contract: Limits */

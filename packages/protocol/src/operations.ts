@@ -5,8 +5,10 @@
  * @see contract: Endpoints, Provider operations
  */
 
+/** The kinds of credentials. */
 export type CredentialKind = "provisioner" | "instance" | "reviewer";
 
+/** One operation of the contract. */
 export interface Operation {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Relative to the base address; `:id` is an Identifier. */
@@ -20,6 +22,7 @@ export interface Operation {
 const INSTANCES = "/v1/instances";
 const REQUESTS = "/v1/requests";
 
+/** The operations of the contract, by their `operationId`. */
 export const OPERATIONS = {
   provisionInstance: {
     method: "POST",
@@ -79,4 +82,5 @@ export const OPERATIONS = {
   },
 } as const satisfies Record<string, Operation>;
 
+/** The names of {@link OPERATIONS}. */
 export type OperationName = keyof typeof OPERATIONS;

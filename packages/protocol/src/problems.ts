@@ -15,6 +15,7 @@ export type ProblemType =
   | "dependency"
   | "internal";
 
+/** The response to a kind of problem. */
 interface ProblemRow {
   readonly status: number;
   readonly type: ProblemType;
@@ -22,6 +23,7 @@ interface ProblemRow {
   readonly message: string;
 }
 
+/** The problems of all APIs of the server, by error code. */
 export const PROBLEMS = {
   invalid_request: row(400, "invalid_request", "The request is malformed."),
   invalid_json: row(400, "invalid_request", "The body is not valid JSON."),
@@ -166,6 +168,7 @@ export const PROBLEMS = {
   ),
 } as const satisfies Record<string, ProblemRow>;
 
+/** The error code of a problem. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** One fault in a submitted text. A text can have several. */
@@ -178,6 +181,7 @@ export interface ProblemFinding {
   readonly message: string;
 }
 
+/** Details of one problem. */
 export interface ProblemDetail {
   /** The invalid input field: a path in the body, a header or a query parameter. */
   readonly param?: string;
@@ -215,7 +219,11 @@ export class Problem extends Error {
   }
 }
 
-/** @see contract: Errors, Envelope */
+/**
+ * The body of an error response.
+ *
+ * @see contract: Errors, Envelope
+ */
 export interface ErrorResponse {
   readonly error: {
     readonly type: ProblemType;
@@ -228,6 +236,7 @@ export interface ErrorResponse {
   };
 }
 
+/** Builds the body of the response to a problem. */
 export function errorResponse(problem: Problem, requestId: string): ErrorResponse {
   const { type, code, message, param, findings } = problem;
   return {

@@ -5,9 +5,13 @@
  * @see contract: Resources and their fields
  */
 
+/** The outcome of a resolved request. It never changes. */
 export type TerminalStatus = "approved" | "denied" | "expired" | "cancelled";
+
+/** The status of a request. */
 export type RequestStatus = "pending" | TerminalStatus;
 
+/** The identity of an agent at the provider, as the wire contains it. */
 export interface Instance {
   readonly id: string;
   readonly name: string;
@@ -22,16 +26,19 @@ export interface WebhookDelivery {
   readonly registration_id: string;
 }
 
+/** The credential of an instance. */
 export interface IssuedCredential {
   readonly token: string;
   readonly expires_at?: string;
 }
 
+/** The response to the creation of an instance. */
 export interface ProvisionInstanceResponse {
   readonly instance: Instance;
   readonly credential: IssuedCredential;
 }
 
+/** The decision of a resolved request, as the wire contains it. */
 export interface Decision {
   readonly status: TerminalStatus;
   readonly note?: string;
@@ -40,6 +47,7 @@ export interface Decision {
   readonly expires_at?: string;
 }
 
+/** An approval request, as the wire contains it. */
 export interface ApprovalRequest {
   readonly id: string;
   readonly tool: string;

@@ -16,6 +16,8 @@ export const WEBHOOK_HEADERS = {
 const SECRET = /^whsec_([A-Za-z0-9+/]{43}=)$/;
 
 /**
+ * Parses the signing secret of a registration.
+ *
  * @returns the key of 32 bytes; undefined unless the text is `whsec_` and the canonical padded
  *   Base64 of the key
  * @throws never
@@ -33,6 +35,8 @@ export function parseSigningSecret(text: string): Uint8Array | undefined {
 const HMAC_SHA256 = { name: "HMAC", hash: "SHA-256" } as const;
 
 /**
+ * Signs one attempt of a webhook.
+ *
  * @param key the decoded secret, not empty
  * @param id the `webhook-id`
  * @param timestampS Unix seconds of this attempt; `webhook-timestamp` contains the same digits

@@ -1,4 +1,6 @@
 /**
+ * Formats a time for the wire.
+ *
  * @param ms milliseconds since the epoch
  * @returns RFC 3339 in UTC with milliseconds and the suffix `Z`
  * @see contract: Resources, Scalar formats, Timestamp

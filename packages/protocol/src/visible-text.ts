@@ -67,10 +67,12 @@ export function visibleCharacters(text: string): string[] {
   });
 }
 
+/** True if the text contains a line break or characters that a page does not show. */
 export function hasInvisible(text: string): boolean {
   return text.includes("\n") || visiblePieces(text).some(({ isUnseen }) => isUnseen);
 }
 
+/** True if the text contains a character that looks like one of another script. */
 export function hasConfusables(text: string): boolean {
   return visiblePieces(text).some(({ isUnseen, label }) => !isUnseen && label !== undefined);
 }

@@ -37,6 +37,7 @@ export interface WebhookUrl {
   readonly authority: string;
 }
 
+/** Which URLs of receivers a provider accepts besides public ones. */
 export interface WebhookUrlRules {
   /**
    * The operator allowed internal networks: names of one label and special-use names are
@@ -58,6 +59,8 @@ const FORM = new RegExp(
 );
 
 /**
+ * Parses the URL of a webhook receiver.
+ *
  * @returns undefined when the text is malformed, names no host of the public network (unless
  *   the rules allow others) or asks for a port that webhooks do not use
  * @throws never

@@ -32,7 +32,9 @@ export { isNotRun, type NotRun } from "./framework-call.ts";
  * The framework's information about a call: the same when the call is proposed and when it runs.
  */
 export interface ToolCallOrigin {
+  /** Name of the tool. */
   readonly toolName: string;
+  /** Id of the call from the model. */
   readonly toolCallId: string;
   /** The messages that the model received before it proposed the call. */
   readonly messages: readonly ModelMessage[];

@@ -23,6 +23,7 @@ import { invalidAnswer } from "./connection.ts";
 
 /** The decision of a resolved approval request. */
 export interface Decision {
+  /** The outcome: `approved`, `denied`, `expired` or `cancelled`. */
   readonly status: TerminalStatus;
   /** Note of the reviewer or the provider. */
   readonly note: string | undefined;
@@ -36,6 +37,7 @@ export interface Decision {
 export interface ApprovalRequest {
   /** UUID in lower case. */
   readonly id: string;
+  /** Name of the tool. */
   readonly tool: string;
   /** The exact JSON, with the original spelling of numbers. */
   readonly arguments: JsonObject;
@@ -45,6 +47,7 @@ export interface ApprovalRequest {
   readonly agentReasoning: string | undefined;
   /** Facts about the runtime from the adapter. */
   readonly context: JsonObject | undefined;
+  /** `pending`, or the outcome. */
   readonly status: RequestStatus;
   /** Epoch ms. */
   readonly createdAt: number;

@@ -16,6 +16,7 @@ import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import { readRefusal } from "./refusal.ts";
 
+/** How a client reaches its provider. */
 export interface ConnectionOptions {
   /** Base URL of the provider. It may have a path. */
   readonly url: string;

@@ -46,7 +46,7 @@ export interface ConsumptionStore {
    */
   saveResult?(id: string, text: string): Promise<void>;
 
-  /** @returns undefined when no result was saved */
+  /** Loads a saved result. @returns undefined if no result was saved */
   loadResult?(id: string): Promise<string | undefined>;
 }
 

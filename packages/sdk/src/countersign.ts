@@ -309,6 +309,8 @@ export class Countersign {
   }
 
   /**
+   * Loads the saved result of a call.
+   *
    * @returns the text that {@link Countersign.saveResult} saved; undefined if there is none
    * @throws SdkError `invalid_call` for an invalid key
    */

@@ -20,6 +20,7 @@ import { assertKnownOptions } from "./known-options.ts";
 
 /** A predefined outcome with a note. */
 export interface CannedOutcome {
+  /** The outcome of each call of the tool. */
   readonly status: TerminalStatus;
   /** Note of the decision. */
   readonly note?: string;

@@ -51,6 +51,7 @@ export interface SdkErrorDetail {
 
 /** The error that the SDK throws. */
 export class SdkError extends Error {
+  /** Identifies the class in logs. */
   override readonly name = "SdkError";
   /** The kind of error, for programs. */
   readonly code: SdkErrorCode;

@@ -26,8 +26,11 @@ export { isNotRun, type NotRun } from "./framework-call.ts";
 
 /** The framework's information about a call. */
 export interface ToolCallOrigin {
+  /** Name of the tool. */
   readonly toolName: string;
+  /** Id of the call from the model. */
   readonly callId: string;
+  /** The configuration that LangChain passes to the tool. */
   readonly config: ToolRunnableConfig;
 }
 

@@ -31,14 +31,19 @@ export { isNotRun, type NotRun } from "./framework-call.ts";
  * The framework's information about a call: the same when the call runs and in {@link resumeRun}.
  */
 export interface ToolCallOrigin {
+  /** Name of the tool. */
   readonly toolName: string;
+  /** Id of the call from the model. */
   readonly callId: string;
+  /** The part of the context of the tool that a suspended run keeps. */
   readonly context: CallContext;
 }
 
 /** The part of Mastra's `ToolExecutionContext` that a suspended run keeps. */
 export interface CallContext {
+  /** The request context of the run. */
   readonly requestContext?: ToolExecutionContext["requestContext"] | undefined;
+  /** The thread and the resource of the agent's memory. */
   readonly agent?:
     | { readonly threadId?: string | undefined; readonly resourceId?: string | undefined }
     | undefined;
@@ -52,10 +57,15 @@ export interface MastraOptions extends Omit<FrameworkOptions<ToolCallOrigin>, "r
 
 /** The part of a tool of `createTool` that this adapter uses. */
 export interface MastraTool {
+  /** Name of the tool. */
   readonly id: string;
+  /** Standard schema of the input. */
   readonly inputSchema?: object | undefined;
+  /** Runs the tool. A tool without this function cannot be gated. */
   readonly execute?: ((input: never, context: never) => Promise<unknown>) | undefined;
+  /** Converts the output for the model. */
   readonly toModelOutput?: ((output: never) => unknown) | undefined;
+  /** The approval setting of Mastra. A gated tool has its own. */
   readonly requireApproval?: unknown;
 }
 

@@ -59,6 +59,7 @@ export type Extra = ExtraOfVersion1 | ExtraOfVersion2;
 
 /** The framework's information about a call. */
 export interface ToolCallOrigin<E extends Extra = Extra> {
+  /** Name of the tool. */
   readonly toolName: string;
   /** `RequestHandlerExtra` of version 1, `ServerContext` of version 2. */
   readonly extra: E;

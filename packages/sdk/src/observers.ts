@@ -11,7 +11,9 @@ import { causeOf } from "./connection.ts";
 
 /** A call that waits for a decision. */
 export interface PendingNotice {
+  /** Id of the approval request. */
   readonly requestId: string;
+  /** Name of the tool. */
   readonly tool: string;
   /** End of the time to decide, epoch ms. */
   readonly deadlineAt: number;
@@ -21,8 +23,11 @@ export interface PendingNotice {
 
 /** A decided call. */
 export interface DecisionNotice {
+  /** Id of the approval request. */
   readonly requestId: string;
+  /** Name of the tool. */
   readonly tool: string;
+  /** The outcome: `approved`, `denied`, `expired` or `cancelled`. */
   readonly status: TerminalStatus;
   /** Note of the decision. */
   readonly note: string | undefined;

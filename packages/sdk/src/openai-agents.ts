@@ -35,8 +35,11 @@ type ToolCallDetails = NonNullable<Parameters<FunctionTool["invoke"]>[2]>;
  * The framework's information about a call: the same when the call is proposed and when it runs.
  */
 export interface ToolCallOrigin<Context = unknown> {
+  /** Name of the tool. */
   readonly toolName: string;
+  /** Id of the call from the model. */
   readonly callId: string;
+  /** The context of the run. */
   readonly runContext: RunContext<Context>;
 }
 

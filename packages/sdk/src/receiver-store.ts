@@ -13,7 +13,9 @@
 export interface ResolvedEvent {
   /** UUID of the event, in lower case. */
   readonly id: string;
+  /** Id of the agent's instance, a UUID in lower case. */
   readonly instanceId: string;
+  /** Id of the resolved request, a UUID in lower case. */
   readonly requestId: string;
   /** Time of the decision, epoch ms. */
   readonly createdAt: number;
@@ -23,13 +25,13 @@ export interface ResolvedEvent {
 export interface ReceiverStore {
   /** Records that an instance proved to have the secret of a registration. */
   bind(instanceId: string, registrationId: string): Promise<void>;
-  /** @returns the registration ids of an instance */
+  /** Lists the registrations of an instance. @returns their ids */
   registrationsOf(instanceId: string): Promise<readonly string[]>;
   /** Stores an event. @returns true for the first event with this id, false for every later one */
   keep(event: ResolvedEvent): Promise<boolean>;
   /** Marks an event as handled. The store must keep the id, to detect repeated events. */
   finish(eventId: string): Promise<void>;
-  /** @returns the stored events that are not finished, in any order */
+  /** Lists the stored events that are not finished, in any order. */
   unfinished(): Promise<readonly ResolvedEvent[]>;
 }
 

@@ -26,11 +26,13 @@ export interface RedisConnection {
 
 /** The part of a client of the package `redis` that the store uses. */
 export interface NodeRedisClient {
+  /** Sends a command, such as `["GET", "key"]`. */
   sendCommand(args: string[]): Promise<unknown>;
 }
 
 /** The part of a client of the package `ioredis` that the store uses. */
 export interface IoredisClient {
+  /** Sends a command with its arguments. */
   call(command: string, args: string[]): Promise<unknown>;
 }
 

@@ -7,10 +7,13 @@ import { SdkError } from "./errors.ts";
 
 /** The call ran. */
 export interface Executed<T> {
+  /** The call ran. */
   readonly status: "executed";
+  /** Same as `status`. */
   readonly reason: "executed";
   /** The result of the tool. */
   readonly value: T;
+  /** Id of the approval request. */
   readonly requestId: string;
   /** Note of the decision. */
   readonly note: string | undefined;
@@ -76,11 +79,15 @@ export type NotExecutedReason = NotExecuted["reason"];
 
 /** The call waits for a decision. Store `pending` and pass it to `resume` later. */
 export interface Suspended<A extends object = object> {
+  /** The request has no decision yet. */
   readonly status: "pending";
+  /** Same as `status`. */
   readonly reason: "pending";
   /** Explanation for the model. */
   readonly messageForModel: string;
+  /** The call as plain data, for `resume`. */
   readonly pending: Pending<A>;
+  /** Id of the approval request. */
   readonly requestId: string;
   /** Page of the request for reviewers; undefined if the provider has none. */
   readonly reviewUrl: string | undefined;
@@ -95,9 +102,13 @@ export type Result<T, A extends object = object> = Executed<T> | NotExecuted | S
 
 /** The call may start while {@link Approval.mayStart} returns true. */
 export interface Approval<A extends object = object> {
+  /** The provider approved the call. */
   readonly status: "approved";
+  /** Id of the approval request. */
   readonly requestId: string;
+  /** Key of the call, generated if the call had none. */
   readonly idempotencyKey: string;
+  /** Name of the tool. */
   readonly tool: string;
   /** Exactly the approved arguments: a copy that the tool may change. */
   readonly arguments: A;
@@ -124,6 +135,7 @@ export type Submitted<A extends object = object> =
   | NotExecuted
   | Suspended<A>;
 
+/** Name of a member that exists only for the compiler. */
 declare const ARGUMENTS: unique symbol;
 
 /**
@@ -134,8 +146,11 @@ declare const ARGUMENTS: unique symbol;
 export interface Pending<A extends object = object> {
   /** Base URL of the provider that has the request. */
   readonly url: string;
+  /** Key of the call, generated if the call had none. */
   readonly idempotencyKey: string;
+  /** Id of the approval request. */
   readonly requestId: string;
+  /** Name of the tool. */
   readonly tool: string;
   /** The exact JSON text of the arguments. */
   readonly argumentsJson: string;
@@ -149,6 +164,7 @@ export interface Pending<A extends object = object> {
   readonly createdAt: number;
   /** Epoch ms. */
   readonly deadlineAt: number;
+  /** Never set: carries the type of the arguments. */
   readonly [ARGUMENTS]?: A;
 }
 

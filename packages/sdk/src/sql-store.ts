@@ -17,6 +17,7 @@ import {
 } from "./hourly-pruning.ts";
 import { assertKnownOptions } from "./known-options.ts";
 
+/** The SQL dialects that a {@link SqlStore} can write. */
 export type SqlDialect = "postgres" | "sqlite";
 
 /** Connects a {@link SqlStore} to a database. `postgres` and `sqlite` create it for a driver. */
@@ -34,11 +35,13 @@ export interface SqlDatabase {
 
 /** The part of `pg.Pool` that the store uses. */
 export interface PgPool {
+  /** Runs one statement, with `$1`, `$2` as placeholders. */
   query(text: string, params: string[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
 /** The part of `DatabaseSync` (`node:sqlite`) and of `Database` (better-sqlite3) that is used. */
 export interface SqliteDatabase {
+  /** Compiles one statement, with `?` as placeholders. */
   prepare(text: string): {
     /** better-sqlite3: true if the statement returns rows. Missing in `node:sqlite`. */
     readonly reader?: boolean;

@@ -22,8 +22,11 @@ import {
 
 /** The provider checks that this receiver has the secret of the registration. */
 export interface VerificationWebhook {
+  /** The provider verifies a new registration. */
   readonly type: "webhook.verification";
+  /** Id of the registration, a UUID in lower case. */
   readonly registrationId: string;
+  /** Id of the agent's instance, a UUID in lower case. */
   readonly instanceId: string;
   /** Return this response to confirm the registration. */
   readonly response: Response;
@@ -31,6 +34,7 @@ export interface VerificationWebhook {
 
 /** A request is resolved. The event does not contain the decision, so read the request. */
 export interface ResolvedWebhook extends ResolvedEvent {
+  /** A request is resolved. */
   readonly type: "request.resolved";
 }
 
