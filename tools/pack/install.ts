@@ -97,6 +97,11 @@ export function linkPeers(folder: string, name: string): void {
   for (const peer of Object.keys(peerDependencies)) link(folder, peer);
 }
 
+/** Links the dependencies that the package.json of the folder declares and that are missing. */
+export function linkDependencies(folder: string): void {
+  for (const dependency of dependenciesOf(folder)) link(folder, dependency);
+}
+
 function dependenciesOf(home: string): string[] {
   return Object.keys(readManifest(home).dependencies ?? {});
 }

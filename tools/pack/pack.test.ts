@@ -18,6 +18,7 @@ import {
   installByNpm,
   installLinked,
   installWithDependencies,
+  linkDependencies,
   linkPeers,
   readManifest,
 } from "./install.ts";
@@ -162,6 +163,23 @@ test("[ours.packages.content] targets among the sources become built ones, and t
   const spelled =
     "See the guide (`docs/guides/x.md` in the repository) and [us](https://example.com/).";
   assert.equal(linksSpelledOut(link), spelled);
+});
+
+test("[ours.examples.twice] a copy of an agent example starts with the packages that it declares", async () => {
+  const examples = join(ROOT, "examples/agents");
+  for (const name of readdirSync(examples)) {
+    const copy = join(folder, "examples", name);
+    cpSync(join(examples, name), copy, {
+      recursive: true,
+      filter: (path) => !path.endsWith("node_modules"),
+    });
+    installLinked(copy, [tarball("@countersign/protocol"), tarball("@countersign/sdk")]);
+    linkDependencies(copy);
+    const { code, stderr } = await run(["npm", "start", "--silent"], copy).ends();
+    assert.equal(code, 1, name);
+    // Every import was found.
+    assert.match(stderr, /SdkError: Missing provider URL/, name);
+  }
 });
 
 test("[ours.packages.content] publint and arethetypeswrong find nothing", async () => {

@@ -41,12 +41,15 @@ interface NotExecutedDetails {
 
 /** A reviewer or a rule denied the call. */
 export interface Denied extends NotExecutedDetails {
+  /** A reviewer or a rule denied the call. */
   readonly status: "denied";
+  /** Same as `status`. */
   readonly reason: "denied";
 }
 
 /** The time to decide or to use the approval is over. */
 export interface Expired extends NotExecutedDetails {
+  /** Too late: `reason` contains the exact cause. */
   readonly status: "expired";
   /** `lapsed`: approved, but the approval expired before the call could start. */
   readonly reason: "expired" | "lapsed";
@@ -54,6 +57,7 @@ export interface Expired extends NotExecutedDetails {
 
 /** The request was cancelled, or the caller aborted the call. */
 export interface Cancelled extends NotExecutedDetails {
+  /** Cancelled: `reason` contains the exact cause. */
   readonly status: "cancelled";
   /** `abandoned`: the caller aborted the signal. */
   readonly reason: "cancelled" | "abandoned";
@@ -61,6 +65,7 @@ export interface Cancelled extends NotExecutedDetails {
 
 /** There is no usable approval. */
 export interface Unavailable extends NotExecutedDetails {
+  /** No usable approval: `reason` contains the exact cause. */
   readonly status: "unavailable";
   /**
    * - `no_decision`: no valid decision was received; `error` contains the cause
