@@ -65,7 +65,7 @@ export interface MastraTool {
   readonly execute?: ((input: never, context: never) => Promise<unknown>) | undefined;
   /** Converts the output for the model. */
   readonly toModelOutput?: ((output: never) => unknown) | undefined;
-  /** The approval setting of Mastra. A gated tool has its own. */
+  /** An own approval of Mastra. A tool with it cannot be gated. */
   readonly requireApproval?: unknown;
 }
 
