@@ -7,6 +7,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { linkFrameworks } from "../frameworks/link.ts";
+import { findRuntimes } from "../runtimes/find-runtimes.ts";
 import { findBrowser } from "./browser.ts";
 
 /** The packages of Debian and Ubuntu that have them. */
@@ -32,6 +33,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 /** The programs that npm installs, with the command. */
 const BY_NPM: Readonly<Record<string, string>> = {
   frameworks: "npm run frameworks",
+  runtimes: "npm run runtimes",
 };
 
 /** Programs of the system are not always on the PATH of a user. */
@@ -68,6 +70,7 @@ function installCommand(program: string): string | undefined {
 
 function isThere(program: string): boolean {
   if (program === "frameworks") return linkFrameworks();
+  if (program === "runtimes") return findRuntimes() !== undefined;
   if (program === "browser") return findBrowser() !== undefined;
   if (program === "browser with notifications") return findBrowser()?.hasNotifications === true;
   return findProgram(program) !== undefined;

@@ -14,6 +14,7 @@ import { readBound } from "./bounds.ts";
 import { abortable, systemTiming, type Timing } from "./clock.ts";
 import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
+import { causeOf, isForbidden, isNetworkError, isRefused } from "./network-error.ts";
 import { readRefusal } from "./refusal.ts";
 
 /** How a client reaches its provider. */
@@ -77,10 +78,6 @@ const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /** An operation of the contract, or of an extension. */
 export type Target = Pick<Operation, "method" | "path" | "success">;
-
-const BAD_PORT = "fetch does not allow this port";
-/** A port without a server, or a host without an address. The codes of Node, Deno and Bun. */
-const REFUSED = new Set(["ECONNREFUSED", "ConnectionRefused", "ENOTFOUND", BAD_PORT]);
 
 /** Shorter than a typical agent timeout of one minute, so that a wrong port is reported. */
 const UNREACHABLE_MS = 10_000;
@@ -216,13 +213,19 @@ export class Connection {
       const message = `The provider at ${this.url} did not answer within ${seconds} s.`;
       return new Lost(new SdkError("unavailable", this.#redact(message), { idempotencyKey }));
     }
+    if (isForbidden(error)) {
+      const { host } = new URL(this.url);
+      const message = `This program has no permission to connect to ${host}.`;
+      const fix = `Start Deno with --allow-net=${host}.`;
+      return new SdkError("unavailable", this.#redact(`${message} ${fix}`), { idempotencyKey });
+    }
     if (!this.#isOwnFetch && !isNetworkError(error)) return error;
     const message =
       `The provider at ${this.url} could not be reached (${causeOf(error)}). ` +
       "Check the base URL and the network.";
     // An error of a custom fetch may contain the headers of the exchange, with the token.
     const cause = this.#isOwnFetch ? error : undefined;
-    const failure = REFUSED.has(causeOf(error)) ? "refused" : "unreachable";
+    const failure = isRefused(error) ? "refused" : "unreachable";
     const detail = { idempotencyKey, cause };
     return new Lost(new SdkError("unavailable", this.#redact(message), detail), failure);
   }
@@ -299,29 +302,4 @@ export function invalidAnswer(what: string, detail: object = {}): SdkError {
 
 function isJson(contentType: string | null): boolean {
   return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? "");
-}
-
-/** Messages of the runtimes for `fetch` errors without a code. */
-const NETWORK =
-  /fetch failed|failed to fetch|load failed|network|error sending request|terminated/i;
-
-/** Any other error of a custom `fetch` is a defect, which a retry does not fix. */
-function isNetworkError(error: unknown): boolean {
-  const { code, name, message, cause } = Object(error) as Record<string, unknown>;
-  const { code: innerCode } = Object(cause) as Record<string, unknown>;
-  if (typeof code === "string" || typeof innerCode === "string") return true;
-  if (name === "AbortError" || name === "TimeoutError") return true;
-  return error instanceof TypeError && NETWORK.test(String(message));
-}
-
-/** The code of a runtime error. Its message may contain secrets, so it is not used. */
-export function causeOf(error: unknown): string {
-  const { code, name, cause } = Object(error) as Record<string, unknown>;
-  const inner = Object(cause) as Record<string, unknown>;
-  // `fetch` blocks some ports and reports them without a code.
-  if (inner.message === "bad port") return BAD_PORT;
-  for (const text of [inner.code, code, inner.name, name]) {
-    if (typeof text === "string" && /^[\w-]{1,60}$/.test(text)) return text;
-  }
-  return "unknown";
 }

@@ -11,11 +11,11 @@ import { assertHolds } from "./answer.ts";
 import { readKey, readSubmission } from "./approval-client.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { abortable, ForwardClock } from "./clock.ts";
-import { causeOf } from "./connection.ts";
 import { type CountersignOptions, readSettings, type Settings } from "./countersign-options.ts";
 import type { DecisionWindow } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import { assertKnownOptions } from "./known-options.ts";
+import { causeOf } from "./network-error.ts";
 import { Observers } from "./observers.ts";
 import { type Obtained, obtainDecision } from "./obtain-decision.ts";
 import {

@@ -10,16 +10,30 @@ interface Environment {
   readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
 }
 
+/** @throws SdkError `invalid_option` without the permission to read NODE_ENV */
 export function isProduction(environment: Environment = globalThis as Environment): boolean {
-  return environment.process?.env?.NODE_ENV?.trim().toLowerCase() === "production";
+  return read("NODE_ENV", "NODE_ENV", environment)?.toLowerCase() === "production";
 }
 
-/** @returns undefined for a missing or empty variable */
+/**
+ * @returns undefined for a missing or empty variable
+ * @throws SdkError `invalid_option` without the permission to read it
+ */
 export function readEnvironment(
   name: "COUNTERSIGN_URL" | "COUNTERSIGN_API_KEY",
   environment: Environment = globalThis as Environment,
 ): string | undefined {
-  return environment.process?.env?.[name]?.trim() || undefined;
+  return read(name, "COUNTERSIGN_URL,COUNTERSIGN_API_KEY", environment);
+}
+
+function read(name: string, allow: string, environment: Environment): string | undefined {
+  try {
+    return environment.process?.env?.[name]?.trim() || undefined;
+  } catch (cause) {
+    const message = `This program has no permission to read the environment variable ${name}.`;
+    const fix = `Start Deno with --allow-env=${allow}.`;
+    throw new SdkError("invalid_option", `${message} ${fix}`, { cause });
+  }
 }
 
 /** Options that have a variable as their default. */

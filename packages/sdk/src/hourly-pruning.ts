@@ -4,7 +4,7 @@
 
 import { RETENTION_MS_MIN } from "@countersign/protocol";
 import { systemTiming, type Timing } from "./clock.ts";
-import { causeOf } from "./connection.ts";
+import { causeOf } from "./network-error.ts";
 
 /**
  * How long a store keeps its records, ms: the retention of requests, and one day. Without its

@@ -7,7 +7,7 @@
 import type { TerminalStatus } from "@countersign/protocol";
 import type { ApprovalRequest } from "./answer.ts";
 import type { ApprovalProvider } from "./approval-client.ts";
-import { causeOf } from "./connection.ts";
+import { causeOf } from "./network-error.ts";
 
 /** A call that waits for a decision. */
 export interface PendingNotice {

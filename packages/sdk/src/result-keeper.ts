@@ -3,8 +3,8 @@
  * store cannot keep results.
  */
 
-import { causeOf } from "./connection.ts";
 import { type ConsumptionStore, MemoryStore } from "./consumption-store.ts";
+import { causeOf } from "./network-error.ts";
 
 /** Length limit of a saved result, in UTF-16 code units. */
 const RESULT_CHARS_MAX = 1024 * 1024;

@@ -317,6 +317,23 @@ test("[ours.sdk.client.retries] a refused first connection fails at once, unless
   assert.ok(timing.now() - startedAt > 290_000);
 });
 
+test("[ours.sdk.client.retries] a missing permission to connect fails at once and names the flag", async () => {
+  const timing = manualTiming(0);
+  const forbid: typeof fetch = () => {
+    const error = new Error('Requires net access to "127.0.0.1:8787", run again with --allow-net');
+    error.name = "NotCapable";
+    return Promise.reject(error);
+  };
+  const options = { url: "http://127.0.0.1:8787/base", apiKey: "t", fetch: forbid, timing };
+  await assert.rejects(new ApprovalClient(options).create(INPUT), {
+    code: "unavailable",
+    message:
+      "This program has no permission to connect to 127.0.0.1:8787. " +
+      "Start Deno with --allow-net=127.0.0.1:8787.",
+  });
+  assert.equal(timing.now(), 0);
+});
+
 test("[ours.sdk.client.retries] an error of a program's own fetch that is not the network's is thrown at once", async () => {
   const defect = new TypeError("Cannot read properties of undefined (reading 'agent')");
   let count = 0;
