@@ -31,12 +31,12 @@ test("[ours.cli.exit-codes] a command line is read into its options and position
 });
 
 test("[ours.cli.exit-codes] an unknown option is named", () => {
-  assert.equal(faultOf(["--nome", "me"]), "there is no option --nome; see --help");
-  assert.equal(faultOf(["-x"]), "there is no option -x; see --help");
+  assert.equal(faultOf(["--nome", "me"]), "there is no option --nome");
+  assert.equal(faultOf(["-x"]), "there is no option -x");
 });
 
 test("[ours.cli.exit-codes] a setting of another group of commands is an unknown option", () => {
-  assert.equal(faultOf(["--url", "http://localhost"]), "there is no option --url; see --help");
+  assert.equal(faultOf(["--url", "http://localhost"]), "there is no option --url");
 });
 
 test("[ours.cli.exit-codes] a secret on the command line is rejected, with its proper place", () => {
@@ -46,8 +46,9 @@ test("[ours.cli.exit-codes] a secret on the command line is rejected, with its p
 });
 
 test("[ours.cli.exit-codes] an option without its value and a flag with one are named", () => {
-  assert.match(faultOf(["--name"]), /--name/);
-  assert.match(faultOf(["--yes=no"]), /--yes/);
+  assert.equal(faultOf(["--name"]), "--name needs a value");
+  assert.equal(faultOf(["--name", "--yes"]), "--name needs a value, such as --name=VALUE");
+  assert.equal(faultOf(["--yes=no"]), "--yes takes no value");
 });
 
 test("[ours.cli.exit-codes] a missing and a superfluous argument are named", () => {

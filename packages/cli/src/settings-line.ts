@@ -28,7 +28,7 @@ export class SettingsLine extends CommandLine {
     const settings = flags.map(({ name, type }): [string, CommandOption] => {
       return [flagName(name).slice(2), { type: type === "flag" ? "flag" : "text", help: "" }];
     });
-    super(args, { ...own, ...Object.fromEntries(settings) }, explainUnknown);
+    super(args, { ...own, ...Object.fromEntries(settings) }, explainSecret);
   }
 
   /** The settings of the environment and the config file, with those of this command line. */
@@ -43,11 +43,11 @@ export class SettingsLine extends CommandLine {
   }
 }
 
-function explainUnknown(option: string): string {
+function explainSecret(option: string): string | undefined {
   const secret = ALL_OPTIONS.find(
     ({ name, secret }) => secret === true && flagName(name) === option,
   );
-  if (secret === undefined) return `there is no option ${option}; see --help`;
+  if (secret === undefined) return undefined;
   const variable = environmentName(secret.name);
   return `${option} is not accepted here, where other users can read it; set ${variable}`;
 }

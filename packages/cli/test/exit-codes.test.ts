@@ -44,11 +44,23 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "a word that every object knows": ["constructor", /no command "constructor"/],
   "a family without a command": ["requests", /list, show, approve, deny, withdraw, watch/],
   "an unknown command of a family": ["tokens make", /create, list, revoke, not "make"/],
-  "an unknown option": ["requests list --stat decided", /no option --stat/],
+  "an unknown option": [
+    "requests list --stat decided",
+    /no option --stat; see countersign requests list --help$/m,
+  ],
   "a secret on the command line": ["requests list --token abc", /COUNTERSIGN_TOKEN/],
-  "an option without its value": ["requests list --state", /--state/],
-  "a missing argument": ["requests show", /the id of the request is missing/],
-  "an argument too many": ["requests show a b", /unexpected argument "b"/],
+  "an option without its value": [
+    "requests list --state",
+    /--state needs a value; see .+ requests list --help$/m,
+  ],
+  "a missing argument": [
+    "requests show",
+    /the id of the request is missing; see countersign requests show --help$/m,
+  ],
+  "an argument too many": [
+    "requests show a b",
+    /unexpected argument "b"; see .+ requests show --help$/m,
+  ],
   "an unknown state": ["requests list --state all", /pending or decided/],
   "a limit out of bounds": ["requests list --limit 1001", /from 1 to 1000/],
   "an approval without a displayed digest": [`requests approve ${UNKNOWN}`, /--digest SHA256/],

@@ -3,7 +3,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { usageError } from "./exit.ts";
+import { ArgumentError, usageError } from "./exit.ts";
 
 export interface CommandOption {
   readonly type: "text" | "flag";
@@ -21,8 +21,13 @@ const COMMON: CommandOptions = {
   help: { type: "flag", help: "Print this help." },
 };
 
-function unknownOption(option: string): string {
-  return `there is no option ${option}; see --help`;
+/** @param message of Node, with its own quotes */
+function toArgumentError(message: string): ArgumentError {
+  const [, option] = /^Option '(--?[^' ]+)/.exec(message) ?? [];
+  if (option === undefined) return new ArgumentError(message);
+  if (message.includes("does not take")) return new ArgumentError(`${option} takes no value`);
+  const dash = message.includes("ambiguous") ? `, such as ${option}=VALUE` : "";
+  return new ArgumentError(`${option} needs a value${dash}`);
 }
 
 export class CommandLine {
@@ -30,10 +35,14 @@ export class CommandLine {
   readonly #values: Readonly<Record<string, string | boolean | undefined>>;
 
   /**
-   * @param explainUnknown the error message for an option that is not in the table
+   * @param explainOption an own error message for an option that is not in the table
    * @throws CommandError for an unknown option or a missing value
    */
-  constructor(args: readonly string[], table: CommandOptions, explainUnknown = unknownOption) {
+  constructor(
+    args: readonly string[],
+    table: CommandOptions,
+    explainOption: (option: string) => string | undefined = () => undefined,
+  ) {
     const options: Record<string, { type: "string" | "boolean" }> = {};
     for (const [name, { type }] of Object.entries({ ...COMMON, ...table })) {
       options[name] = { type: type === "flag" ? "boolean" : "string" };
@@ -49,7 +58,11 @@ export class CommandLine {
     } catch (error) {
       const { message } = error as Error;
       const unknown = /^Unknown option '(-[^']*)'/.exec(message)?.[1];
-      throw usageError(unknown === undefined ? message : explainUnknown(unknown));
+      if (unknown === undefined) throw toArgumentError(message);
+      const text = explainOption(unknown);
+      throw text === undefined
+        ? new ArgumentError(`there is no option ${unknown}`)
+        : usageError(text);
     }
   }
 
@@ -73,9 +86,10 @@ export class CommandLine {
   take(...names: readonly string[]): string[] {
     const { positionals } = this;
     const missing = names[positionals.length];
-    if (missing !== undefined) throw usageError(`${missing} is missing`);
+    if (missing !== undefined) throw new ArgumentError(`${missing} is missing`);
     const extra = positionals[names.length];
-    if (extra !== undefined) throw usageError(`unexpected argument ${JSON.stringify(extra)}`);
+    if (extra !== undefined)
+      throw new ArgumentError(`unexpected argument ${JSON.stringify(extra)}`);
     return [...positionals];
   }
 }

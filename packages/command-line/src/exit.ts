@@ -38,6 +38,13 @@ export class CommandError extends Error {
   }
 }
 
+/** Arguments that the table of options does not allow. The help of the command explains them. */
+export class ArgumentError extends CommandError {
+  constructor(message: string) {
+    super(EXIT.usage, "usage", message);
+  }
+}
+
 export function usageError(message: string): CommandError {
   return new CommandError(EXIT.usage, "usage", message);
 }

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { Problem, visibleText } from "@countersign/protocol";
 import type { Command } from "./command.ts";
 import { CommandLine } from "./command-line.ts";
-import { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
+import { ArgumentError, CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
 import { commandHelp, overview } from "./help.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 
@@ -61,8 +61,24 @@ export function runCommand(
       terminal.out(own.some(isHelp) ? commandHelp(name, command) : version);
       return EXIT.done;
     }
-    return command.run(new CommandLine(args, command.options), terminal, name);
+    return withHelp(name, () => {
+      return command.run(new CommandLine(args, command.options), terminal, name);
+    });
   });
+}
+
+/**
+ * Adds the help to errors about the arguments.
+ *
+ * @param command the program and the command, as the user types them
+ */
+async function withHelp<T>(command: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    throw usageError(`${error.message}; see ${command} --help`);
+  }
 }
 
 async function reportErrors(
@@ -147,8 +163,10 @@ async function dispatch<C extends Command>(
     terminal.out(commandHelp(own, command, program.moreHelp?.(command)));
     return EXIT.done;
   }
-  const line = program.read?.(command, rest) ?? new CommandLine(rest, command.options);
-  return command.run(line, terminal, own);
+  return withHelp(`${own} ${name}`, () => {
+    const line = program.read?.(command, rest) ?? new CommandLine(rest, command.options);
+    return command.run(line, terminal, own);
+  });
 }
 
 function isHelp(word: string): boolean {
