@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
-import { exchange } from "@countersign/testing/agents";
+import { exchange, makeToken } from "@countersign/testing/agents";
 import { fileOwner } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
 import {
@@ -167,6 +167,23 @@ test("[ours.adapters.install.provisions] with a provisioner token, install creat
   });
   assert.equal(gone.code, 0, gone.stderr);
   assert.equal((await exchange("GET", url, scene.provisioner)).status, 404);
+});
+
+test("[ours.adapters.install.provisions] with a wrong --wait or unreadable settings, install creates no instance", async (t) => {
+  const secret = scene.provisioner;
+  const admin = await makeToken(scene.server.data, { kind: "reviewer", role: "admin" });
+  const list = async () => {
+    const { text } = await exchange("GET", `${scene.server.url}/review/v1/instances`, admin);
+    return (JSON.parse(text) as { readonly instances: unknown[] }).instances.length;
+  };
+  const before = await list();
+  const args = ["install", "claude-code", "--url", scene.server.url, "--provision"];
+  const wait = await run(t, newHome(t), [...args, "--wait", "5"], { secret });
+  assert.equal(wait.code, 2);
+  const settings = await run(t, newHome(t, "{"), args, { secret });
+  assert.equal(settings.code, 1);
+  assert.match(settings.stderr, /was not changed: .+ Correct the file, and run this command again/);
+  assert.equal(await list(), before);
 });
 
 test("[ours.adapters.install.provisions] a terminal does not show the token that the user types", async (t) => {

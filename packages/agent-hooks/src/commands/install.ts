@@ -13,12 +13,12 @@ import {
 import { visibleText } from "@countersign/protocol";
 import { probeProvider } from "@countersign/sdk";
 import { checkSettings } from "../doctor/check-settings.ts";
-import { type InstallPlace, install } from "../install/install.ts";
+import { assertInstallable, type InstallPlace, install } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
 import { usesFolder } from "../profile/folders.ts";
 import { deprecatedVariables, findDifferentVariables, namesIn } from "../profile/hook-settings.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "../profile/profile.ts";
-import { agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
+import { AGENT_NAMES, agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
 
 export const installCommand: Command = {
   usage: "install AGENT",
@@ -47,14 +47,17 @@ export const installCommand: Command = {
   },
 
   async run(line, terminal, program) {
-    const [name = ""] = line.take("the agent");
+    const [name = ""] = line.take(`the agent (${AGENT_NAMES})`);
     const agent = agentOf(name);
     const place = placeOf(agent, line, program);
     const known = changeFiles(() => readProfile(place.profile));
     const keeps = line.text("url") === undefined && known !== undefined;
     assertProvisions(line, keeps ? place.profile : undefined);
+    const options = optionsOf(line, known);
+    // Before --provision creates an instance.
+    changeFiles(() => assertInstallable(place));
     const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
-    const wanted = { ...optionsOf(line, known), ...provider, uses: usesOf(agent.name, known) };
+    const wanted = { ...options, ...provider, uses: usesOf(agent.name, known) };
     const isChanged = changeFiles(() => install(place, wanted));
     if (line.json) {
       const { settings, profile } = place;

@@ -16,7 +16,7 @@ import { AGENTS, type Agent, findAgent } from "../agents.ts";
 import type { InstallPlace } from "../install/install.ts";
 import { profileFile } from "../profile/folders.ts";
 
-const NAMES = AGENTS.map(({ name }) => name).join(" or ");
+export const AGENT_NAMES = AGENTS.map(({ name }) => name).join(" or ");
 
 export const PROFILE: CommandOptions = {
   profile: { type: "text", value: "FILE", help: "Profile with the credential. [of your user]" },
@@ -34,7 +34,7 @@ export const PLACE: CommandOptions = {
 /** @throws CommandError */
 export function agentOf(name: string | undefined): Agent {
   const agent = findAgent(name);
-  if (agent === undefined) throw usageError(`the agent must be ${NAMES}`);
+  if (agent === undefined) throw usageError(`the agent must be ${AGENT_NAMES}`);
   return agent;
 }
 
@@ -59,7 +59,7 @@ export async function readSecret(terminal: Terminal, what: string): Promise<stri
   for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
   const secret = text.trim();
   if (secret === "" || secret.includes("\n"))
-    throw usageError(`stdin must contain ${what} and nothing else`);
+    throw usageError(`stdin must contain ${what} and nothing else; pipe it, or use a terminal`);
   return secret;
 }
 

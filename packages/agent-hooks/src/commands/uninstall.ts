@@ -5,7 +5,7 @@ import { visibleText } from "@countersign/protocol";
 import { uninstall } from "../install/install.ts";
 import { deleteInstance } from "../install/instance.ts";
 import { readProfile } from "../profile/profile.ts";
-import { agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
+import { AGENT_NAMES, agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
 
 export const uninstallCommand: Command = {
   usage: "uninstall AGENT",
@@ -20,7 +20,7 @@ export const uninstallCommand: Command = {
   },
 
   async run(line, terminal, program) {
-    const [name = ""] = line.take("the agent");
+    const [name = ""] = line.take(`the agent (${AGENT_NAMES})`);
     const agent = agentOf(name);
     const { settings, profile } = placeOf(agent, line, program);
     const known = changeFiles(() => readProfile(profile));

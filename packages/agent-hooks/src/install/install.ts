@@ -51,6 +51,26 @@ export function handlerFor(place: InstallPlace, options: EntryOptions): Record<s
   };
 }
 
+/** @throws UnusableSettings, Error: install cannot change these settings */
+export function assertInstallable(place: InstallPlace): void {
+  openInstallable(place);
+}
+
+function openInstallable({ agent, profile, settings }: InstallPlace) {
+  const file = openSettings(settings);
+  const fault = findSettingsFault(file.text ?? "", agent);
+  if (fault !== undefined) {
+    const what = `${file.path} was not changed. ${agent.title} ignores the whole file: ${fault}`;
+    throw new UnusableSettings(`${what}. Fix that, then run install again.`);
+  }
+  const before = readProfile(profile)?.installed;
+  if (before !== undefined && before.settings !== settings) {
+    const advice = `uninstall ${agent.name} first`;
+    throw new Error(`The hook is in ${before.settings}; ${advice}, or use another --profile.`);
+  }
+  return { file, before };
+}
+
 /**
  * @param wanted the new profile
  * @returns whether the settings have changed
@@ -58,17 +78,7 @@ export function handlerFor(place: InstallPlace, options: EntryOptions): Record<s
  */
 export function install(place: InstallPlace, wanted: Omit<Profile, "installed">): boolean {
   const { agent, profile } = place;
-  const file = openSettings(place.settings);
-  const fault = findSettingsFault(file.text ?? "", agent);
-  if (fault !== undefined) {
-    const what = `${file.path} was not changed. ${agent.title} ignores the whole file: ${fault}`;
-    throw new UnusableSettings(`${what}. Fix that, then run install again.`);
-  }
-  const before = readProfile(profile)?.installed;
-  if (before !== undefined && before.settings !== place.settings) {
-    const advice = `uninstall ${agent.name} first`;
-    throw new Error(`The hook is in ${before.settings}; ${advice}, or use another --profile.`);
-  }
+  const { file, before } = openInstallable(place);
   const original = originalOf(file, agent, before);
   const edited = inserting(original ?? "", handlerFor(place, wanted), file.path);
   const installed: Installed = {
@@ -127,7 +137,8 @@ function reading<T>(path: string, read: () => T): T {
     return read();
   } catch (error) {
     if (!(error instanceof UnusableSettings)) throw error;
-    throw new UnusableSettings(`${path} was not changed: ${error.message}.`);
+    const advice = "Correct the file, and run this command again.";
+    throw new UnusableSettings(`${path} was not changed: ${error.message}. ${advice}`);
   }
 }
 
