@@ -46,8 +46,9 @@ export function readDelivery(file: string): ProposedDelivery {
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    const { code } = Object(error) as NodeJS.ErrnoException;
-    throw usageError(`cannot read --delivery ${file}: ${code ?? "it is not valid JSON"}`);
+    const { code, message } = Object(error) as NodeJS.ErrnoException;
+    const reason = code === undefined ? "it is not valid JSON" : message;
+    throw usageError(`cannot read --delivery ${file}: ${reason}`);
   }
   const { type = "webhook", ...members } = Object(value) as Record<string, unknown>;
   if (type !== "webhook") {

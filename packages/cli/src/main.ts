@@ -122,7 +122,7 @@ export function main(args: readonly string[], terminal?: Terminal): Promise<Exit
     notes: SETTINGS_NOTES,
     read,
     moreHelp,
-    explain,
+    explain: (error: unknown) => explain(error, args),
   };
   return runProgram<PlainCommand>(program, args, terminal);
 }
@@ -143,20 +143,36 @@ function takesSettings(command: PlainCommand): command is Command {
 /** The server's message, which is about its paths. */
 const NOT_FOUND = new Problem("not_found").message;
 
-const NOT_FOUND_HERE =
-  "not found, or you do not have access; run the matching list command to see what exists";
+const NOT_FOUND_HERE = "not found, or you do not have access";
 
-function explain(error: unknown): CommandError | undefined {
+/** The lists of commands that have no `list` in their own family. */
+const LISTS: Readonly<Record<string, string>> = {
+  instances: "agents list",
+  unfreeze: "freezes list",
+  policy: "policy history",
+  "policy proposal": "policy proposals",
+  "policy publish": "policy proposals",
+  "policy reject": "policy proposals",
+};
+
+/** @param args of the program, which start with the words of the command */
+function adviceFor([first = "", second = ""]: readonly string[]): string {
+  const list = LISTS[`${first} ${second}`] ?? LISTS[first] ?? `${first} list`;
+  return Object.hasOwn(COMMANDS, list) ? `; run countersign ${list} to see what exists` : "";
+}
+
+function explain(error: unknown, args: readonly string[]): CommandError | undefined {
   if (error instanceof ConfigError) return new CommandError(EXIT.usage, "config", error.message);
   if (error instanceof Failure) {
     const exitCode = error instanceof Misconfigured ? EXIT.usage : EXIT.refused;
     return new CommandError(exitCode, error.dependency, withCause(error));
   }
   if (error instanceof CommandError && error.message === NOT_FOUND) {
-    return new CommandError(error.exitCode, error.code, NOT_FOUND_HERE, error.findings);
+    const message = `${NOT_FOUND_HERE}${adviceFor(args)}, and check --url`;
+    return new CommandError(error.exitCode, error.code, message, error.findings);
   }
   if (error instanceof Problem && error.message === NOT_FOUND) {
-    return new CommandError(EXIT.refused, error.code, NOT_FOUND_HERE);
+    return new CommandError(EXIT.refused, error.code, `${NOT_FOUND_HERE}${adviceFor(args)}`);
   }
   return undefined;
 }

@@ -50,6 +50,17 @@ test("an answer that is not of the reviewer API ends the command with exit code 
   });
 });
 
+test("[ours.cli.exit-codes] a TLS error is one line with its code and what to check", async (t) => {
+  const url = await serve(t, (_, response) => response.end());
+  const secure = url.replace("http:", "https:");
+  await assert.rejects(new ReviewerApi(secure, "token").call("GET /grants"), {
+    exitCode: EXIT.unreachable,
+    message:
+      `cannot reach ${secure}: ERR_SSL_WRONG_VERSION_NUMBER; ` +
+      "check --url, and that the server runs",
+  });
+});
+
 test("an error answer that breaks off ends the command with exit code 3", async (t) => {
   const url = await serve(t, (_, response) => {
     response.writeHead(409, { "content-length": 100 });

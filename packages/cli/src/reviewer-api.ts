@@ -85,10 +85,18 @@ export class ReviewerApi extends ReviewClient {
 
   protected override interrupted(error: unknown): CommandError {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
-    const message = `cannot reach ${this.#origin}: ${reason}`;
-    return new CommandError(EXIT.unreachable, "unreachable", message);
+    const message = `cannot reach ${this.#origin}: ${reasonOf(cause)}`;
+    const advice = "check --url, and that the server runs";
+    return new CommandError(EXIT.unreachable, "unreachable", `${message}; ${advice}`);
   }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const { code } = cause as { readonly code?: unknown };
+  // The message of OpenSSL has several lines, with addresses and source files.
+  if (typeof code === "string" && code.startsWith("ERR_SSL_")) return code;
+  return cause.message || cause.name;
 }
 
 const ANOTHER_TOKEN =

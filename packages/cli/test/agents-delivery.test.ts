@@ -74,7 +74,7 @@ test("[ours.cli.instances] a receiver that does not confirm, and a wrong file, c
   assert.equal(email.code, 2);
   assert.match(email.stderr, /the type in --delivery email\.json must be "webhook"/);
   const absent = await run("agents", "create", "bot", "--delivery", "absent.json");
-  assert.match(absent.stderr, /cannot read --delivery absent\.json: ENOENT/);
+  assert.match(absent.stderr, /cannot read --delivery absent\.json: ENOENT: no such file/);
 
   const local = ["agents", "create", "bot", "--delivery", file, "--data", server.data];
   const noToken = await countersign(t, local);

@@ -169,7 +169,11 @@ test("[ours.cli.instances] a limit is reported, and so is a refusal", async (t) 
     [`instances set ${id}`, 2, /give --groups A,B, --owner NAME or --delivery FILE/],
     [`instances set ${id} --owner absent`, 1, /owner must be the name of a reviewer/],
     [`instances set ${id} --groups A`, 2, /--groups must be names/],
-    ["instances set x --groups a", 1, /not found, or you do not have access/],
+    [
+      "instances set x --groups a",
+      1,
+      /not found, .+ access; run countersign agents list to .+--url$/m,
+    ],
     ["instances list --limit 0", 2, /--limit must be a whole number/],
   ];
   for (const [command, code, message] of refusals) {

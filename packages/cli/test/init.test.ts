@@ -329,5 +329,5 @@ test("[ours.cli.init] init --json does not start a server", async () => {
   const data = join(temporaryFolder(file), "data");
   const { code, stderr } = await countersign(file, ["init", "--yes", "--json", "--data", data]);
   assert.equal(code, 1);
-  assert.match(stderr, /"code":"no_server"/);
+  assert.match(stderr, /"code":"no_server".+; start it with: (npx )?countersign --data \//);
 });

@@ -127,7 +127,10 @@ async function findOrStart(
   }
   const place = isFolder ? `the data folder ${resolve(config.data)}` : "database_url";
   const message = `no server is running on ${place}`;
-  if (line.json) throw new CommandError(EXIT.refused, "no_server", `${message}; start it first`);
+  if (line.json) {
+    const command = `${ownCommand(process.env)}${dataOption(config.data)}`;
+    throw new CommandError(EXIT.refused, "no_server", `${message}; start it with: ${command}`);
+  }
   if (!line.flag("yes")) {
     terminal.note(`${message.replace("no", "No")}.`);
     if (!(await confirm(terminal, "Start one now, in this terminal?", true))) {
