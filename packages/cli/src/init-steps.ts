@@ -156,7 +156,8 @@ export async function publishPolicy(
   }
   const { agents } = await directoryOf(setup).list().catch(noProject);
   if (agentGroup !== undefined && !agents.some(({ groups }) => groups.includes(agentGroup))) {
-    const command = `${ownCommand(process.env)} init --yes --policy ${name} --agent NAME${dataFlag}`;
+    const init = `${ownCommand(process.env)} init`;
+    const command = `${init} --yes --policy ${name} --agent NAME${dataFlag}`;
     const missing = [
       `The policy ${name} is not published: no agent is in the group ${agentGroup}.`,
       `To create an agent NAME in this group and publish the policy, run: ${command}`,
