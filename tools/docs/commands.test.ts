@@ -27,14 +27,17 @@ const COMMON = ["--help", "--json", "--version"];
 /** The name of a database connection. */
 const NO_COMMAND = "wake";
 
+/** `countersign`, also with npx, at the start of a command. */
+const CALL =
+  /(?:^|[;&|(]|-- |\w=\S+ )\s*(?:npx +(?:-\S+ +)*)?countersign(?:@\S+)? +([^|;&>)#\n]+)/g;
+
 /** The words after `countersign` in inline code and code blocks, up to the end of the command. */
 function namedCommands(markdown: string): string[][] {
   const code = markdown.matchAll(/^```[^\n]*\n(.*?)^```$|(?<!`)`([^`]+)`(?!`)/gms);
   return [...code].flatMap(([, block, inline = ""]) => {
     const lines = (block ?? inline.replace(/\s+/g, " ")).replace(/\\\n/g, " ").split("\n");
     return lines.flatMap((line) => {
-      const calls = line.matchAll(/(?:^|[;&|(]|-- |\w=\S+ )\s*countersign +([^|;&>)#\n]+)/g);
-      return [...calls].map(([, words = ""]) => words.trim().split(/\s+/));
+      return [...line.matchAll(CALL)].map(([, words = ""]) => words.trim().split(/\s+/));
     });
   });
 }
@@ -63,6 +66,20 @@ async function faultOf([first = "", second = "", ...rest]: string[]): Promise<st
   const unknown = options.filter((option) => !known.includes(option));
   return unknown.length === 0 ? undefined : `unknown option ${unknown.join()}`;
 }
+
+test("commands are found with npx, in a substitution and after variables", () => {
+  const calls = [
+    "countersign requests list",
+    "npx countersign requests list",
+    "npx --yes countersign@0.7.0 requests list",
+    "npx --no -- countersign requests list",
+    'eval "$(npx countersign requests list)"',
+    "COUNTERSIGN_URL=http://localhost npx countersign requests list",
+  ];
+  for (const call of calls) {
+    assert.deepEqual(namedCommands(`Run \`${call}\`.`), [["requests", "list"]], call);
+  }
+});
 
 test("every command and option of countersign that the documentation names exists", async () => {
   const faults: string[] = [];
