@@ -24,7 +24,7 @@ test("[ours.simulation.promises] no promise is broken by what these seeds do, an
   assert.equal(status, 0, stdout + stderr);
 });
 
-test("[ours.simulation.replayed] the same seed is the same schedule, turn by turn", async () => {
+test("[ours.simulation.replayed] the same seed produces the same schedule, turn by turn", async () => {
   const play = () => runSeed(template, { ...SHAPE, seed: 3, isTraced: true });
   const [first, second] = [await play(), await play()];
   assert.deepEqual(first.trace, second.trace);
