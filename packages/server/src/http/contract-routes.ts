@@ -1,5 +1,6 @@
 /**
- * The contract surface: the seven operations of `OPERATIONS`, each row with its handler.
+ * The routes of the seven operations of the contract. Requests have the fields of enabled
+ * extensions too, and a `Link` header to their page when the server has the console.
  *
  * @see contract: Endpoints
  */
@@ -101,7 +102,9 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const { outcome, request: approval } = await createApprovalRequest(context, caller, input, key);
     request.subjectId = approval.id;
     addLink(reply, linkTo, approval);
-    if (outcome === "replayed") return sendJson(reply, 200, await written(context, approval));
+    if (outcome === "replayed") {
+      return sendJson(reply, 200, await writeForInstance(context, approval));
+    }
     const extensionFields = { server: extensions.server, consumption: undefined };
     return sendJson(reply, 201, writeApprovalRequest(approval, extensionFields));
   },
@@ -117,13 +120,13 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
         : { waitMs, onDisconnect: (callback: () => void) => onDisconnect(reply, callback) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
     addLink(reply, linkTo, approval);
-    return sendJson(reply, 200, await written(context, approval));
+    return sendJson(reply, 200, await writeForInstance(context, approval));
   },
 
   async cancelApprovalRequest(context, request, reply) {
     const caller = callerOf(request, "instance");
     const approval = await cancelApprovalRequest(context, caller, pathIdentifier(request));
-    return sendJson(reply, 200, await written(context, approval));
+    return sendJson(reply, 200, await writeForInstance(context, approval));
   },
 };
 
@@ -135,8 +138,8 @@ function addLink(
   if (linkTo !== undefined) reply.header("link", linkTo(id));
 }
 
-/** A request for its instance: the contract's fields and those of accepted extensions. */
-async function written(context: Context, request: StoredRequest): Promise<string> {
+/** The response for the instance: the fields of the contract and of enabled extensions. */
+async function writeForInstance(context: Context, request: StoredRequest): Promise<string> {
   const { server } = context.settings.extensions;
   const consumption = await showConsumption(context, request);
   return writeApprovalRequest(request, { server, consumption });

@@ -11,19 +11,36 @@ import type { StoredConsumption, StoredOutcome } from "../core/consumption.ts";
 import type { AnsweredInstance } from "../core/instance.ts";
 import type { StoredDecision, StoredRequest } from "../core/request.ts";
 
-/** The fields that accepted extensions add to a request. */
+/** The fields that enabled extensions add to a request. */
 export interface ExtensionFields {
   /** True: include the MCP server of the call. */
   readonly server: boolean;
-  /** Undefined: the approval was not used, or the extension is off. */
+  /** Undefined: the approval was not used, or the extension is disabled. */
   readonly consumption: StoredConsumption | undefined;
 }
 
-const NOTHING: ExtensionFields = { server: false, consumption: undefined };
+const NO_FIELDS: ExtensionFields = { server: false, consumption: undefined };
 
-/** @param extensionFields fields of accepted extensions; none by default */
-export function writeApprovalRequest(request: StoredRequest, extensionFields = NOTHING): string {
+/** @param extensionFields none by default */
+export function writeApprovalRequest(request: StoredRequest, extensionFields = NO_FIELDS): string {
   return writeJson(toWireRequest(request, extensionFields));
+}
+
+export function writeConsumedApproval(
+  { id }: StoredRequest,
+  { consumedAt }: StoredConsumption,
+): string {
+  const consumed: ConsumedApproval = { id, consumed_at: formatTimestamp(consumedAt) };
+  return JSON.stringify(consumed);
+}
+
+/** Never includes the signing secret. */
+export function writeInstance(instance: AnsweredInstance): string {
+  return writeJson(toWireInstance(instance));
+}
+
+export function writeProvisioning(instance: AnsweredInstance, token: string): string {
+  return writeJson({ instance: toWireInstance(instance), credential: { token } });
 }
 
 /** A request in the form of both APIs. */
@@ -41,27 +58,13 @@ export function toWireRequest(request: StoredRequest, { server, consumption }: E
     created_at: formatTimestamp(request.createdAt),
     deadline_at: formatTimestamp(request.deadlineAt),
     decision: decision === null ? undefined : toWireDecision(decision),
-    consumption: consumption && toWireConsumption(consumption),
+    consumption: consumption === undefined ? undefined : toWireConsumption(consumption),
   };
 }
 
-function toWireConsumption({ consumedAt, outcome }: StoredConsumption) {
-  return {
-    consumed_at: formatTimestamp(consumedAt),
-    outcome: outcome === null ? undefined : toWireOutcome(outcome),
-  };
-}
-
-export function writeConsumedApproval(
-  { id }: StoredRequest,
-  { consumedAt }: StoredConsumption,
-): string {
-  const consumed: ConsumedApproval = { id, consumed_at: formatTimestamp(consumedAt) };
-  return JSON.stringify(consumed);
-}
-
-function toWireOutcome({ status, note, reportedAt }: StoredOutcome) {
-  return { status, note: textOf(note), reported_at: formatTimestamp(reportedAt) };
+/** The stored text of a field; undefined for null. */
+export function textOf(stored: string | null): JsonText | undefined {
+  return stored === null ? undefined : new JsonText(stored);
 }
 
 function toWireDecision({ status, note, decidedAt, expiresAt }: StoredDecision) {
@@ -73,21 +76,25 @@ function toWireDecision({ status, note, decidedAt, expiresAt }: StoredDecision) 
   };
 }
 
-/** The stored text of a field; undefined for null. */
-export function textOf(stored: string | null): JsonText | undefined {
-  return stored === null ? undefined : new JsonText(stored);
+function toWireConsumption({ consumedAt, outcome }: StoredConsumption) {
+  return {
+    consumed_at: formatTimestamp(consumedAt),
+    outcome: outcome === null ? undefined : toWireOutcome(outcome),
+  };
 }
 
-/** Never includes the signing secret. */
-export function writeInstance({ id, name, receiver }: AnsweredInstance): string {
-  const delivery = receiver === null ? "" : `,"delivery":${writeDelivery(receiver)}`;
-  return `{"id":"${id}","name":${name}${delivery}}`;
+function toWireOutcome({ status, note, reportedAt }: StoredOutcome) {
+  return { status, note: textOf(note), reported_at: formatTimestamp(reportedAt) };
 }
 
-function writeDelivery({ url, registrationId }: NonNullable<AnsweredInstance["receiver"]>): string {
-  return JSON.stringify({ type: "webhook", url, registration_id: registrationId });
+function toWireInstance({ id, name, receiver }: AnsweredInstance) {
+  return {
+    id,
+    name: new JsonText(name),
+    delivery: receiver === null ? undefined : toWireDelivery(receiver),
+  };
 }
 
-export function writeProvisioning(instance: AnsweredInstance, token: string): string {
-  return `{"instance":${writeInstance(instance)},"credential":{"token":"${token}"}}`;
+function toWireDelivery({ url, registrationId }: NonNullable<AnsweredInstance["receiver"]>) {
+  return { type: "webhook", url, registration_id: registrationId };
 }
