@@ -74,7 +74,7 @@ export interface RecordedRequirement {
   /** Sets of "group:x" and "reviewer:y". Each set must have an approver. */
   readonly from: readonly (readonly string[])[];
   /** Number of different reviewers for each set of `from`; absent: one each. */
-  readonly quorums?: readonly number[];
+  readonly quorums?: readonly number[] | undefined;
   readonly exclude_owner: boolean;
   readonly note: boolean;
   readonly grants: boolean;
@@ -89,10 +89,18 @@ export interface AuditEntry {
   readonly actor: Actor;
   /** `kind:id` of the changed object. */
   readonly subject: string;
-  readonly detail?: Readonly<
-    Record<string, string | number | null | readonly string[] | PasskeyProof | RecordedRequirement>
-  >;
+  /** Fields that are undefined are omitted. */
+  readonly detail?: Readonly<Record<string, AuditDetail>>;
 }
+
+type AuditDetail =
+  | string
+  | number
+  | null
+  | undefined
+  | readonly string[]
+  | PasskeyProof
+  | RecordedRequirement;
 
 export async function appendAudit(
   tx: Transaction,

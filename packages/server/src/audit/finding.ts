@@ -27,13 +27,13 @@ export type Fault =
 export interface Finding {
   readonly fault: Fault;
   /** Origin of the log, if known. */
-  readonly origin?: string;
-  readonly projectId?: string;
-  readonly position?: number;
-  readonly id?: string;
-  readonly kind?: string;
+  readonly origin?: string | undefined;
+  readonly projectId?: string | undefined;
+  readonly position?: number | undefined;
+  readonly id?: string | undefined;
+  readonly kind?: string | undefined;
   /** Epoch ms. */
-  readonly at?: number;
+  readonly at?: number | undefined;
   readonly message: string;
 }
 
@@ -45,4 +45,13 @@ export class FindingError extends Error {
     super(finding.message);
     this.finding = finding;
   }
+}
+
+/** @param ref what is known about the faulty entry */
+export function found(
+  fault: Fault,
+  ref: Omit<Finding, "fault" | "message">,
+  message: string,
+): FindingError {
+  return new FindingError({ fault, ...ref, message });
 }

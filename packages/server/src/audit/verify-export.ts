@@ -7,7 +7,7 @@ import { type EntryContent, parseExportLine, readEntry } from "../core/audit-lin
 import { areEqual, Frontier, hashLeaf, isIncluded } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
 import { findEntryFault } from "./entry-checks.ts";
-import { type Fault, type Finding, FindingError } from "./finding.ts";
+import { type Finding, FindingError, found } from "./finding.ts";
 
 export interface VerifyExportOptions {
   readonly verifier: Verifier;
@@ -208,12 +208,4 @@ function toHash(text: unknown): Uint8Array {
   if (typeof text !== "string") return new Uint8Array();
   const hash = Buffer.from(text, "base64");
   return hash.toString("base64") === text ? hash : new Uint8Array();
-}
-
-function found(
-  fault: Fault,
-  ref: Omit<Finding, "fault" | "message">,
-  message: string,
-): FindingError {
-  return new FindingError({ fault, ...ref, message });
 }

@@ -17,7 +17,7 @@ import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit/
 import type { Reader } from "../storage/store.ts";
 import { findMissingProof } from "./approval-proofs.ts";
 import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";
-import { type Fault, type Finding, FindingError } from "./finding.ts";
+import { type Finding, FindingError, found } from "./finding.ts";
 import { TileCheck } from "./tile-check.ts";
 
 const SEALS_PER_READ = 4;
@@ -218,7 +218,7 @@ class LogVerification {
     throw found("rewritten", {}, message);
   }
 
-  #readSigned(note: string, what: string, ref: EntryRef): Checkpoint {
+  #readSigned(note: string, what: string, ref: Pick<Finding, "position" | "id">): Checkpoint {
     const checkpoint = readCheckpoint(note);
     if (checkpoint === undefined || checkpoint.origin !== this.#log.origin) {
       throw found("checkpoint", ref, `the checkpoint of ${what} was altered`);
@@ -295,29 +295,16 @@ interface Unfitting {
   readonly isRoot: boolean;
 }
 
-interface EntryRef {
-  readonly position?: number;
-  readonly id?: string | undefined;
-}
-
 /** The id of a missing row contains its time. */
 function describe(
-  { position, id }: EntryRef,
+  { position, id }: Pick<Finding, "position" | "id">,
   row: StoredEntry | undefined,
 ): Omit<Finding, "fault" | "message"> {
   const at = row?.at ?? (id === undefined ? undefined : timeOfId(id));
   return {
-    ...(position !== undefined && { position }),
-    ...(row === undefined ? id !== undefined && { id } : { id: row.id, kind: row.kind }),
-    ...(at !== undefined && { at }),
+    position,
+    id: row?.id ?? id,
+    kind: row?.kind,
+    at,
   };
-}
-
-function found(
-  fault: Fault,
-  ref: EntryRef & Omit<Finding, "fault" | "message" | "position" | "id">,
-  message: string,
-): FindingError {
-  const { id, ...rest } = ref;
-  return new FindingError({ fault, ...rest, ...(id !== undefined && { id }), message });
 }

@@ -129,8 +129,8 @@ async function record(
       sha256,
       note,
       tests,
-      ...(restores !== null && { restores }),
-      ...(projectId === SERVER && { project_id: proposerProjectId }),
+      restores: restores ?? undefined,
+      project_id: projectId === SERVER ? proposerProjectId : undefined,
     },
   });
 }

@@ -47,7 +47,7 @@ export async function rejectProposal(
         detail: {
           sha256: sha256 ?? null,
           note,
-          ...(key.projectId === SERVER && { project_id: caller.projectId }),
+          project_id: key.projectId === SERVER ? caller.projectId : undefined,
         },
       });
     }

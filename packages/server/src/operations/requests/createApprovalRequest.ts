@@ -232,7 +232,7 @@ async function replay(
 }
 
 function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
-  const requirement = recordRequirement(judgement);
+  const { because, project, floor } = judgement;
   return {
     at: request.createdAt,
     projectId: request.projectId,
@@ -241,12 +241,15 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
     subject: `request:${request.id}`,
     detail: {
       tool_sha256: sha256Hex(request.tool),
-      ...(request.server !== null && { server_sha256: sha256Hex(request.server) }),
+      server_sha256: request.server === null ? undefined : sha256Hex(request.server),
       arguments_sha256: sha256Hex(request.arguments),
       deadline_at: request.deadlineAt,
-      because: judgement.because,
-      ...versionsOf(judgement),
-      ...(requirement !== undefined && { requirement }),
+      because,
+      policy_version: project?.number,
+      policy_sha256: project?.sha256,
+      floor_version: floor?.number,
+      floor_sha256: floor?.sha256,
+      requirement: recordRequirement(judgement),
     },
   };
 }
@@ -262,19 +265,11 @@ function recordRequirement(judgement: Judgement): RecordedRequirement | undefine
     confirm: confirm.kind,
     quorum,
     from,
-    ...(quorums !== undefined && { quorums }),
+    quorums,
     exclude_owner: excludeOwner,
     note: noteRequired,
     grants,
     bots,
-  };
-}
-
-/** The versions that judged it, for the audit log. */
-function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string | number>> {
-  return {
-    ...(project !== null && { policy_version: project.number, policy_sha256: project.sha256 }),
-    ...(floor !== null && { floor_version: floor.number, floor_sha256: floor.sha256 }),
   };
 }
 

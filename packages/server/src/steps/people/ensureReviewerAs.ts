@@ -49,7 +49,7 @@ export async function ensureReviewerAs(
     actor,
     kind: "reviewer.created",
     subject: `reviewer:${reviewer.id}`,
-    detail: { role: order.role, groups: order.groups, ...(isBot && { kind: "bot" }) },
+    detail: { role: order.role, groups: order.groups, kind: isBot ? "bot" : undefined },
   });
   return reviewer;
 }

@@ -194,14 +194,12 @@ async function record(
       number,
       sha256,
       note,
-      ...(restores !== undefined && { restores }),
-      ...(isTwoPerson && { two_person: "required" }),
-      ...(proposal !== undefined && {
-        proposal: proposal.id,
-        proposed_by: proposal.proposedBy,
-      }),
+      restores,
+      two_person: isTwoPerson ? "required" : undefined,
+      proposal: proposal?.id,
+      proposed_by: proposal?.proposedBy,
       // The id of a reviewer is only unique with its project.
-      ...(projectId === SERVER && { project_id: by.projectId }),
+      project_id: projectId === SERVER ? by.projectId : undefined,
     },
   });
 }

@@ -1,7 +1,7 @@
 /** Stores and cancels verdicts that take effect after a delay. */
 
 import { Problem } from "@countersign/protocol";
-import { type AuditKind, appendAudit } from "../../audit/append-audit.ts";
+import { type AuditEntry, type AuditKind, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { commitsAt } from "../../core/delayed-verdict.ts";
 import { sha256Hex } from "../../core/digest.ts";
@@ -70,7 +70,7 @@ export async function delayVerdict(
     validity_ms: validityMs,
     note_sha256: note === null ? null : sha256Hex(note),
     commits_at: at,
-    ...(earlier !== undefined && { in_place_of: earlier.verdict }),
+    in_place_of: earlier?.verdict,
   });
   return delayed;
 }
@@ -110,7 +110,7 @@ export async function appendVerdictAudit(
   { projectId, requestId, reviewerId, verdict, receivedAt }: DelayedVerdict,
   kind: AuditKind,
   now: number,
-  detail: Readonly<Record<string, string | number | null>> = {},
+  detail: AuditEntry["detail"] = {},
 ): Promise<void> {
   await appendAudit(tx, random, {
     at: Math.max(now, receivedAt),

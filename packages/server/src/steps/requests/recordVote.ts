@@ -69,8 +69,8 @@ export async function recordVote(
         arguments_sha256: sha256Hex(request.arguments),
         validity_ms: vote.validityMs,
         note_sha256: vote.note === null ? null : sha256Hex(vote.note),
-        ...(vote.forGroups !== null && { for_groups: vote.forGroups }),
-        ...(vote.proof !== null && { passkey: readProof(vote.proof) }),
+        for_groups: vote.forGroups ?? undefined,
+        passkey: vote.proof === null ? undefined : readProof(vote.proof),
       },
     });
   }

@@ -34,7 +34,8 @@ export async function makeLink(
     actor: who.createdBy,
     subject: `invitation:${id}`,
     detail: {
-      ...(who.personId === null ? { role: who.role } : { person_id: who.personId }),
+      role: who.personId === null ? who.role : undefined,
+      person_id: who.personId ?? undefined,
       expires_at: expiresAt,
     },
   });

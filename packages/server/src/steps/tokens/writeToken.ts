@@ -35,7 +35,7 @@ export async function writeToken(
       kind,
       holder_id: holderId,
       expires_at: expiresAt,
-      ...(scopes !== null && { scopes }),
+      scopes: scopes ?? undefined,
     },
   });
   return { id, token };
