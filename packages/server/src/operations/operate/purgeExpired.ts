@@ -40,55 +40,14 @@ export async function purgeExpired(
   const projects = await readProjectIds(context.store);
   const counts = await context.store.transact(async (tx) => {
     const now = await tx.now();
-    const before = now - context.settings.retentionMs;
-    const beforeId = uuidV7(before, new Uint8Array(10));
-    const endedBefore = now - AFTER_DELIVERY_MS;
-    const bounds = {
-      decidedBefore: before,
-      endedBefore,
-      createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
-    };
-    const freezesOf = (project: string) =>
-      deleteFreezesLiftedBefore(tx, project, before, beforeId, ROWS_PER_CALL_MAX);
-    const ofProjects: number[] = [];
-    for (const project of projects) {
-      const requests = await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX);
-      const grants = await deleteGrantsExpiredBefore(
-        tx,
-        project,
-        before,
-        beforeId,
-        ROWS_PER_CALL_MAX,
-      );
-      const announcements = await deleteAnnouncementsEndedBefore(
-        tx,
-        project,
-        before,
-        ROWS_PER_CALL_MAX,
-      );
-      const freezes = await freezesOf(project);
-      await appendPurgeEntry(tx, context, project, now, {
-        requests,
-        grants,
-        freezes,
-        announcements,
-      });
-      ofProjects.push(requests, grants, freezes, announcements);
-    }
-    const ofServer = {
-      provisioning_results: await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
-      verifications: await deleteVerificationsBefore(tx, before, ROWS_PER_CALL_MAX),
-      instances: await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
-      freezes: await freezesOf(SERVER),
-      invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
-    };
-    await appendPurgeEntry(tx, context, SERVER, now, ofServer);
+    const purge: Purge = { tx, random: context.random, now, retention: retentionOf(context, now) };
+    const all: number[] = [];
+    for (const project of projects) all.push(...(await purgeProject(purge, project)));
+    all.push(...(await purgeServer(purge)));
     // Their starts and ends have entries of their own.
-    const passing = [
-      await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX),
-      await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX),
-    ];
-    return [...ofProjects, ...Object.values(ofServer), ...passing];
+    all.push(await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX));
+    all.push(await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX));
+    return all;
   });
   return {
     purged: counts.reduce((sum, count) => sum + count, 0),
@@ -96,22 +55,79 @@ export async function purgeExpired(
   };
 }
 
+interface Purge {
+  readonly tx: Transaction;
+  readonly random: Context["random"];
+  readonly now: number;
+  readonly retention: Retention;
+}
+
+/** The latest times of rows to purge. */
+interface Retention {
+  readonly before: number;
+  /** An id of the time `before`. */
+  readonly beforeId: string;
+  /** For requests with a notification. */
+  readonly endedBefore: number;
+  readonly createdBefore: number;
+}
+
+function retentionOf({ settings }: Context, now: number): Retention {
+  const before = now - settings.retentionMs;
+  const endedBefore = now - AFTER_DELIVERY_MS;
+  return {
+    before,
+    beforeId: uuidV7(before, new Uint8Array(10)),
+    endedBefore,
+    createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
+  };
+}
+
+/** @returns the count of each kind of row */
+async function purgeProject(purge: Purge, project: string): Promise<number[]> {
+  const { tx, retention } = purge;
+  const { before, beforeId, endedBefore, createdBefore } = retention;
+  const max = ROWS_PER_CALL_MAX;
+  const bounds = { decidedBefore: before, endedBefore, createdBefore };
+  const counts = {
+    requests: await deleteDecidedBefore(tx, project, bounds, max),
+    grants: await deleteGrantsExpiredBefore(tx, project, before, beforeId, max),
+    announcements: await deleteAnnouncementsEndedBefore(tx, project, before, max),
+    freezes: await deleteFreezesLiftedBefore(tx, project, before, beforeId, max),
+  };
+  await appendPurgeEntry(purge, project, counts);
+  return Object.values(counts);
+}
+
+/** Purges the rows without a project. @returns the count of each kind of row */
+async function purgeServer(purge: Purge): Promise<number[]> {
+  const { tx, retention } = purge;
+  const { before, beforeId } = retention;
+  const max = ROWS_PER_CALL_MAX;
+  const counts = {
+    provisioning_results: await deleteResultsBefore(tx, before, max),
+    verifications: await deleteVerificationsBefore(tx, before, max),
+    instances: await deleteInstancesDeletedBefore(tx, before, max),
+    freezes: await deleteFreezesLiftedBefore(tx, SERVER, before, beforeId, max),
+    invitations: await deleteInvitationsBefore(tx, before, max),
+  };
+  await appendPurgeEntry(purge, SERVER, counts);
+  return Object.values(counts);
+}
+
 /** Explains why the subject of an older entry is missing. */
 async function appendPurgeEntry(
-  tx: Transaction,
-  { random }: Context,
+  { tx, random, now }: Purge,
   projectId: string,
-  now: number,
   counts: Readonly<Record<string, number>>,
 ): Promise<void> {
   if (Object.values(counts).every((count) => count === 0)) return;
-  const subject = projectId === SERVER ? "server:" : `project:${projectId}`;
   await appendAudit(tx, random, {
     at: now,
     projectId,
-    subject,
-    detail: counts,
     kind: "rows.erased",
     actor: "system:retention",
+    subject: projectId === SERVER ? "server:" : `project:${projectId}`,
+    detail: counts,
   });
 }
