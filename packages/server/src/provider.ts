@@ -160,7 +160,7 @@ async function serve(
   });
   observe(context, report);
   context.store.integrity.onFailure = (failure) => report.integrityFailed(failure);
-  // Before the port is open: a client can connect only to a server that is able to start.
+  // Before the port is open, so that no client connects when this query fails.
   const isSetUp = !(await needsSetup(context));
   await app.listen({ host: settings.host, port: settings.port });
   port = (app.server.address() as AddressInfo).port;
@@ -182,25 +182,14 @@ async function serve(
   if (!isSetUp) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {
-    if (accepting) end().then(() => closed.resolve(reason), closed.reject);
+    if (accepting) stop().then(() => closed.resolve(reason), closed.reject);
     accepting = false;
     return closed.promise;
   }
 
-  async function end(): Promise<void> {
+  async function stop(): Promise<void> {
     report.stopping();
-    // Closes idle connections while stopping: no connection waits for another exchange.
-    app.server.keepAliveTimeout = 1;
-    context.wake.releaseAll();
-    const cutOff = context.clock.after(settings.shutdownGraceMs, () => {
-      app.server.closeAllConnections();
-      context.delivery.close();
-      context.notifier.close();
-    });
-    await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
-    cutOff();
-    context.delivery.close();
-    context.notifier.close();
+    await drain(app, context, workers);
     await shared?.close();
     await closeStore();
     lock.release();
@@ -216,6 +205,28 @@ async function serve(
     close: async () => void (await close()),
     closed: closed.promise,
   };
+}
+
+/** Stops workers and open exchanges. Cuts them off after the grace period. */
+async function drain(
+  app: FastifyInstance,
+  context: Context,
+  workers: readonly Worker[],
+): Promise<void> {
+  const closeOutbound = () => {
+    context.delivery.close();
+    context.notifier.close();
+  };
+  // Closes idle connections while stopping: no connection waits for another exchange.
+  app.server.keepAliveTimeout = 1;
+  context.wake.releaseAll();
+  const cancelCutOff = context.clock.after(context.settings.shutdownGraceMs, () => {
+    app.server.closeAllConnections();
+    closeOutbound();
+  });
+  await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
+  cancelCutOff();
+  closeOutbound();
 }
 
 export interface RoutesState extends OperationalState {
