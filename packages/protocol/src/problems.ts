@@ -184,11 +184,11 @@ export interface ProblemFinding {
 /** Details of one problem. */
 export interface ProblemDetail {
   /** The invalid input field: a path in the body, a header or a query parameter. */
-  readonly param?: string;
+  readonly param?: string | undefined;
   /** Seconds to wait before a retry. */
-  readonly retryAfterS?: number;
+  readonly retryAfterS?: number | undefined;
   /** All faults of a text. The contract's operations never send codes with this field. */
-  readonly findings?: readonly ProblemFinding[];
+  readonly findings?: readonly ProblemFinding[] | undefined;
 }
 
 /**

@@ -213,10 +213,9 @@ function toFailure(error: unknown): VerificationFailure {
 }
 
 function toProblem({ code, retryAfterS }: VerificationFailure): Problem {
-  const param = PARAMS[code];
   return new Problem(code, undefined, {
-    ...(param === undefined ? {} : { param }),
-    ...(retryAfterS === null ? {} : { retryAfterS }),
+    param: PARAMS[code],
+    retryAfterS: retryAfterS ?? undefined,
   });
 }
 
