@@ -220,7 +220,7 @@ test("every heading with a status in docs/troubleshooting.md names an error of t
   assert.deepEqual(headings.sort(), Object.keys(REJECTIONS).sort());
 });
 
-test("every section of docs/troubleshooting.md quotes a message, or describes a symptom without one", () => {
+test("every section of docs/troubleshooting.md quotes a message or describes a symptom", () => {
   const silent = SECTIONS.filter(({ messages }) => messages.length === 0);
   assert.deepEqual(silent.map(({ heading }) => heading).sort(), [...SYMPTOMS].sort());
 });

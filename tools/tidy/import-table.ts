@@ -128,6 +128,7 @@ const DOOR: RoomEntry = {
 const EVERYTHING = [
   ...BASICS,
   ...LIMITERS,
+  "release-on-failure",
   "timer-loop",
   ...MIDDLE,
   "operations",
@@ -160,6 +161,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   failure: { values: [], types: [] },
   clock: { values: [], types: [] },
   "recently-used": { values: [], types: [] },
+  "release-on-failure": { values: [], types: [] },
   "rate-limiter": { values: BASICS, types: [] },
   "keyed-semaphore": { values: [], types: ["rate-limiter"] },
   "keyed-queue": { values: BASICS, types: ["keyed-semaphore"] },

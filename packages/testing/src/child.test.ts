@@ -51,13 +51,13 @@ async function startLeader(
 for (const isGroup of [false, true]) {
   const start = (t: TestContext) => new Child(t, ["/no/such/program"], { env: ENV, isGroup });
 
-  test(`a process that cannot start has ended, and names the cause (isGroup: ${isGroup})`, async (t) => {
+  test(`a process that cannot start has ended (isGroup: ${isGroup})`, async (t) => {
     const child = start(t);
     await assert.rejects(child.prints("stdout", /ready/), /ended without printing.*ENOENT/s);
     await assert.rejects(child.ends(), { code: "ENOENT" });
   });
 
-  test(`a signal to a process that cannot start does nothing (isGroup: ${isGroup})`, async (t) => {
+  test(`a signal before a failed start does nothing (isGroup: ${isGroup})`, async (t) => {
     const child = start(t);
     child.signal("SIGKILL");
     await child.exited;
