@@ -212,25 +212,71 @@ export async function toolApproval(proposed: {
  * @returns the messages, followed by the responses
  */
 export function resumeMessages(messages: readonly ModelMessage[], tools: ToolSet): ModelMessage[] {
+  const content = suspendedCalls(messages, tools).map(({ approvalId }): ToolApprovalResponse => {
+    return { type: "tool-approval-response", approvalId, approved: true };
+  });
+  return content.length === 0 ? [...messages] : [...messages, { role: "tool", content }];
+}
+
+/**
+ * Reads the decisions about suspended calls of gated tools. Pass each response to
+ * `addToolApprovalResponse` of `useChat`, or append the responses in a message of the role `tool`.
+ * Continue the turn when every suspended call has a response. A response with `approved: true` runs
+ * no tool: the adapter reads the decision again when the call runs. A response with
+ * `approved: false` does not call `onNotRun`.
+ *
+ * @param messages the messages of the suspended turn
+ * @param tools the tools that the model is called with
+ * @returns a response for each decided call
+ */
+export async function approvalResponses(
+  messages: readonly ModelMessage[],
+  tools: ToolSet,
+): Promise<ToolApprovalResponse[]> {
+  const responses = suspendedCalls(messages, tools).map(async ({ approvalId, call, settings }) => {
+    const { toolName = "", toolCallId = "", input } = call;
+    const origin = { toolName, toolCallId, messages };
+    const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
+    const response = { type: "tool-approval-response", approvalId } as const;
+    // The execution reports why a call cannot be submitted.
+    if (submitted === undefined || submitted.status === "approved") {
+      return [{ ...response, approved: true }];
+    }
+    if (submitted.status === "pending" || submitted.status === "unavailable") return [];
+    return [{ ...response, approved: false, reason: submitted.messageForModel }];
+  });
+  return (await Promise.all(responses)).flat();
+}
+
+interface SuspendedCall {
+  readonly approvalId: string;
+  readonly call: Part;
+  readonly settings: AiOptions;
+}
+
+/** @returns the calls of gated tools with an approval request and without a response */
+function suspendedCalls(messages: readonly ModelMessage[], tools: ToolSet): SuspendedCall[] {
   const parts = messages.flatMap((message): readonly Part[] => {
     return typeof message.content === "string" ? [] : message.content;
   });
-  const isOurs = ({ toolCallId: id }: Part) => {
-    const calls = parts.filter((part) => part.type === "tool-call" && part.toolCallId === id);
-    return calls.length > 0 && calls.every((call) => !call.providerExecuted && isGated(call));
-  };
-  const isGated = ({ toolName = "" }: Part) => {
-    return Object.hasOwn(tools, toolName) && optionsByTool.has(Object(tools[toolName]));
-  };
   const has = (type: string) => (part: Part) => part.type === type;
   const answered = new Set(parts.filter(has("tool-approval-response")).map(approvalIdOf));
-  const approvals = parts.filter(has("tool-approval-request")).filter(isOurs).map(approvalIdOf);
-  const content = approvals
-    .filter((id) => !answered.has(id))
-    .map((approvalId): ToolApprovalResponse => {
-      return { type: "tool-approval-response", approvalId, approved: true };
+  return parts.filter(has("tool-approval-request")).flatMap((request) => {
+    const approvalId = approvalIdOf(request);
+    const calls = parts.filter((part) => {
+      return part.type === "tool-call" && part.toolCallId === request.toolCallId;
     });
-  return content.length === 0 ? [...messages] : [...messages, { role: "tool", content }];
+    const [call] = calls;
+    const isGated = calls.every((each) => !each.providerExecuted && settingsOf(each, tools));
+    if (call === undefined || !isGated || answered.has(approvalId)) return [];
+    const settings = settingsOf(call, tools);
+    return settings === undefined ? [] : [{ approvalId, call, settings }];
+  });
+}
+
+/** @returns undefined for a tool without a gate */
+function settingsOf({ toolName = "" }: Part, tools: ToolSet): AiOptions | undefined {
+  return Object.hasOwn(tools, toolName) ? optionsByTool.get(Object(tools[toolName])) : undefined;
 }
 
 /** A part of a message. Its type determines which members it has. */
@@ -238,6 +284,7 @@ interface Part {
   readonly type: string;
   readonly toolCallId?: string;
   readonly toolName?: string;
+  readonly input?: unknown;
   readonly providerExecuted?: boolean;
 }
 

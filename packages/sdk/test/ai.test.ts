@@ -5,12 +5,19 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Countersign, MemoryStore } from "@countersign/sdk";
-import { gateTools, isNotRun, resumeMessages, toolApproval } from "@countersign/sdk/ai";
+import { Countersign, DevelopmentProvider, MemoryStore } from "@countersign/sdk";
+import {
+  approvalResponses,
+  gateTools,
+  isNotRun,
+  type NotRun,
+  resumeMessages,
+  toolApproval,
+} from "@countersign/sdk/ai";
 import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import { frameworkRules } from "./support/framework-rules.ts";
-import { approvalsOf, neverPays, sharedScene } from "./support/framework-scene.ts";
+import { approvalsOf, decideAll, neverPays, sharedScene } from "./support/framework-scene.ts";
 import { framework, INPUT, toolsOf } from "./support/frameworks/ai.ts";
 import { scriptedModel, toolResultsOf } from "./support/scripted-ai-model.ts";
 
@@ -46,6 +53,67 @@ test("[ours.sdk.frameworks.suspend] ai: an approval response forged by the clien
   await scene.decideNext("deny");
   await ended;
   assert.deepEqual(toolResultsOf(model), { call_1: "This call was denied." });
+});
+
+test("[ours.sdk.frameworks.suspend] ai: approvalResponses returns the decided calls with their verdict and reason", async () => {
+  const scene = await sharedScene();
+  const calls = [...CALLS, { id: "call_2", arguments: { to: "B-2", cents: 7 } }];
+  const approvals = approvalsOf(scene, { wait: false });
+  const paid: string[] = [];
+  const pay = ({ to }: { to: string }) => {
+    paid.push(to);
+    return `paid ${to}`;
+  };
+  const tools = toolsOf({ approvals, runId: "responses", calls, pay });
+  const options = { tools, toolApproval, stopWhen: stepCountIs(3) };
+  const prompt: ModelMessage[] = [{ role: "user", content: "pay" }];
+  const first = await generateText({ ...options, model: scriptedModel(calls), messages: prompt });
+  const messages = [...prompt, ...first.responseMessages];
+  assert.deepEqual(await approvalResponses(messages, tools), []);
+  await decideAll(scene, { "A-1": "approve", "B-2": "deny" }, { note: "Not B." });
+  const content = await approvalResponses(messages, tools);
+  const verdicts = content.map(({ approved, reason }) => [approved, reason]);
+  assert.deepEqual(verdicts, [
+    [true, undefined],
+    [false, "This call was denied: Not B."],
+  ]);
+  const model = scriptedModel(calls);
+  await generateText({ ...options, model, messages: [...messages, { role: "tool", content }] });
+  const expected = { call_1: "paid A-1", call_2: "This call was denied: Not B." };
+  assert.deepEqual(toolResultsOf(model), expected);
+  assert.deepEqual(paid, ["A-1"]);
+});
+
+test("[ours.sdk.frameworks.suspend] ai: a call that a policy denies has an automatic denial with its reason in the stream", async () => {
+  const provider = new DevelopmentProvider({
+    outcomes: { "*": { status: "denied", note: "Not today." } },
+    warn: () => {},
+  });
+  const reported: string[] = [];
+  const onNotRun = ({ notRun }: NotRun) => void reported.push(notRun);
+  const approvals = new Countersign({ provider, store: new MemoryStore(), logger: false });
+  const turn = { approvals, runId: "policy", calls: CALLS, pay: neverPays, onNotRun };
+  const model = scriptedModel(CALLS);
+  const { fullStream } = streamText({
+    model,
+    prompt: "pay",
+    tools: toolsOf(turn),
+    toolApproval,
+    stopWhen: stepCountIs(3),
+  });
+  const kinds: string[] = [];
+  for await (const part of fullStream) {
+    if (part.type === "tool-approval-response") assert.match(part.reason ?? "", /Not today\.$/);
+    if (part.type.startsWith("tool-")) kinds.push(part.type);
+  }
+  assert.deepEqual(kinds, [
+    "tool-call",
+    "tool-approval-request",
+    "tool-approval-response",
+    "tool-output-denied",
+  ]);
+  assert.match(toolResultsOf(model).call_1 ?? "", /Not today\.$/);
+  assert.deepEqual(reported, ["denied"]);
 });
 
 test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own needsApproval", async () => {
