@@ -11,8 +11,10 @@ const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(ROOT, "node_modules/.bin/tsc");
 
 if (linkFrameworks()) {
-  const { status } = spawnSync(TSC, ["-p", join(ROOT, "frameworks")], { stdio: "inherit" });
-  process.exitCode = status ?? 1;
+  for (const project of ["frameworks", "examples/use-chat"]) {
+    const { status } = spawnSync(TSC, ["-p", join(ROOT, project)], { stdio: "inherit" });
+    if (status !== 0) process.exitCode = status ?? 1;
+  }
 } else {
   process.stderr.write(
     "WARNING: the sources that import an agent framework were not type-checked.\n" +
