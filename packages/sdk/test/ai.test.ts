@@ -116,6 +116,42 @@ test("[ours.sdk.frameworks.suspend] ai: a call that a policy denies has an autom
   assert.deepEqual(reported, ["denied"]);
 });
 
+test("[ours.sdk.frameworks.suspend] ai: the user approves one call of a turn, and a reviewer the other", async () => {
+  const scene = await sharedScene();
+  const look = { ...CALLS[0], id: "call_2", tool: "look" } as const;
+  const calls = [...CALLS, look] as const;
+  const turn = {
+    approvals: approvalsOf(scene, { wait: false }),
+    runId: "user",
+    calls,
+    only: ["pay"] as const,
+    pay: ({ to }: { to: string }) => `paid ${to}`,
+    look: ({ to }: { to: string }) => `saw ${to}`,
+  };
+  const tools = toolsOf(turn);
+  const options = {
+    tools,
+    toolApproval: async (proposed: Parameters<typeof toolApproval>[0]) => {
+      return proposed.toolCall.toolName === "look" ? "user-approval" : toolApproval(proposed);
+    },
+    stopWhen: stepCountIs(3),
+  };
+  const prompt: ModelMessage[] = [{ role: "user", content: "pay" }];
+  const first = await generateText({ ...options, model: scriptedModel(calls), messages: prompt });
+  const messages = [...prompt, ...first.responseMessages];
+  const requests = first.content.filter((part) => part.type === "tool-approval-request");
+  assert.equal(requests.length, 2);
+  await scene.decideNext("approve");
+  const content = await approvalResponses(messages, tools);
+  assert.equal(content.length, 1);
+  const asked = requests.find(({ toolCall }) => toolCall.toolName === "look");
+  const approvalId = asked?.approvalId ?? "";
+  content.push({ type: "tool-approval-response", approvalId, approved: true });
+  const model = scriptedModel(calls);
+  await generateText({ ...options, model, messages: [...messages, { role: "tool", content }] });
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1", call_2: "saw A-1" });
+});
+
 test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own needsApproval", async () => {
   const model = scriptedModel(CALLS);
   const pay = { inputSchema: INPUT, execute: neverPays };
