@@ -118,8 +118,8 @@ test("[ours.sdk.frameworks.suspend] ai: a call that a policy denies has an autom
 
 test("[ours.sdk.frameworks.suspend] ai: the user approves one call of a turn, and a reviewer the other", async () => {
   const scene = await sharedScene();
-  const look = { ...CALLS[0], id: "call_2", tool: "look" } as const;
-  const calls = [...CALLS, look] as const;
+  const look = { id: "call_2", tool: "look", arguments: { to: "A-1", cents: 5 } } as const;
+  const calls = [...CALLS, look];
   const turn = {
     approvals: approvalsOf(scene, { wait: false }),
     runId: "user",
