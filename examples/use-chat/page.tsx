@@ -38,7 +38,8 @@ function Chat() {
       {messages.map((message) => (
         <section key={message.id}>
           {message.parts.map((part, index) => (
-            <p key={`${message.id}-${index}`}>{describe(part)}</p>
+            // A part has no id, and keeps its place.
+            <p key={keyOf(message, index)}>{describe(part)}</p>
           ))}
         </section>
       ))}
@@ -51,6 +52,10 @@ function Chat() {
       </button>
     </>
   );
+}
+
+function keyOf({ id }: UIMessage, index: number): string {
+  return `${id}-${index}`;
 }
 
 type Part = UIMessage["parts"][number];

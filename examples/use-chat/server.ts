@@ -2,8 +2,7 @@
  * A chat of the Vercel AI SDK whose refunds need an approval: the routes of the server. `page.tsx`
  * is the page with `useChat`.
  *
- *   COUNTERSIGN_URL=http://localhost:8787 COUNTERSIGN_API_KEY=cs_inst_... \
- *     node examples/use-chat/server.ts
+ *   npm start
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

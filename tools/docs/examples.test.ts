@@ -30,8 +30,10 @@ const FOLDERS = globSync(["examples/*/README.md", "examples/agents/*/README.md"]
 function testedVersion(name: string): string | undefined {
   const folder = name === "countersign" ? "cli" : name.replace(/^@countersign\//, "");
   if (folder !== name) return readManifest(`packages/${folder}/package.json`).version;
-  const { dependencies } = readManifest("frameworks/package.json");
-  return dependencies?.[name] ?? readManifest("package.json").devDependencies?.[name];
+  const manifests = ["frameworks/package.json", "package.json", "packages/console/package.json"];
+  return manifests.map(readManifest).flatMap(({ dependencies, devDependencies }) => {
+    return dependencies?.[name] ?? devDependencies?.[name] ?? [];
+  })[0];
 }
 
 /** The names of the packages that the modules of a folder import. */

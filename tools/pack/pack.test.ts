@@ -252,7 +252,7 @@ test("[ours.packages.types] the subpaths of the SDK compile and load beside thei
     framed,
   ).ends();
   assert.equal(code, 0, stderr);
-  assert.equal(stdout, "5\n");
+  assert.equal(stdout, "6\n");
 });
 
 interface Listed {

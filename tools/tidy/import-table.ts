@@ -35,6 +35,7 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
       "file-store.ts",
       "node.ts",
       "ai.ts",
+      "claude-agent-sdk.ts",
       "langchain.ts",
       "mastra.ts",
       "mcp.ts",
@@ -320,6 +321,10 @@ export const FENCES: readonly Fence[] = [
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
   // Each framework behind its own subpath: an agent installs the one that it has.
   { module: /^ai(\/.+)?$/, within: ["packages/sdk/src/ai.ts"] },
+  {
+    module: /^@anthropic-ai\/claude-agent-sdk$/,
+    within: ["packages/sdk/src/claude-agent-sdk.ts"],
+  },
   { module: /^@openai\/agents(\/.+)?$/, within: ["packages/sdk/src/openai-agents.ts"] },
   { module: /^(@langchain\/.+|langchain)$/, within: ["packages/sdk/src/langchain.ts"] },
   { module: /^@mastra\/.+/, within: ["packages/sdk/src/mastra.ts"] },

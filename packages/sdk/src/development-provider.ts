@@ -1,7 +1,7 @@
 /**
  * Predefined outcomes in place of a provider, for development and tests. No reviewer is asked, and
- * the outcomes are not approvals. The client therefore rejects NODE_ENV `production` and an API key,
- * warns about each `approved`, and marks every verdict.
+ * the outcomes are not approvals. The provider therefore rejects NODE_ENV `production` and an API
+ * key, warns about each `approved`, and marks every verdict.
  */
 
 import { parseDuration, type TerminalStatus } from "@countersign/protocol";

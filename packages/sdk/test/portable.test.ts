@@ -47,7 +47,7 @@ test("[ours.sdk.portable] the core imports only the protocol; subpaths import No
 });
 
 test("[ours.sdk.portable] the subpath of a framework loads that framework at most", () => {
-  for (const name of ["ai", "langchain", "mastra", "mcp"]) {
+  for (const name of ["ai", "claude-agent-sdk", "langchain", "mastra", "mcp"]) {
     assert.deepEqual(outsideOf(`${name}.ts`), [], name);
   }
   assert.deepEqual(outsideOf("openai-agents.ts"), ["@openai/agents"]);

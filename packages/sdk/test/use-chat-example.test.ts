@@ -10,13 +10,13 @@ import { startAgentScene } from "@countersign/testing/agent-scene";
 import { Child } from "@countersign/testing/child";
 import { newVisitor, startBrowser } from "../../server/test/support/browser.ts";
 
-const EXAMPLE = join(import.meta.dirname, "../../../examples/use-chat/server.ts");
+const FOLDER = join(import.meta.dirname, "../../../examples/use-chat");
 
 test("[ours.sdk.documented] the useChat example waits for a reviewer, then shows the result or the note of the denial", async (t) => {
   const scene = await startAgentScene(t);
-  const command = [process.execPath, "--no-warnings", EXAMPLE];
+  const command = ["npm", "start", "--silent"];
   const env = { ...process.env, ...scene.environment, PORT: "0" };
-  const server = new Child({ after: (end) => t.after(end) }, command, { env });
+  const server = new Child(t, command, { cwd: FOLDER, env, isGroup: true });
   const [, url = ""] = await server.prints("stdout", /Open (\S+)/);
   const { page, complaints } = await newVisitor(await startBrowser(t), url);
   await page.goto(url);

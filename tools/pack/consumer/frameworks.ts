@@ -5,6 +5,7 @@
  */
 
 import { gateTools as gateAi } from "@countersign/sdk/ai";
+import { gateTools as gateClaude } from "@countersign/sdk/claude-agent-sdk";
 import { gateTools as gateLangchain } from "@countersign/sdk/langchain";
 import { gateTools as gateMastra } from "@countersign/sdk/mastra";
 import { gateServer } from "@countersign/sdk/mcp";
@@ -15,6 +16,8 @@ export const wrong = [
   // @ts-expect-error: not tools
   () => gateAi(1),
   // @ts-expect-error: not tools
+  () => gateClaude(1),
+  // @ts-expect-error: not tools
   () => gateLangchain(1),
   // @ts-expect-error: not tools
   () => gateMastra(1),
@@ -24,5 +27,5 @@ export const wrong = [
   () => gatedTool(1),
 ];
 
-const loaded = [gateAi, gateLangchain, gateMastra, gateServer, gatedTool];
+const loaded = [gateAi, gateClaude, gateLangchain, gateMastra, gateServer, gatedTool];
 console.log(loaded.filter((each) => typeof each === "function").length);
