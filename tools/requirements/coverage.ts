@@ -94,8 +94,9 @@ export function readCheckout(root: string): {
   readonly citations: Citation[];
 } {
   const product = readProductRequirements(readFileSync(join(root, TABLE), "utf8"));
+  // Shared rules are in the folders `test/support`.
   const tests = [...readRepository(root)].filter(([path]) => {
-    return /^(packages|tools)\/.*\.test\.tsx?$/.test(path);
+    return /^(packages|tools)\/.*(\.test\.tsx?|\/test\/support\/.*\.ts)$/.test(path);
   });
   const citations = readCitations(parseSources(new Map(tests)));
   return { requirements: [...REQUIREMENTS, ...product], citations };

@@ -21,11 +21,13 @@ import {
 
 export type { NotRun } from "./framework-call.ts";
 
+/** A notification about the progress of a call. */
 interface ProgressNotification {
   method: "notifications/progress";
   params: { progressToken: string | number; progress: number; message: string };
 }
 
+/** The member `_meta` of a call. */
 interface RequestMeta {
   readonly progressToken?: string | number | undefined;
 }
