@@ -35,7 +35,7 @@ export interface ToolCallOrigin {
   /** Name of the tool. */
   readonly toolName: string;
   /** Id of the call from the model. */
-  readonly toolCallId: string;
+  readonly callId: string;
   /** The messages that the model received before it proposed the call. */
   readonly messages: readonly ModelMessage[];
 }
@@ -140,15 +140,15 @@ function streaming(name: string, execute: Execute, settings: AiOptions): Execute
 }
 
 function originOf(toolName: string, { toolCallId, messages }: Options): ToolCallOrigin {
-  return { toolName, toolCallId, messages };
+  return { toolName, callId: toolCallId, messages };
 }
 
 function proposalOf(
-  { toolName, toolCallId }: ToolCallOrigin,
+  { toolName, callId }: ToolCallOrigin,
   input: unknown,
   options: { readonly abortSignal?: AbortSignal | undefined },
 ): Proposal {
-  const about = { runtime: "ai", tool: toolName, callId: toolCallId };
+  const about = { runtime: "ai", tool: toolName, callId };
   return { ...about, arguments: input, signal: options.abortSignal };
 }
 
@@ -190,7 +190,7 @@ export async function toolApproval(proposed: {
       typeof needsApproval === "function" ? await needsApproval(input, options) : needsApproval;
     return isNeeded ? "user-approval" : undefined;
   }
-  const origin = { toolName, toolCallId, messages };
+  const origin = { toolName, callId: toolCallId, messages };
   const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
   // The execution runs an approved call, and reports a call without a decision.
   if (submitted === undefined) return undefined;
@@ -235,7 +235,7 @@ export async function approvalResponses(
 ): Promise<ToolApprovalResponse[]> {
   const responses = suspendedCalls(messages, tools).map(async ({ approvalId, call, settings }) => {
     const { toolName = "", toolCallId = "", input } = call;
-    const origin = { toolName, toolCallId, messages };
+    const origin = { toolName, callId: toolCallId, messages };
     const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
     const response = { type: "tool-approval-response", approvalId } as const;
     // The execution reports why a call cannot be submitted.

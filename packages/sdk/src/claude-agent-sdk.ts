@@ -27,16 +27,17 @@ import {
   readSelection,
   runCall,
 } from "./framework-call.ts";
+import { causeOf } from "./network-error.ts";
 import type { Suspended } from "./result.ts";
 
-export type { NotRun } from "./framework-call.ts";
+export { isNotRun, type NotRun } from "./framework-call.ts";
 
 /** The framework's information about a call. */
 export interface ToolCallOrigin {
   readonly toolName: string;
   readonly callId: string;
   /** Only of {@link gateOptions}. */
-  readonly hookInput?: PreToolUseHookInput;
+  readonly hookInput?: PreToolUseHookInput | undefined;
 }
 
 /** Options of {@link gateTools} and {@link canUseTool}. */
@@ -45,7 +46,7 @@ export type ClaudeOptions = FrameworkOptions<ToolCallOrigin>;
 /** Options of {@link gateOptions}. */
 export interface ClaudeQueryOptions extends Omit<ClaudeOptions, "runId"> {
   /** Id of the run. Default: the id of the session. */
-  readonly runId?: ClaudeOptions["runId"];
+  readonly runId?: ClaudeOptions["runId"] | undefined;
 }
 
 /** Above the longest decision window, seven days. Claude Code blocks the call after this time. */
@@ -228,7 +229,9 @@ async function failClosed<T>(
     return await decision();
   } catch (error) {
     const message = "This call was not run, because its approval could not be checked.";
-    approvals.warn(`Tool ${JSON.stringify(toolName)}: ${message} ${String(error)}`);
-    return denied(error instanceof SdkError ? `${message} ${error.message}` : message);
+    // The message of another error may contain a secret.
+    const cause = error instanceof SdkError ? error.message : `It failed with ${causeOf(error)}.`;
+    approvals.warn(`Tool ${JSON.stringify(toolName)}: ${message} ${cause}`);
+    return denied(error instanceof SdkError ? `${message} ${cause}` : message);
   }
 }

@@ -226,7 +226,11 @@ export class Countersign {
    * @throws any error of `run`; SdkError `invalid_call` if `pending` is damaged or belongs to
    *   another provider, or no tool has its name
    */
-  async resume<A extends object>(pending: Pending<A>): Promise<Result<unknown, A>>;
+  async resume<A extends object>(
+    pending: Pending<A>,
+    run?: undefined,
+    options?: ResumeOptions,
+  ): Promise<Result<unknown, A>>;
   async resume<A extends object, T>(
     pending: Pending<A>,
     run: ToolFunction<A, T>,

@@ -17,13 +17,14 @@ import { systemTiming, type Timing } from "./clock.ts";
 import { isProduction } from "./environment.ts";
 import { adviceFor, SdkError } from "./errors.ts";
 import { assertKnownOptions } from "./known-options.ts";
+import type { Logger } from "./observers.ts";
 
 /** A predefined outcome with a note. */
 export interface CannedOutcome {
   /** The outcome of each call of the tool. */
   readonly status: TerminalStatus;
   /** Note of the decision. */
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 /** Options of a {@link DevelopmentProvider}. */
@@ -31,16 +32,16 @@ export interface DevelopmentOptions {
   /** Outcomes by tool name; `*` applies to all other tools. A tool without an outcome is denied. */
   readonly outcomes: Readonly<Record<string, TerminalStatus | CannedOutcome>>;
   /** True: a request is pending until a program reads it, to test suspending and resuming. */
-  readonly isPendingFirst?: boolean;
+  readonly isPendingFirst?: boolean | undefined;
   /** The agent's API key, if set. The provider rejects a key: it belongs to a real provider. */
   readonly apiKey?: string | undefined;
   /** Receives a warning at the start and for every predefined approval. Default: the console. */
-  readonly warn?: (message: string) => void;
+  readonly logger?: Pick<Logger, "warn"> | undefined;
   /** Clocks, timers and randomness. Default: those of the runtime. */
-  readonly timing?: Timing;
+  readonly timing?: Timing | undefined;
 }
 
-const OPTIONS = ["outcomes", "isPendingFirst", "apiKey", "warn", "timing"];
+const OPTIONS = ["outcomes", "isPendingFirst", "apiKey", "logger", "timing"];
 
 const WINDOW_MS_MAX = 168 * 3_600_000;
 const VALIDITY_MS = 300_000;
@@ -63,7 +64,8 @@ export class DevelopmentProvider implements ApprovalProvider {
     assertKnownOptions("new DevelopmentProvider()", options, OPTIONS);
     this.#options = options;
     this.#timing = options.timing ?? systemTiming;
-    this.#warn = options.warn ?? ((message) => console.warn(message));
+    const { logger = console } = options;
+    this.#warn = (message) => logger.warn(message);
     this.#warn("DEVELOPMENT: tool calls get predefined outcomes. No reviewer is asked.");
   }
 

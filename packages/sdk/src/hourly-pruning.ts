@@ -22,9 +22,9 @@ export interface PruningOptions {
    * Receives an error of the deletion of old records. The store tries again after an hour.
    * Default: the console.
    */
-  readonly onPruneError?: (error: unknown) => unknown;
+  readonly onPruneError?: ((error: unknown) => unknown) | undefined;
   /** Clocks and timers. Default: those of the runtime. */
-  readonly timing?: Timing;
+  readonly timing?: Timing | undefined;
 }
 
 /** The names of the options. */

@@ -32,7 +32,8 @@ export {
   DevelopmentProvider,
 } from "./development-provider.ts";
 export type { DecisionWindow, Duration } from "./duration.ts";
-export { SdkError, type SdkErrorCode } from "./errors.ts";
+export { SdkError, type SdkErrorCode, type SdkErrorDetail } from "./errors.ts";
+export { type FrameworkOptions, isNotRun, type NotRun } from "./framework-call.ts";
 export type { PruningOptions } from "./hourly-pruning.ts";
 export type { DecisionNotice, Logger, ObserverOptions, PendingNotice } from "./observers.ts";
 export { type Probe, probeProvider } from "./probe-provider.ts";
@@ -55,6 +56,7 @@ export type {
   Executed,
   Expired,
   NotExecuted,
+  NotExecutedDetails,
   NotExecutedReason,
   Pending,
   Result,

@@ -37,7 +37,7 @@ export interface ToolCallOrigin {
 /** Options of this adapter. */
 export interface LangChainOptions extends Omit<FrameworkOptions<ToolCallOrigin>, "runId"> {
   /** Id of the run. Default: `configurable.thread_id` of the graph. */
-  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"];
+  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"] | undefined;
 }
 
 /** The part of StructuredTool that runs the function, after schema validation. */

@@ -52,7 +52,7 @@ export interface CallContext {
 /** Options of this adapter. */
 export interface MastraOptions extends Omit<FrameworkOptions<ToolCallOrigin>, "runId"> {
   /** Id of the run. Default: the thread id of the agent's memory. */
-  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"];
+  readonly runId?: FrameworkOptions<ToolCallOrigin>["runId"] | undefined;
 }
 
 /** The part of a tool of `createTool` that this adapter uses. */

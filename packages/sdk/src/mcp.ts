@@ -19,7 +19,7 @@ import {
   unknownNamesMessage,
 } from "./framework-call.ts";
 
-export type { NotRun } from "./framework-call.ts";
+export { isNotRun, type NotRun } from "./framework-call.ts";
 
 /** A notification about the progress of a call. */
 interface ProgressNotification {
@@ -71,14 +71,14 @@ export interface ToolCallOrigin<E extends Extra = Extra> {
 export interface McpOptions<E extends Extra = Extra>
   extends Omit<FrameworkOptions<ToolCallOrigin<E>>, "runId"> {
   /** Id of the run. Default: the transport's session id, or else a random id for this server. */
-  readonly runId?: FrameworkOptions<ToolCallOrigin<E>>["runId"];
+  readonly runId?: FrameworkOptions<ToolCallOrigin<E>>["runId"] | undefined;
   /**
    * Id of the call. Default: the JSON-RPC request id, which is unique in a session. A client that
    * repeats a call with `inputResponses` needs a new id.
    */
-  readonly callId?: (origin: ToolCallOrigin<E>) => string;
+  readonly callId?: ((origin: ToolCallOrigin<E>) => string) | undefined;
   /** Interval of progress notifications while a call waits. Default: `10s`. */
-  readonly progressInterval?: Duration;
+  readonly progressInterval?: Duration | undefined;
 }
 
 /** The members of `McpServer` that the adapter uses, in version 1 and version 2. */

@@ -27,7 +27,7 @@ import {
 } from "./framework-call.ts";
 import type { NotExecuted, Submitted } from "./result.ts";
 
-export type { NotRun } from "./framework-call.ts";
+export { isNotRun, type NotRun } from "./framework-call.ts";
 
 type ToolCallDetails = NonNullable<Parameters<FunctionTool["invoke"]>[2]>;
 
@@ -44,7 +44,7 @@ export interface ToolCallOrigin<Context = unknown> {
 }
 
 /** Options of this adapter. */
-export type AgentsOptions<Context = unknown> = FrameworkOptions<ToolCallOrigin<Context>>;
+export type OpenAIAgentsOptions<Context = unknown> = FrameworkOptions<ToolCallOrigin<Context>>;
 
 /**
  * Creates a gated tool, like `tool` of the framework. If a call does not run, its result is the
@@ -58,7 +58,7 @@ export function gatedTool<
   Result = string,
 >(
   options: ToolOptions<Parameters, Context>,
-  settings: AgentsOptions<Context>,
+  settings: OpenAIAgentsOptions<Context>,
 ): FunctionTool<Context, Parameters, Result | string> {
   const { execute, needsApproval, outputSchema } = options;
   const name = options.name ?? execute.name;
@@ -97,7 +97,7 @@ export function gatedTool<
  */
 export function gateTools<Context>(
   tools: readonly Tool<Context>[],
-  settings: AgentsOptions<Context>,
+  settings: OpenAIAgentsOptions<Context>,
 ): Tool<Context>[] {
   const isSelected = readSelection(
     settings,
@@ -157,7 +157,7 @@ interface Suspension {
 const suspensions = new WeakMap<object, Suspension>();
 
 function suspensionOf<Context>(
-  settings: AgentsOptions<Context>,
+  settings: OpenAIAgentsOptions<Context>,
   toolName: string,
   inner: NeedsApproval | undefined,
   reader: Suspension["read"],
@@ -228,7 +228,7 @@ export async function resumeState<State extends object>(stored: State): Promise<
 }
 
 async function answer<Context, T>(
-  settings: AgentsOptions<Context>,
+  settings: OpenAIAgentsOptions<Context>,
   origin: ToolCallOrigin<Context>,
   proposed: Pick<Proposal, "arguments" | "signal">,
   run: (approved: unknown) => T | Promise<T>,

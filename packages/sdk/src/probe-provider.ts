@@ -51,9 +51,24 @@ export async function probeProvider(url: string, apiKey: string): Promise<Probe>
     const { code, status, message } = Object(error) as SdkError;
     const text = message ?? "unknown";
     if (code === "refused" && status === 404) {
-      return { kind: "works", text: "It accepts the credential.", aheadMs: ahead() };
+      if (await answersUnauthorized(url)) {
+        return { kind: "works", text: "It accepts the credential.", aheadMs: ahead() };
+      }
+      const wrong = "The URL does not reject a wrong credential. Check the base URL.";
+      return { kind: "unreachable", text: wrong, aheadMs: ahead() };
     }
     const kind = code === "refused" || code === "invalid_option" ? "refused" : "unreachable";
     return { kind, text, aheadMs: ahead() };
+  }
+}
+
+/** An unknown page answers 404 to every credential, and a provider only to a valid one. */
+async function answersUnauthorized(url: string): Promise<boolean> {
+  const client = new ApprovalClient({ url, apiKey: "not-a-key", retryFor: PROBE_TIMEOUT });
+  try {
+    await client.read(crypto.randomUUID());
+    return false;
+  } catch (error) {
+    return Object(error).status === 401;
   }
 }

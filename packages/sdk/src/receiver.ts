@@ -42,9 +42,9 @@ export interface ReceiverOptions {
    */
   readonly onResolved: (event: ResolvedEvent) => Promise<void> | void;
   /** Receives each failure of `onResolved` and of the store. Default: the console. */
-  readonly onError?: (error: unknown, event: ResolvedEvent | undefined) => void;
+  readonly onError?: ((error: unknown, event: ResolvedEvent | undefined) => void) | undefined;
   /** Clocks, timers and randomness. Default: those of the runtime. */
-  readonly timing?: Timing;
+  readonly timing?: Timing | undefined;
 }
 
 /** Context of a serverless runtime that stops work after the response, unless it must wait. */

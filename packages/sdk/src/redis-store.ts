@@ -49,12 +49,12 @@ export function ioredis(client: IoredisClient): RedisConnection {
 /** Options of a {@link RedisStore}. */
 export interface RedisStoreOptions {
   /** Start of every key. Default: `countersign:consumption:`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /**
    * How long Redis keeps a record. At least `192h` (8 days), which is the default. A shorter time
    * could let a call run again.
    */
-  readonly retention?: Duration;
+  readonly retention?: Duration | undefined;
 }
 
 const PREFIX = "countersign:consumption:";

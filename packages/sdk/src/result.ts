@@ -24,7 +24,7 @@ export interface Executed<T> {
 }
 
 /** Members of every {@link NotExecuted}. */
-interface NotExecutedDetails {
+export interface NotExecutedDetails {
   /** Explanation for the model. */
   readonly messageForModel: string;
   /** Id of the approval request; undefined if unknown. */

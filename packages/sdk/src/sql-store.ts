@@ -74,7 +74,7 @@ export interface SqlStoreOptions extends PruningOptions {
    * Creates the table at the first use if it does not exist. With `false`, create it yourself from
    * {@link SQL_STORE_SCHEMA}. Default: true.
    */
-  readonly createTable?: boolean;
+  readonly createTable?: boolean | undefined;
 }
 
 /** The statements that create the table, for both dialects. All are safe to repeat. */

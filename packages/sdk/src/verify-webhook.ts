@@ -44,7 +44,7 @@ export type WebhookEvent = VerificationWebhook | ResolvedWebhook;
 /** Options of {@link verifyWebhook}. */
 export interface VerifyWebhookOptions {
   /** Clocks and timers. Default: those of the runtime. */
-  readonly timing?: Timing;
+  readonly timing?: Timing | undefined;
 }
 
 /**

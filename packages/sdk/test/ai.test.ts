@@ -87,7 +87,7 @@ test("[ours.sdk.frameworks.suspend] ai: approvalResponses returns the decided ca
 test("[ours.sdk.frameworks.suspend] ai: a call that a policy denies has an automatic denial with its reason in the stream", async () => {
   const provider = new DevelopmentProvider({
     outcomes: { "*": { status: "denied", note: "Not today." } },
-    warn: () => {},
+    logger: { warn: () => {} },
   });
   const reported: string[] = [];
   const onNotRun = ({ notRun }: NotRun) => void reported.push(notRun);

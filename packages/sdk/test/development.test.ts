@@ -16,7 +16,7 @@ function canned(options: Partial<DevelopmentOptions>, wait = true) {
   const warnings: string[] = [];
   const client = new DevelopmentProvider({
     outcomes: { look: "approved", pay: { status: "denied", note: "too much" } },
-    warn: (message) => warnings.push(message),
+    logger: { warn: (message) => warnings.push(message) },
     ...options,
   });
   return {
@@ -98,7 +98,7 @@ test("[ours.sdk.development] a key that is used again with other arguments is an
 
 test("[ours.sdk.development] only an approved request can be used, and only once", async () => {
   const outcomes = { look: "denied", pay: "approved" } as const;
-  const provider = new DevelopmentProvider({ outcomes, warn: () => {} });
+  const provider = new DevelopmentProvider({ outcomes, logger: { warn: () => {} } });
   const create = (tool: string) => {
     return provider.create({ idempotencyKey: tool, tool, arguments: {}, timeout: "1m" });
   };

@@ -64,7 +64,10 @@ test("[ours.sdk.frameworks.suspend] openai-agents: gateTools suspends a run agai
 });
 
 test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's own need for approval", async () => {
-  const client = new DevelopmentProvider({ outcomes: { "*": "approved" }, warn: () => {} });
+  const client = new DevelopmentProvider({
+    outcomes: { "*": "approved" },
+    logger: { warn: () => {} },
+  });
   const approvals = new Countersign({ provider: client, store: new MemoryStore(), wait: false });
   const options = {
     name: "pay",
@@ -144,7 +147,10 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
 });
 
 test("[ours.sdk.frameworks.held] openai-agents: a text that holds arguments is not unpacked behind the approval", async () => {
-  const client = new DevelopmentProvider({ outcomes: { "*": "approved" }, warn: () => {} });
+  const client = new DevelopmentProvider({
+    outcomes: { "*": "approved" },
+    logger: { warn: () => {} },
+  });
   const approvals = new Countersign({ provider: client, store: new MemoryStore() });
   const ran: unknown[] = [];
   const execute = async (input: unknown) => ran.push(input);

@@ -21,7 +21,11 @@ type Outcome = "approved" | "denied" | "expired" | "cancelled";
 
 function approvalsWith(outcome: Outcome, isPendingFirst = false): Countersign {
   const outcomes = { "refunds.create": outcome };
-  const provider = new DevelopmentProvider({ outcomes, isPendingFirst, warn: () => {} });
+  const provider = new DevelopmentProvider({
+    outcomes,
+    isPendingFirst,
+    logger: { warn: () => {} },
+  });
   return new Countersign({ provider, logger: false, wait: !isPendingFirst });
 }
 
