@@ -82,6 +82,9 @@ export type Target = Pick<Operation, "method" | "path" | "success">;
 /** Shorter than a typical agent timeout of one minute, so that a wrong port is reported. */
 const UNREACHABLE_MS = 10_000;
 
+/** How long an earlier time of the provider is ignored. */
+const EARLIER_DATE_MS_MIN = 60_000;
+
 const SECRET_CHARS_MIN = 8;
 
 const BACKOFF_MS_MIN = 100;
@@ -190,7 +193,7 @@ export class Connection {
       const sent = this.#send(operation, order, ended.signal);
       const response = await abortable(sent, ended.signal);
       this.#hasAnswered = true;
-      this.#noteDate(response.headers.get("date"));
+      this.#noteDate(response);
       const answer = await this.#read(operation, response, order, ended.signal);
       order.onHeaders?.(response.headers);
       return answer;
@@ -230,11 +233,19 @@ export class Connection {
     return new Lost(new SdkError("unavailable", this.#redact(message), detail), failure);
   }
 
-  #noteDate(header: string | null): void {
-    const ms = Date.parse(header ?? "");
-    // Another replica or a cache may be behind. Then an expired approval must not become valid.
-    if (Number.isNaN(ms) || ms < (this.providerNow() ?? ms)) return;
-    this.#latestDate = { ms, receivedAt: this.timing.monotonic() };
+  /**
+   * Another replica may be behind. Then an expired approval must not become valid, so an earlier
+   * time counts only after a minute. A wrong time does not stay for longer.
+   */
+  #noteDate({ status, headers }: Response): void {
+    const ms = Date.parse(headers.get("date") ?? "");
+    // A proxy answers in place of an unreachable provider.
+    if (Number.isNaN(ms) || status >= 500) return;
+    const now = this.timing.monotonic();
+    const isEarlier = ms < (this.providerNow() ?? ms);
+    const ageMs = now - (this.#latestDate?.receivedAt ?? now);
+    if (isEarlier && ageMs < EARLIER_DATE_MS_MIN) return;
+    this.#latestDate = { ms, receivedAt: now };
   }
 
   #send({ method, path }: Target, order: Order, signal: AbortSignal): Promise<Response> {

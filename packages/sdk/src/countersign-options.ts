@@ -121,9 +121,10 @@ function readProvider(options: CountersignOptions): ApprovalProvider {
   if (others.length > 0) {
     throw invalid(`Remove ${others.join(", ")}, or provider: they exclude each other.`);
   }
-  const methods = [provider.create, provider.read, provider.cancel];
+  const { url, create, read, cancel } = Object(provider) as Partial<ApprovalProvider>;
+  const methods = [create, read, cancel];
   const isProvider = methods.every((method) => typeof method === "function");
-  if (!isProvider || typeof provider.url !== "string") {
+  if (!isProvider || typeof url !== "string") {
     throw invalid("Invalid provider. Expected an ApprovalProvider.");
   }
   return provider;

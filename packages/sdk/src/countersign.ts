@@ -406,6 +406,7 @@ export class Countersign {
         requestId,
         signal,
         createdAt,
+        leadMs: this.#leadMs(),
         expiresAt,
         now,
       },
@@ -427,6 +428,13 @@ export class Countersign {
       isDevelopment: provider.isDevelopment,
       mayStart,
     });
+  }
+
+  /** 0 if the provider's time is unknown or differs by less than the accuracy of its dates. */
+  #leadMs(): number {
+    const { provider, timing } = this.#settings;
+    const leadMs = (provider.providerNow?.() ?? timing.now()) - timing.now();
+    return Math.abs(leadMs) < CLOCK_DIFFERENCE_MS_MIN ? 0 : leadMs;
   }
 
   /** @returns undefined when the clocks agree, or the provider's time is unknown */

@@ -59,9 +59,9 @@ export class DevelopmentProvider implements ApprovalProvider {
 
   /** @throws SdkError `invalid_option` in production, with an API key, or for an unknown option */
   constructor(options: DevelopmentOptions) {
+    assertKnownOptions("new DevelopmentProvider()", options, OPTIONS);
     if (isProduction()) throw refused("NODE_ENV is production");
     if (options.apiKey !== undefined && options.apiKey !== "") throw refused("an API key is set");
-    assertKnownOptions("new DevelopmentProvider()", options, OPTIONS);
     this.#options = options;
     this.#timing = options.timing ?? systemTiming;
     const { logger = console } = options;

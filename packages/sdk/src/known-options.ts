@@ -16,6 +16,9 @@ export function assertKnownOptions(
   known: readonly string[],
   code: SdkErrorCode = "invalid_option",
 ): void {
+  if (typeof given !== "object" || given === null) {
+    throw new SdkError(code, `${what} expects an object with options.`);
+  }
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
   const names = unknown.map((name) => JSON.stringify(name.slice(0, 40))).join(", ");

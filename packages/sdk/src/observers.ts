@@ -7,6 +7,7 @@
 import type { TerminalStatus } from "@countersign/protocol";
 import type { ApprovalRequest } from "./answer.ts";
 import type { ApprovalProvider } from "./approval-client.ts";
+import { isFirst } from "./first-time.ts";
 import { causeOf } from "./network-error.ts";
 
 /** A call that waits for a decision. */
@@ -114,17 +115,4 @@ export class Observers {
       Promise.resolve(this.#logger?.[level](line)).catch(() => {});
     } catch {}
   }
-}
-
-/** A request can be submitted again with its key. Only recent requests are remembered. */
-const REQUESTS_MAX = 1_000;
-
-function isFirst(seen: Set<string>, requestId: string): boolean {
-  if (seen.has(requestId)) return false;
-  seen.add(requestId);
-  for (const oldest of seen) {
-    if (seen.size <= REQUESTS_MAX) break;
-    seen.delete(oldest);
-  }
-  return true;
 }

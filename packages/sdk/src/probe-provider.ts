@@ -22,8 +22,8 @@ export interface Probe {
 }
 
 /**
- * Checks the URL and the API key: reads a request with a random id, within 3 s. It creates nothing,
- * asks no reviewer and never throws.
+ * Checks the URL and the API key: reads a request with a random id, and again with a wrong
+ * credential, each within 3 s. It creates nothing, asks no reviewer and never throws.
  *
  * @param url base URL of the provider
  * @param apiKey the credential of the instance
@@ -50,25 +50,25 @@ export async function probeProvider(url: string, apiKey: string): Promise<Probe>
   } catch (error) {
     const { code, status, message } = Object(error) as SdkError;
     const text = message ?? "unknown";
-    if (code === "refused" && status === 404) {
-      if (await answersUnauthorized(url)) {
-        return { kind: "works", text: "It accepts the credential.", aheadMs: ahead() };
-      }
-      const wrong = "The URL does not reject a wrong credential. Check the base URL.";
-      return { kind: "unreachable", text: wrong, aheadMs: ahead() };
-    }
+    if (code === "refused" && status === 404) return { ...(await probeUrl(url)), aheadMs: ahead() };
     const kind = code === "refused" || code === "invalid_option" ? "refused" : "unreachable";
     return { kind, text, aheadMs: ahead() };
   }
 }
 
-/** An unknown page answers 404 to every credential, and a provider only to a valid one. */
-async function answersUnauthorized(url: string): Promise<boolean> {
+/**
+ * Sends a wrong credential: an unknown page answers 404 to it, as to any credential, and a provider
+ * answers 401.
+ */
+async function probeUrl(url: string): Promise<Pick<Probe, "kind" | "text">> {
   const client = new ApprovalClient({ url, apiKey: "not-a-key", retryFor: PROBE_TIMEOUT });
+  const text = "The URL does not reject a wrong credential. Check the base URL.";
   try {
     await client.read(crypto.randomUUID());
-    return false;
+    return { kind: "unreachable", text };
   } catch (error) {
-    return Object(error).status === 401;
+    const { status, message } = Object(error) as SdkError;
+    if (status === 401) return { kind: "works", text: "It accepts the credential." };
+    return { kind: "unreachable", text: status === 404 ? text : message };
   }
 }

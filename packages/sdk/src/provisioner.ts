@@ -127,8 +127,8 @@ export class Provisioner {
 
   /** @throws SdkError `invalid_option` for a missing, invalid or unknown option */
   constructor(options: ProvisionerOptions) {
-    const { token, ...others } = options;
     assertKnownOptions("new Provisioner()", options, [...CONNECTION_OPTIONS, "token"]);
+    const { token, ...others } = options;
     const apiKey = readToken("provisioner token", token);
     this.#connection = new Connection({ ...others, url: readUrl(options), apiKey });
   }

@@ -12,6 +12,7 @@
 import { readBody, TooLarge } from "./body.ts";
 import { systemTiming, type Timing } from "./clock.ts";
 import { SdkError } from "./errors.ts";
+import { isFirst } from "./first-time.ts";
 import { assertKnownOptions } from "./known-options.ts";
 import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 import {
@@ -68,9 +69,10 @@ export class Receiver {
   readonly #handling = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
   /** The search for unfinished events of an earlier process, while it runs. */
-  #resuming: Promise<void> | undefined;
-  /** Events that arrive during the search, so that it does not handle them too. */
-  readonly #arrived = new Set<string>();
+  #searching: Promise<void> | undefined;
+  #mustSearch = false;
+  /** The latest events that this process has started to handle. */
+  readonly #started = new Set<string>();
 
   /**
    * Starts to handle the unfinished events in the store.
@@ -88,14 +90,14 @@ export class Receiver {
     assertKnownOptions("new Receiver()", options, RECEIVER_OPTIONS);
     this.#options = options;
     this.#timing = timing;
-    this.#resume();
+    this.#search();
   }
 
   /** Answers one webhook. A bound function, so that a router can call it directly. @throws never */
   readonly fetch = async (request: Request, context: HandlerContext = {}): Promise<Response> => {
     const bound = new AbortController();
     const cancelTimer = this.#timing.after(BODY_MS_MAX, () => bound.abort());
-    if (this.#resuming !== undefined) context.waitUntil?.(this.settled());
+    if (this.#searching !== undefined) context.waitUntil?.(this.settled());
     try {
       if (request.method !== "POST") return reply(405, { allow: "POST" });
       const body = await readBody(request, WEBHOOK_BYTES_MAX, bound.signal);
@@ -112,7 +114,7 @@ export class Receiver {
 
   /** Resolves when every received event is handled, also after retries. */
   async settled(): Promise<void> {
-    await this.#resuming;
+    await this.#searching;
     while (this.#handling.size > 0) await Promise.all(this.#handling.values());
   }
 
@@ -168,41 +170,38 @@ export class Receiver {
   }
 
   async #keep(event: ResolvedEvent): Promise<boolean> {
-    const isFirst = this.#resuming !== undefined && !this.#arrived.has(event.id);
-    if (isFirst) this.#arrived.add(event.id);
     try {
-      const isNew = await this.#options.store.keep(event);
-      // An earlier process stored the event, so the search must handle it.
-      if (!isNew && isFirst) this.#arrived.delete(event.id);
-      return isNew;
+      return await this.#options.store.keep(event);
     } catch (error) {
       // The event may be stored. The provider's next attempt would then be a duplicate.
-      this.#arrived.delete(event.id);
-      this.#resume();
+      this.#search();
       throw error;
     }
   }
 
-  #resume(): void {
-    this.#resuming ??= this.#handleUnfinished().finally(() => {
-      this.#resuming = undefined;
-      this.#arrived.clear();
+  /** Handles the unfinished events. During a search, it starts another one afterwards. */
+  #search(): void {
+    this.#mustSearch = true;
+    this.#searching ??= this.#searchWhileNeeded().finally(() => {
+      this.#searching = undefined;
     });
   }
 
   /** @throws never */
-  async #handleUnfinished(): Promise<void> {
-    await this.#retry(undefined, async () => {
-      for (const event of await this.#options.store.unfinished()) {
-        if (!this.#arrived.has(event.id)) this.#handle(event);
-      }
-    });
+  async #searchWhileNeeded(): Promise<void> {
+    while (this.#mustSearch && !this.#closing.signal.aborted) {
+      this.#mustSearch = false;
+      await this.#retry(undefined, async () => {
+        for (const event of await this.#options.store.unfinished()) this.#handle(event);
+      });
+    }
   }
 
-  /** @throws never */
+  /** Handles an event once, although a delivery and a search can both find it. @throws never */
   #handle(event: ResolvedEvent): Promise<void> {
     const before = this.#handling.get(event.id);
     if (before !== undefined) return before;
+    if (!isFirst(this.#started, event.id)) return Promise.resolve();
     const handling = this.#finish(event).finally(() => this.#handling.delete(event.id));
     this.#handling.set(event.id, handling);
     return handling;

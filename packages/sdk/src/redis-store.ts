@@ -51,8 +51,8 @@ export interface RedisStoreOptions {
   /** Start of every key. Default: `countersign:consumption:`. */
   readonly prefix?: string | undefined;
   /**
-   * How long Redis keeps a record. At least `192h` (8 days), which is the default. A shorter time
-   * could let a call run again.
+   * How long Redis keeps a record: at least `192h` (8 days), which is the default, and at most 24
+   * days. A shorter time could let a call run again.
    */
   readonly retention?: Duration | undefined;
 }

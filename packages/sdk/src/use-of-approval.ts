@@ -20,6 +20,8 @@ export interface Use {
   readonly requestId: string;
   /** Creation of the request by the provider's clock, epoch ms. */
   readonly createdAt: number;
+  /** By how much the provider's clock is ahead of this process's clock, ms. */
+  readonly leadMs: number;
   readonly signal: AbortSignal | undefined;
   /** Expiry of the approval, epoch ms. */
   readonly expiresAt: number;
@@ -98,9 +100,10 @@ async function consumeAtProvider(use: Use): Promise<UseRefusal | undefined> {
  * creates two requests for one key, or returns one request for two keys.
  */
 async function consumeInStore(use: Use): Promise<UseRefusal | undefined> {
-  const { provider, store, idempotencyKey, requestId, createdAt, expiresAt, now } = use;
+  const { provider, store, idempotencyKey, requestId, createdAt, leadMs, expiresAt, now } = use;
   if (expiresAt - now() > VALIDITY_MS_MAX) return notRecorded(TOO_LONG);
-  if (createdAt < (store?.recordsSince ?? createdAt)) return notRecorded(BEFORE_STORE);
+  const isOlder = store?.recordsSince !== undefined && createdAt - leadMs < store.recordsSince;
+  if (isOlder) return notRecorded(BEFORE_STORE);
   for (const id of [
     recordOf(provider.url, idempotencyKey),
     `request ${provider.url} ${requestId}`,
@@ -116,21 +119,11 @@ function notRecorded(message: string): UseRefusal {
 }
 
 /** True if an expired approval was used. Then the call is not `lapsed`. */
-async function wasUsed(use: Use): Promise<boolean> {
-  const { provider, store, idempotencyKey, signal } = use;
+async function wasUsed({ provider, store, idempotencyKey, signal }: Use): Promise<boolean> {
   try {
-    if (store === undefined) return await wasUsedAtProvider(use);
-    const asking = store.has?.(recordOf(provider.url, idempotencyKey));
+    const asking = store?.has?.(recordOf(provider.url, idempotencyKey));
     return (await abortable(Promise.resolve(asking), signal)) === true;
   } catch {
     return false;
   }
-}
-
-/** Asks only after the expiry by the provider's clock, so that it cannot use the approval. */
-async function wasUsedAtProvider(use: Use): Promise<boolean> {
-  const { provider, signal, expiresAt } = use;
-  if ((provider.providerNow?.() ?? 0) < expiresAt) return false;
-  const refusal = await abortable(consumeAtProvider(use), signal);
-  return refusal?.reason === "already_used";
 }

@@ -370,17 +370,28 @@ test("[ours.sdk.client.retries] a provider that becomes unreachable is retried f
   assert.ok(unreachableMs > 7_000 && unreachableMs <= 12_000, String(unreachableMs));
 });
 
-test("[ours.sdk.gate.validity] the provider's time does not go back when an answer has an earlier date", async () => {
+test("[ours.sdk.gate.validity] an earlier time of the provider counts after a minute, and the time of a proxy never", async () => {
   const timing = manualTiming(0);
-  const dates = ["Thu, 01 Jan 2026 00:00:09 GMT", "Thu, 01 Jan 2026 00:00:01 GMT"];
-  const late: typeof fetch = async () => {
-    return new Response(null, { status: 400, headers: { date: dates.shift() ?? "" } });
+  const answers: [number, string][] = [
+    [400, "Thu, 01 Jan 2026 00:00:09 GMT"],
+    [400, "Thu, 01 Jan 2026 00:00:01 GMT"],
+    [502, "Thu, 01 Jan 2026 09:00:00 GMT"],
+    [400, "Thu, 01 Jan 2026 00:00:30 GMT"],
+  ];
+  const clocks: typeof fetch = async () => {
+    const [status, date] = answers.shift() ?? [500, ""];
+    return new Response(null, { status, headers: { date } });
   };
-  const client = new ApprovalClient({ ...ANYWHERE, fetch: late, timing });
-  await assert.rejects(client.create(INPUT));
-  timing.pass(1_000);
-  await assert.rejects(client.create(INPUT));
-  assert.equal(client.providerNow(), Date.UTC(2026, 0, 1, 0, 0, 10));
+  const client = new ApprovalClient({ ...ANYWHERE, fetch: clocks, timing, retryFor: "1ms" });
+  const timeAfter = async (ms: number) => {
+    timing.pass(ms);
+    await assert.rejects(client.create(INPUT));
+    return new Date(client.providerNow() ?? 0).toISOString().slice(11, 19);
+  };
+  assert.equal(await timeAfter(0), "00:00:09");
+  assert.equal(await timeAfter(1_000), "00:00:10");
+  assert.equal(await timeAfter(1_000), "00:00:11");
+  assert.equal(await timeAfter(60_000), "00:00:30");
 });
 
 test("[ours.sdk.provider-use] a 404 of the consume path that worked before is thrown", async (t) => {

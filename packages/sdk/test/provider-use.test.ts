@@ -175,7 +175,7 @@ test("[ours.sdk.visible] a call that another process resumes has its review URL"
   assert.ok(suspended.reviewUrl?.includes(suspended.requestId));
 });
 
-test("[ours.sdk.provider-use] without a store, a call that ran is not reported as lapsed after its approval expired", async (t) => {
+test("[ours.sdk.provider-use] without a store, a repeated call after the expiry asks to check an earlier attempt", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, APPROVE_ALL);
   const timing = manualTiming();
@@ -183,7 +183,8 @@ test("[ours.sdk.provider-use] without a store, a call that ran is not reported a
   assert.equal((await approvals.run(CALL, () => "ran")).status, "executed");
   timing.pass(600_000);
   const again = await approvals.run(CALL, neverRuns);
-  assert.equal(Object(again).reason, "already_used");
+  assert.ok(again.status === "expired");
+  assert.match(again.messageForModel, /has expired.+Check whether an earlier attempt took effect/);
 });
 
 test("[ours.sdk.provider-use] an approval that expired by the local clock alone is not used", async (t) => {
@@ -205,4 +206,21 @@ test("[ours.sdk.gate.once] a store in memory does not use an approval of an earl
   assert.ok(again.status === "unavailable");
   assert.equal(again.reason, "not_recorded");
   assert.match(again.messageForModel, /older than the store in memory.+new idempotencyKey/);
+});
+
+test("[ours.sdk.gate.once] a store in memory compares times on the provider's clock", async (t) => {
+  for (const leadMs of [10_000, -10_000]) {
+    const scene = await startAgentScene(t);
+    await enforce(scene.server, APPROVE_ALL);
+    // This process's clock is behind that of the provider, or ahead of it.
+    const startedAfter = (ms: number) => {
+      const now = Date.now() - leadMs;
+      const store = new MemoryStore({ timing: manualTiming(now + ms) });
+      return newProcess(scene, { timing: manualTiming(now), store });
+    };
+    const first = await startedAfter(-1_500).run(CALL, () => "ran");
+    assert.equal(first.status, "executed", JSON.stringify(first));
+    const again = await startedAfter(3_000).run(CALL, neverRuns);
+    assert.equal(Object(again).reason, "not_recorded", String(leadMs));
+  }
 });

@@ -9,8 +9,10 @@ import {
   type ApprovalProvider,
   Countersign,
   type CountersignOptions,
+  DevelopmentProvider,
   type JsonObject,
   MemoryStore,
+  Provisioner,
 } from "@countersign/sdk";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 
@@ -240,6 +242,16 @@ const PROVIDER: ApprovalProvider = {
   read: neverCalled,
   cancel: neverCalled,
 };
+
+test("[ours.sdk.options] constructors reject what is not an object with options", () => {
+  const message = /expects an object with options/;
+  for (const wrong of ["http://localhost:1", null, 5] as never[]) {
+    assert.throws(() => new Countersign(wrong), { message });
+    assert.throws(() => new Provisioner(wrong), { message });
+    assert.throws(() => new DevelopmentProvider(wrong), { message });
+  }
+  assert.throws(() => new Countersign({ provider: null as never }), /Invalid provider/);
+});
 
 test("[ours.sdk.options] an object that is not an ApprovalProvider is rejected", () => {
   assert.ok(new Countersign({ provider: PROVIDER }));
