@@ -24,6 +24,7 @@ import {
   cannotGate,
   type FrameworkOptions,
   type FrameworkResult,
+  type Proposal,
   readSelection,
   runCall,
 } from "./framework-call.ts";
@@ -101,7 +102,7 @@ async function answerHook(
   };
   const { tool_name: toolName, tool_use_id: callId, tool_input: args } = input;
   const origin = { toolName, callId, hookInput: input };
-  const outcome = await ask(options, origin, args, signal);
+  const outcome = await ask(options, origin, args, { signal });
   if (suspended !== undefined) {
     const obstacle = deferred.defer(input);
     if (obstacle === undefined) return decide({ permissionDecision: "defer" });
@@ -160,7 +161,8 @@ export function canUseTool(settings: ClaudeOptions, otherwise?: CanUseTool): Can
         return otherwise?.(toolName, input, options) ?? refuse(`${toolName} is not permitted.`);
       }
       const origin = { toolName, callId: options.toolUseID };
-      const outcome = await ask(settings, origin, input, options.signal);
+      const waiting = { signal: options.signal, mustWait: true };
+      const outcome = await ask(settings, origin, input, waiting);
       if (!outcome.ran) return refuse(outcome.notRun.message);
       return { behavior: "allow" as const, updatedInput: outcome.value };
     });
@@ -190,7 +192,8 @@ function gateTool<T extends ClaudeTool>(tool: T, settings: ClaudeOptions): T {
     const callId = extra?._meta?.[CALL_ID];
     if (typeof callId !== "string") throw cannotGate(toolName, "it is called without a tool call.");
     const start = (approved: object) => tool.handler(approved as never, extra);
-    const outcome = await ask(settings, { toolName, callId }, args, extra.signal, start);
+    const waiting = { signal: extra.signal, mustWait: true };
+    const outcome = await ask(settings, { toolName, callId }, args, waiting, start);
     if (outcome.ran) return outcome.value;
     return { content: [{ type: "text", text: outcome.notRun.message }], isError: true };
   };
@@ -210,11 +213,11 @@ async function ask<T = Arguments>(
   settings: ClaudeOptions,
   origin: ToolCallOrigin,
   args: unknown,
-  signal: AbortSignal | undefined,
+  how: Pick<Proposal, "signal" | "mustWait">,
   start = (approved: object) => approved as T | Promise<T>,
 ): Promise<FrameworkResult<T>> {
   const { toolName: tool, callId } = origin;
-  const proposal = { runtime: "claude-agent-sdk", tool, callId, arguments: args, signal };
+  const proposal = { runtime: "claude-agent-sdk", tool, callId, arguments: args, ...how };
   return runCall(settings, proposal, origin, (approved) => start(approved as object));
 }
 

@@ -61,6 +61,8 @@ export interface Proposal {
   readonly arguments: unknown;
   readonly reasoning?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** True for a call that the framework cannot suspend. */
+  readonly mustWait?: boolean | undefined;
   /** Facts for reviewers that are not part of the arguments. */
   readonly context?: object | undefined;
 }
@@ -212,7 +214,7 @@ export function callOf<CallOrigin>(
   proposal: Proposal,
   origin: CallOrigin,
 ): ToolCall & { readonly idempotencyKey: string } {
-  const { runtime, tool, callId, signal } = proposal;
+  const { runtime, tool, callId, signal, mustWait } = proposal;
   const runId = typeof options.runId === "function" ? options.runId(origin) : options.runId;
   if (typeof runId !== "string" || runId === "") {
     throw new SdkError("invalid_option", "runId must name the run, with at least one character.");
@@ -226,6 +228,7 @@ export function callOf<CallOrigin>(
     reasoning: options.reasoning?.(origin) ?? proposal.reasoning,
     context: { ...more, ...proposal.context, runtime, session_id: runId, call_id: callId },
     timeout: options.timeout,
+    wait: mustWait || undefined,
     signal,
   };
 }

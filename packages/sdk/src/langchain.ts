@@ -125,7 +125,7 @@ export function gateTool<T extends StructuredToolInterface>(
  * gate do not run: after a spelling mistake in `only`, a tool would run without an approval.
  *
  * @throws SdkError `invalid_option` for an invalid selection. The run throws it for a tool that is
- *   not a LangChain tool, and if a later middleware bypassed the gate
+ *   not a LangChain tool, and after a later middleware bypassed the gate
  */
 export function countersignMiddleware(
   settings: LangChainOptions,
@@ -146,9 +146,9 @@ export function countersignMiddleware(
     }
     // A later middleware could supply the tool.
     if (tool === undefined) return refuse(`The agent has no tool ${JSON.stringify(name)}.`);
-    if (gatedTools.has(tool)) return handler(request);
     let isReached = false;
-    const gated = gateTool(tool as StructuredToolInterface, settings) as object as Inner;
+    const made = tool as StructuredToolInterface;
+    const gated = (gatedTools.has(tool) ? made : gateTool(made, settings)) as object as Inner;
     const _call: Inner["_call"] = (...args) => {
       isReached = true;
       return gated._call?.(...args);

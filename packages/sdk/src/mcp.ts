@@ -173,7 +173,8 @@ export function gateServer<E extends Extra>(
       return gateUpdates(label, tool, gating);
     };
   }
-  rejectSelectedTasks(internals, register, gating);
+  const unknownNames = () => unknownNamesMessage(settings, registered);
+  rejectSelectedTasks(internals, register, { ...gating, unknownNames });
 }
 
 /** Uses public methods only: a private field can be renamed by a patch release. */
@@ -290,11 +291,16 @@ function gateUpdates(
   return tool;
 }
 
+/** The part of a handler of tasks that starts the tool. */
+interface TaskHandler {
+  createTask(...args: unknown[]): unknown;
+}
+
 /** Version 1 can register tools of tasks, which have several callbacks. */
 function rejectSelectedTasks(
   { experimental }: Internals,
   register: <T>(run: () => T) => T,
-  { isSelected, registered }: Gating,
+  { isSelected, registered, unknownNames }: Gating & { unknownNames(): string | undefined },
 ): void {
   const tasks = experimental?.tasks;
   if (tasks === undefined) return;
@@ -307,7 +313,14 @@ function rejectSelectedTasks(
   tasks.registerToolTask = (name, ...rest) => {
     assertUnselected(name);
     registered.add(name);
-    const tool = register(() => original(name, ...rest));
+    const handler = rest.at(-1) as TaskHandler;
+    const createTask: TaskHandler["createTask"] = (...args) => {
+      const unknown = unknownNames();
+      if (unknown !== undefined) throw new SdkError("invalid_option", unknown);
+      return handler.createTask(...args);
+    };
+    const checked = { ...handler, createTask };
+    const tool = register(() => original(name, ...rest.slice(0, -1), checked));
     const update = tool.update.bind(tool);
     tool.update = (updates) => {
       if (updates.name) assertUnselected(updates.name);
@@ -371,7 +384,7 @@ function refusalOf(text: string): Refusal {
 
 function askerOf<E extends Extra>(settings: McpOptions<E>) {
   const lifetime = crypto.randomUUID();
-  const { callId = ({ extra }) => JSON.stringify(factsOf(extra).requestId) } = settings;
+  const { callId = ({ extra }) => idOfRequest(extra) } = settings;
   const progressMs = readDuration("progressInterval", settings.progressInterval, PROGRESS_MS);
   const runId = settings.runId ?? (({ extra }) => extra.sessionId ?? lifetime);
   const countRound = roundCounter();
@@ -390,6 +403,7 @@ function askerOf<E extends Extra>(settings: McpOptions<E>) {
       callId: round === 1 ? callId(origin) : `${callId(origin)}#${round}`,
       arguments: input,
       signal,
+      mustWait: true,
       context: inputOf(extra),
     };
     const endProgress = startProgress(extra, progressMs);
@@ -428,6 +442,12 @@ function inputOf(extra: Extra): object | undefined {
   if (inputResponses !== undefined) input.input_responses = inputResponses;
   if (typeof state === "string") input.request_state = state;
   return input;
+}
+
+/** Without a session, the next client of the server uses the same ids again. */
+function idOfRequest(extra: Extra): string {
+  if (extra.sessionId === undefined) return crypto.randomUUID();
+  return JSON.stringify(factsOf(extra).requestId);
 }
 
 function factsOf(extra: Extra) {

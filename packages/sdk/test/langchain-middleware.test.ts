@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Countersign, MemoryStore } from "@countersign/sdk";
-import { countersignMiddleware, gateTools, isNotRun } from "@countersign/sdk/langchain";
+import { countersignMiddleware, gateTool, gateTools, isNotRun } from "@countersign/sdk/langchain";
 import { ToolMessage } from "@langchain/core/messages";
 import type { FakeBuiltModel } from "@langchain/core/testing";
 import { tool } from "@langchain/core/tools";
@@ -200,11 +200,11 @@ test("[ours.sdk.frameworks.ungateable] langchain middleware: the run fails if a 
     name: "replace",
     wrapToolCall: (request, handler) => handler({ ...request, tool: payTool(() => "paid") }),
   });
-  const gate = countersignMiddleware({ approvals: unreachable(), runId: "replaced" });
-  const agent = createAgent({
-    model: scripted([CALL]),
-    tools: [payTool(neverPays)],
-    middleware: [gate, replace],
-  });
-  await assert.rejects(agent.invoke(USER), /Put countersignMiddleware last/);
+  const settings = { approvals: unreachable(), runId: "replaced" };
+  const gate = countersignMiddleware(settings);
+  for (const pay of [payTool(neverPays), gateTool(payTool(neverPays), settings)]) {
+    const model = scripted([CALL]);
+    const agent = createAgent({ model, tools: [pay], middleware: [gate, replace] });
+    await assert.rejects(agent.invoke(USER), /Put countersignMiddleware last/);
+  }
 });

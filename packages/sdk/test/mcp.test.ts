@@ -26,3 +26,14 @@ test("[ours.sdk.frameworks.ungateable] mcp: a selected tool of tasks is rejected
   assert.throws(() => register("pay"), refusal);
   assert.throws(() => register("report").update({ name: "pay" }), refusal);
 });
+
+test("[ours.sdk.frameworks.selection] mcp: a tool of tasks does not run while `only` names an unknown tool", async () => {
+  const server = new McpServer(INFO);
+  gateServer(server, { approvals: approvalsOf(await sharedScene()), only: ["pya"] });
+  const neverRuns = () => assert.fail("it ran");
+  const handler = { createTask: neverRuns, getTask: neverRuns, getTaskResult: neverRuns };
+  const { tasks } = server.experimental;
+  const tool = tasks.registerToolTask("pay", { inputSchema: {} }, handler);
+  const { createTask } = tool.handler as { createTask(...args: unknown[]): unknown };
+  assert.throws(() => createTask({}, {}), /only or except names unknown tools: "pya"/);
+});

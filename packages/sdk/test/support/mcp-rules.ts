@@ -212,6 +212,31 @@ function rulesOfCalls<S extends TestServer, L extends { connect: unknown }>(
     }
   });
 
+  test(`[ours.sdk.frameworks.once] ${name}: the first call of the next client is a separate call`, async () => {
+    const scene = await sharedScene();
+    const server = newServer();
+    gateServer(server, { approvals: approvalsOf(scene) });
+    let runs = 0;
+    register(server, "pay", async () => textResult(`paid ${++runs}`));
+    for (const expected of ["paid 1", "paid 2"]) {
+      const client = await connect(server);
+      const ended = client.call(CALL);
+      await scene.decideNext("approve");
+      assert.equal(textOf(await ended), expected);
+      await client.close();
+    }
+  });
+
+  test(`[ours.sdk.frameworks.held] ${name}: a call waits also with wait: false, because it cannot be suspended`, async () => {
+    const scene = await sharedScene();
+    const server = newServer();
+    gateServer(server, { approvals: approvalsOf(scene, { wait: false }) });
+    register(server, "pay", async () => textResult("paid"));
+    const ended = (await connect(server)).call(CALL);
+    await scene.decideNext("approve");
+    assert.equal(textOf(await ended), "paid");
+  });
+
   test(`[ours.sdk.frameworks.abort] ${name}: a disconnected client cancels its request`, async () => {
     const scene = await sharedScene();
     const server = newServer();
