@@ -191,8 +191,8 @@ const MESSAGES: Readonly<Record<NotExecutedReason | "pending", string>> = {
   expired: "No reviewer decided about this call in time, so it did not run. This is not a denial.",
   cancelled: "The approval request of this call was cancelled, so it did not run.",
   lapsed:
-    "The approval of this call has expired, so the call was not run now. Check whether an earlier " +
-    "attempt took effect. Another attempt needs a new approval.",
+    "The approval of this call has expired, so the call was not run now. Check whether an " +
+    "earlier attempt took effect. Another attempt needs a new approval.",
   already_used:
     "The approval of this call was used before, so the call was not run again. Check whether it " +
     "took effect.",
