@@ -6,106 +6,32 @@
  * @see contract: What the service does, 4
  */
 
-import type { ApprovalRequest } from "./answer.ts";
-import { assertHolds } from "./answer.ts";
-import { readKey, readSubmission } from "./approval-client.ts";
+import { type ApprovalRequest, assertHolds } from "./answer.ts";
+import { readKey } from "./approval-client.ts";
 import { BackgroundWork } from "./background-work.ts";
-import { abortable, ForwardClock } from "./clock.ts";
+import { abortable } from "./clock.ts";
 import { type CountersignOptions, readSettings, type Settings } from "./countersign-options.ts";
-import type { DecisionWindow } from "./duration.ts";
 import { SdkError } from "./errors.ts";
+import { ExpiryClock } from "./expiry-clock.ts";
 import { assertKnownOptions } from "./known-options.ts";
-import { causeOf } from "./network-error.ts";
 import { Observers } from "./observers.ts";
 import { type Obtained, obtainDecision } from "./obtain-decision.ts";
-import {
-  type Approval,
-  messageFor,
-  type NotExecuted,
-  type NotExecutedReason,
-  type Pending,
-  type Result,
-  readPending,
-  STATUS_OF,
-  type Submitted,
-  type Suspended,
-  type Verdict,
-} from "./result.ts";
+import { Outcomes } from "./outcomes.ts";
+import { type Pending, type Result, readPending, type Submitted, type Verdict } from "./result.ts";
 import { ResultKeeper } from "./result-keeper.ts";
-import { mutableCopy, snapshot } from "./snapshot.ts";
-import { type Attempt, revive, suspend } from "./suspended-call.ts";
-import { recordUse } from "./use-of-approval.ts";
+import { mutableCopy } from "./snapshot.ts";
+import { type Attempt, revive } from "./suspended-call.ts";
+import {
+  type ApprovedTool,
+  CALL_OPTIONS,
+  type CallOptions,
+  type ResumeOptions,
+  readCall,
+  type ToolCall,
+  type ToolFunction,
+} from "./tool-call.ts";
+import { recordUse, type UseRefusal } from "./use-of-approval.ts";
 import { validityOf } from "./validity.ts";
-
-/** Options of one call. */
-export interface CallOptions {
-  /**
-   * Identifies one attempt to run one call. Keep it after a crash or a retry of the agent, so that
-   * the call does not run twice. Use a new key for every other attempt. Default: a random key.
-   */
-  readonly idempotencyKey?: string | undefined;
-  /** The agent's own explanation. Reviewers see it as a claim of the agent. */
-  readonly reasoning?: string | undefined;
-  /** Facts about the runtime for reviewers and policies, such as the model. */
-  readonly context?: object | undefined;
-  /** Time that reviewers have to decide. Default: `timeout` of {@link CountersignOptions}. */
-  readonly timeout?: DecisionWindow | undefined;
-  /** False returns `pending` instead of waiting. Default: `wait` of {@link CountersignOptions}. */
-  readonly wait?: boolean | undefined;
-  /** Abandons the call: it does not start, and its request is cancelled. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A tool call. */
-export interface ToolCall<A extends object = object> extends CallOptions {
-  /** Name of the tool. */
-  readonly tool: string;
-  /** Arguments: a plain object of JSON values, or a JsonObject for exact JSON text. */
-  readonly arguments: A;
-}
-
-/** Starts a tool with the approved arguments, a copy that it may change. */
-export type ToolFunction<A extends object, T> = (
-  approved: A,
-  approval: Approval<A>,
-) => T | Promise<T>;
-
-/** A tool that runs after an approval. */
-export interface ApprovedTool<A extends object, T> {
-  /**
-   * Submits a call of the tool, and runs it at most once if the provider approves it.
-   *
-   * @throws any error of the tool; SdkError `invalid_call` for a call that cannot be submitted
-   */
-  (input: A, options?: CallOptions): Promise<Result<T, A>>;
-  /** Continues a suspended call of the tool. @see {@link Countersign.resume} */
-  resume(pending: Pending<A>, options?: ResumeOptions): Promise<Result<T, A>>;
-}
-
-/** Options of {@link Countersign.resume}. */
-export interface ResumeOptions {
-  /**
-   * True for a call with a JsonObject as arguments: the tool receives a JsonObject again. Default:
-   * the tool receives plain values, and a JsonNumber for a number that a double cannot represent.
-   */
-  readonly exact?: boolean | undefined;
-  /** Stops reading the request. It cancels nothing. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Clock differences below this are not reported: `Date` headers have whole seconds. */
-const CLOCK_DIFFERENCE_MS_MIN = 2_000;
-
-/** Details of a call that does not start. */
-interface Refused {
-  readonly requestId?: string | undefined;
-  readonly note?: string | undefined;
-  readonly error?: unknown;
-  /** The reason, for the kinds with a general text. */
-  readonly cause?: string | undefined;
-}
-
-const CALL_OPTIONS = ["idempotencyKey", "reasoning", "context", "timeout", "wait", "signal"];
 
 /**
  * Holds tool calls until a provider approves them, and starts each approved call at most once.
@@ -114,8 +40,9 @@ const CALL_OPTIONS = ["idempotencyKey", "reasoning", "context", "timeout", "wait
  */
 export class Countersign {
   readonly #settings: Settings;
-  readonly #clock: ForwardClock;
+  readonly #clock: ExpiryClock;
   readonly #observers: Observers;
+  readonly #outcomes: Outcomes;
   readonly #results: ResultKeeper;
   readonly #cancelling = new BackgroundWork();
   readonly #tools = new Map<string, ToolFunction<object, unknown>>();
@@ -128,10 +55,12 @@ export class Countersign {
    */
   constructor(options: CountersignOptions = {}) {
     this.#settings = readSettings(options);
-    this.#clock = new ForwardClock(this.#settings.timing);
-    this.#observers = new Observers(options, this.#settings.provider);
+    const { provider, store, timing } = this.#settings;
+    this.#clock = new ExpiryClock(provider, timing);
+    this.#observers = new Observers(options, provider);
+    this.#outcomes = new Outcomes(provider, this.#observers);
     const report = (message: string) => this.#observers.warn(message);
-    this.#results = new ResultKeeper(this.#settings.store, this.#settings.provider.url, report);
+    this.#results = new ResultKeeper(store, provider.url, report);
   }
 
   /** True if calls wait for their decision, false if they return `pending`. */
@@ -191,9 +120,9 @@ export class Countersign {
    * @throws SdkError `invalid_call` for a call that cannot be submitted
    */
   async check<A extends object>(call: ToolCall<A>): Promise<Verdict<A>> {
-    const attempt = this.#prepare(call);
-    const obtained = await this.#obtain(attempt, call, call.wait ?? this.#settings.wait);
-    if (obtained.kind !== "answered") return this.#failureOf(obtained);
+    const attempt = readCall(call, this.#settings.timeout);
+    const obtained = await this.#obtain(attempt, call.wait ?? this.#settings.wait);
+    if (obtained.kind !== "answered") return this.#outcomes.failed(obtained);
     return this.#judge(attempt, obtained.request);
   }
 
@@ -207,13 +136,13 @@ export class Countersign {
   async submit<A extends object>(
     call: ToolCall<A> & { readonly idempotencyKey: string },
   ): Promise<Submitted<A>> {
-    const attempt = this.#prepare(call);
-    const obtained = await this.#obtain(attempt, call, false);
-    if (obtained.kind !== "answered") return this.#failureOf(obtained);
+    const attempt = readCall(call, this.#settings.timeout);
+    const obtained = await this.#obtain(attempt, false);
+    if (obtained.kind !== "answered") return this.#outcomes.failed(obtained);
     const { id: requestId, status, decision } = obtained.request;
-    if (status === "pending") return this.#suspend(attempt, obtained.request);
+    if (status === "pending") return this.#outcomes.suspended(attempt, obtained.request);
     if (status === "approved") return { status, requestId };
-    return this.#refuse(status, { requestId, note: decision?.note });
+    return this.#outcomes.refused(status, { requestId, note: decision?.note });
   }
 
   /**
@@ -268,7 +197,7 @@ export class Countersign {
       request = await abortable(provider.read(before, { signal }), signal);
     } catch (error) {
       const reason = signal?.aborted ? "abandoned" : "no_decision";
-      return this.#refuse(reason, { requestId: before.id, error });
+      return this.#outcomes.refused(reason, { requestId: before.id, error });
     }
     this.#observers.decided(request);
     return this.#judge(attempt, request);
@@ -327,34 +256,12 @@ export class Countersign {
     this.#observers.warn(message);
   }
 
-  #prepare<A extends object>(call: ToolCall<A>): Attempt<A> {
-    assertKnownOptions("a call", call, ["tool", "arguments", ...CALL_OPTIONS], "invalid_call");
-    const { wait, signal } = call;
-    if (wait !== undefined && typeof wait !== "boolean") {
-      throw new SdkError("invalid_call", "Invalid wait. Expected true or false.");
-    }
-    if (signal !== undefined && typeof signal.addEventListener !== "function") {
-      throw new SdkError("invalid_call", "Invalid signal. Expected an AbortSignal.");
-    }
-    const { timeout = this.#settings.timeout, idempotencyKey = crypto.randomUUID() } = call;
-    const taken = snapshot(call.arguments, "arguments");
-    // The request contains the snapshot, so later changes to the original have no effect.
-    const submission = readSubmission({ ...call, arguments: taken.json, timeout });
-    return {
-      idempotencyKey: readKey(idempotencyKey),
-      submission,
-      snapshot: taken,
-      signal,
-    };
-  }
-
-  async #obtain(attempt: Attempt<object>, call: ToolCall, waits: boolean): Promise<Obtained> {
+  async #obtain(attempt: Attempt<object>, waits: boolean): Promise<Obtained> {
     const { idempotencyKey, submission, signal } = attempt;
     const { provider, timing, graceMs, cancelTimeout } = this.#settings;
-    const { tool, timeout, arguments: args, context } = submission;
-    const { reasoning } = call;
+    const { agentReasoning: reasoning, ...call } = submission;
     const obtained = await obtainDecision(
-      { idempotencyKey, tool, timeout, arguments: args, context, reasoning },
+      { ...call, idempotencyKey, reasoning },
       {
         provider,
         timing,
@@ -371,58 +278,41 @@ export class Countersign {
     return obtained;
   }
 
-  #failureOf(obtained: Exclude<Obtained, { readonly kind: "answered" }>): NotExecuted {
-    const requestId = obtained.request?.id;
-    if (obtained.kind === "abandoned") return this.#refuse("abandoned", { requestId });
-    return this.#refuse("no_decision", { requestId, error: obtained.error });
-  }
-
   /** The final check: permits only a valid and unused approval of exactly these arguments. */
   async #judge<A extends object>(
     attempt: Attempt<A>,
     request: ApprovalRequest,
   ): Promise<Verdict<A>> {
-    const { submission, signal, idempotencyKey } = attempt;
-    const { provider, timing, store, safetyMarginMs } = this.#settings;
-    const { id: requestId, status, decision, createdAt } = request;
-    if (status === "pending") return this.#suspend(attempt, request);
-    const about = { requestId, note: decision?.note };
-    if (status !== "approved") return this.#refuse(status, about);
+    const { id: requestId, status, decision } = request;
+    if (status === "pending") return this.#outcomes.suspended(attempt, request);
+    if (status !== "approved") {
+      return this.#outcomes.refused(status, { requestId, note: decision?.note });
+    }
     try {
       // A custom implementation of `ApprovalProvider` may not have checked it.
-      assertHolds(request, submission);
+      assertHolds(request, attempt.submission);
     } catch (error) {
-      return this.#refuse("no_decision", { requestId, error });
+      return this.#outcomes.refused("no_decision", { requestId, error });
     }
-    if (decision?.expiresAt === undefined) return this.#refuse("no_decision", { requestId });
-    const now = () => Math.max(this.#clock.now(), provider.providerNow?.() ?? 0);
-    const mayStart = validityOf(decision, { now, timing, marginMs: safetyMarginMs });
-    const { expiresAt } = decision;
-    const refusal = await recordUse(
-      {
-        provider,
-        store,
-        idempotencyKey,
-        requestId,
-        signal,
-        createdAt,
-        leadMs: this.#leadMs(),
-        expiresAt,
-        now,
-      },
-      mayStart,
-    );
-    if (refusal?.reason === "lapsed") {
-      return this.#refuse("lapsed", { ...about, cause: this.#clockCause() });
+    if (decision?.expiresAt === undefined) {
+      return this.#outcomes.refused("no_decision", { requestId });
     }
-    if (refusal !== undefined) return this.#refuse(refusal.reason, { ...about, ...refusal });
+    const { note, expiresAt } = decision;
+    const { provider, timing, safetyMarginMs: marginMs } = this.#settings;
+    const now = () => this.#clock.now();
+    const mayStart = validityOf(decision, { now, timing, marginMs });
+    const refusal = await this.#use(attempt, request, expiresAt, mayStart);
+    if (refusal !== undefined) {
+      const cause = refusal.reason === "lapsed" ? this.#clock.difference() : undefined;
+      return this.#outcomes.refused(refusal.reason, { ...refusal, requestId, note, cause });
+    }
     return Object.freeze({
-      status: "approved",
+      status,
       requestId,
-      idempotencyKey,
-      tool: submission.tool,
+      idempotencyKey: attempt.idempotencyKey,
+      tool: attempt.submission.tool,
       arguments: mutableCopy(attempt.snapshot.value),
-      note: decision.note,
+      note,
       reviewUrl: provider.reviewUrlOf?.(requestId),
       expiresAt,
       isDevelopment: provider.isDevelopment,
@@ -430,24 +320,25 @@ export class Countersign {
     });
   }
 
-  /** 0 if the provider's time is unknown or differs by less than the accuracy of its dates. */
-  #leadMs(): number {
-    const { provider, timing } = this.#settings;
-    const leadMs = (provider.providerNow?.() ?? timing.now()) - timing.now();
-    return Math.abs(leadMs) < CLOCK_DIFFERENCE_MS_MIN ? 0 : leadMs;
-  }
-
-  /** @returns undefined when the clocks agree, or the provider's time is unknown */
-  #clockCause(): string | undefined {
-    const providerNow = this.#settings.provider.providerNow?.();
-    if (providerNow === undefined) return undefined;
-    const differenceMs = Math.abs(this.#clock.now() - providerNow);
-    if (differenceMs < CLOCK_DIFFERENCE_MS_MIN) return undefined;
-    const seconds = Math.round(differenceMs / 1_000);
-    return (
-      `The clocks of this process and of the provider differ by ${seconds} s. ` +
-      "Correct the clock and restart the process."
-    );
+  #use(
+    { idempotencyKey, signal }: Attempt<object>,
+    { id: requestId, createdAt }: ApprovalRequest,
+    expiresAt: number,
+    mayStart: () => boolean,
+  ): Promise<UseRefusal | undefined> {
+    const { provider, store } = this.#settings;
+    const use = {
+      provider,
+      store,
+      idempotencyKey,
+      requestId,
+      createdAt,
+      leadMs: this.#clock.leadMs(),
+      signal,
+      expiresAt,
+      now: () => this.#clock.now(),
+    };
+    return recordUse(use, mayStart);
   }
 
   async #start<A extends object, T>(
@@ -457,8 +348,8 @@ export class Countersign {
   ): Promise<Result<T, A>> {
     if (verdict.status !== "approved") return verdict;
     const { requestId, note, reviewUrl, isDevelopment } = verdict;
-    if (signal?.aborted) return this.#refuse("abandoned", { requestId, note });
-    if (!verdict.mayStart()) return this.#refuse("lapsed", { requestId, note });
+    if (signal?.aborted) return this.#outcomes.refused("abandoned", { requestId, note });
+    if (!verdict.mayStart()) return this.#outcomes.refused("lapsed", { requestId, note });
     // No await between the clock check and the start.
     const value = await run(mutableCopy(verdict.arguments), verdict);
     return {
@@ -471,49 +362,6 @@ export class Countersign {
       isDevelopment,
     };
   }
-
-  #suspend<A extends object>(attempt: Attempt<A>, request: ApprovalRequest): Suspended<A> {
-    const { provider } = this.#settings;
-    return Object.freeze({
-      status: "pending",
-      reason: "pending",
-      messageForModel: messageFor("pending", provider.isDevelopment),
-      pending: suspend(attempt, request, provider.url),
-      requestId: request.id,
-      reviewUrl: provider.reviewUrlOf?.(request.id),
-      deadlineAt: request.deadlineAt,
-      isDevelopment: provider.isDevelopment,
-    });
-  }
-
-  #refuse(reason: NotExecutedReason, refused: Refused): NotExecuted {
-    const { isDevelopment, reviewUrlOf } = this.#settings.provider;
-    const { requestId, note, error } = refused;
-    const hasCause = reason === "no_decision" || reason === "not_recorded";
-    const cause = hasCause ? sentenceOf(reason, error) : refused.cause;
-    const messageForModel = messageFor(reason, isDevelopment, { note, cause });
-    if (cause !== undefined) this.#observers.warn(messageForModel);
-    const refusal = {
-      status: STATUS_OF[reason],
-      reason,
-      messageForModel,
-      requestId,
-      note,
-      reviewUrl: requestId && reviewUrlOf?.call(this.#settings.provider, requestId),
-      isDevelopment,
-      error,
-    };
-    // The compiler does not know that the status belongs to the reason.
-    return Object.freeze(refusal) as NotExecuted;
-  }
 }
 
 const STILL_WAITING = "A call still waits for its decision. The SDK continues to ask.";
-
-/** @returns a sentence about the failure that contains no secret */
-function sentenceOf(reason: NotExecutedReason, error: unknown): string | undefined {
-  if (error === undefined) return undefined;
-  if (error instanceof SdkError) return error.message;
-  const part = reason === "not_recorded" ? "store" : "client";
-  return `The ${part} failed with ${causeOf(error)}.`;
-}

@@ -6,10 +6,11 @@
  * exception; the same run id and call id produce the same key on every machine.
  */
 
-import type { Countersign, ToolCall } from "./countersign.ts";
+import type { Countersign } from "./countersign.ts";
 import type { DecisionWindow } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import type { NotExecuted, NotExecutedReason, Submitted, Suspended } from "./result.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 /** Options of every adapter. `CallOrigin` is the framework's information about a tool call. */
 export interface FrameworkOptions<CallOrigin> {

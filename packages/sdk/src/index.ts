@@ -17,14 +17,7 @@ export {
 export { systemTiming, type Timing } from "./clock.ts";
 export type { OperationOptions } from "./connection.ts";
 export { type ConsumptionStore, MemoryStore } from "./consumption-store.ts";
-export {
-  type ApprovedTool,
-  type CallOptions,
-  Countersign,
-  type ResumeOptions,
-  type ToolCall,
-  type ToolFunction,
-} from "./countersign.ts";
+export { Countersign } from "./countersign.ts";
 export type { CountersignOptions } from "./countersign-options.ts";
 export {
   type CannedOutcome,
@@ -65,6 +58,13 @@ export type {
   Unavailable,
   Verdict,
 } from "./result.ts";
+export type {
+  ApprovedTool,
+  CallOptions,
+  ResumeOptions,
+  ToolCall,
+  ToolFunction,
+} from "./tool-call.ts";
 export {
   type ResolvedWebhook,
   type VerificationWebhook,
