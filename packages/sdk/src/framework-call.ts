@@ -68,6 +68,9 @@ export interface Proposal {
   readonly context?: object | undefined;
 }
 
+/** A call as the adapter submits it. */
+export type KeyedCall = ToolCall & { readonly idempotencyKey: string };
+
 export type FrameworkResult<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly notRun: NotRun };
@@ -214,7 +217,7 @@ export function callOf<CallOrigin>(
   options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
-): ToolCall & { readonly idempotencyKey: string } {
+): KeyedCall {
   const { runtime, tool, callId, signal, mustWait } = proposal;
   const runId = typeof options.runId === "function" ? options.runId(origin) : options.runId;
   if (typeof runId !== "string" || runId === "") {

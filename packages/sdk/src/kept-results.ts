@@ -6,12 +6,14 @@
  * has no saved result does not run again.
  */
 
+import { readKey } from "./approval-client.ts";
 import type { Countersign } from "./countersign.ts";
 import { SdkError } from "./errors.ts";
 import {
   callOf,
   type FrameworkOptions,
   type FrameworkResult,
+  type KeyedCall,
   type Proposal,
   runCall,
 } from "./framework-call.ts";
@@ -51,9 +53,10 @@ export async function runCallOnce<CallOrigin>(
   codec: ResultCodec,
 ): Promise<FrameworkResult<unknown>> {
   const { approvals } = settings;
-  const { idempotencyKey: key, tool, arguments: args } = callOf(settings, proposal, origin);
-  const source = submittedText(args);
-  // The submission refuses the call with the reason.
+  const proposed = callOf(settings, proposal, origin);
+  const { idempotencyKey: key, tool } = proposed;
+  const source = submittedText(proposed);
+  // The submission rejects the call with the reason.
   if (source === undefined) return runCall(settings, proposal, origin, run);
   const running: Running = runningByApprovals.get(approvals) ?? new Map();
   runningByApprovals.set(approvals, running);
@@ -83,8 +86,10 @@ async function othersOf(key: string, running: Running): Promise<void> {
   await Promise.allSettled(others.map(({ outcome }) => outcome));
 }
 
-function submittedText(args: object): string | undefined {
+/** @returns the arguments as JSON; undefined for a call that cannot be submitted */
+function submittedText({ idempotencyKey, arguments: args }: KeyedCall): string | undefined {
   try {
+    readKey(idempotencyKey);
     return snapshot(args, "arguments").json.source;
   } catch (error) {
     if (error instanceof SdkError) return undefined;

@@ -38,11 +38,18 @@ interface Graph {
 
 const schema = z.object({ order: z.string() });
 
+interface ScriptedCall {
+  readonly name: string;
+  readonly order: string;
+  /** Default: by position. */
+  readonly id?: string;
+}
+
 interface Scripted {
   readonly kind: Kind;
   readonly approvals: Countersign;
   readonly runId: string;
-  readonly calls: readonly { readonly name: string; readonly order: string }[];
+  readonly calls: readonly ScriptedCall[];
 }
 
 /** An agent whose model proposes the calls in one turn, then repeats what it was given. */
@@ -57,7 +64,9 @@ function agentOf({ kind, approvals, runId, calls }: Scripted) {
     return tool(perform, { name, description: name, schema });
   };
   const tools = [act("lookup"), act("refund")];
-  const proposed = calls.map(({ name, order }, i) => ({ id: `call_${i}`, name, args: { order } }));
+  const proposed = calls.map(({ name, order, id }, i) => {
+    return { id: id ?? `call_${i}`, name, args: { order } };
+  });
   const llm = fakeModel()
     .respond(new AIMessage({ content: "", tool_calls: proposed }))
     .respond((messages) => {
@@ -183,3 +192,30 @@ for (const kind of KINDS) {
     assert.deepEqual(ran, []);
   });
 }
+
+test("[ours.sdk.frameworks.results] a call with the id of an earlier call and other arguments does not receive the saved result", async (t) => {
+  const { scene, approvals } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+  const results: string[] = [];
+  for (const order of ["A", "B"]) {
+    const thread = { configurable: { thread_id: order } };
+    const calls = [{ name: "refund", order }];
+    const { graph } = agentOf({ kind: "ToolNode", approvals, runId: "reused id", calls });
+    let state = await graph.invoke(START, thread);
+    if (order === "A") {
+      await scene.decideNext("approve");
+      state = await resume(graph, state, thread);
+    }
+    results.push(lastText(state));
+  }
+  assert.equal(results[0], "refunded A");
+  assert.match(results[1] ?? "", /idempotency_conflict/);
+});
+
+test("[ours.sdk.frameworks.words] [ours.sdk.frameworks.results] with wait: false, the model receives the reason if the key of a call is too long", async (t) => {
+  const { approvals } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+  const calls = [{ name: "refund", order: "A", id: "x".repeat(1_100) }];
+  const { graph, ran } = agentOf({ kind: "ToolNode", approvals, runId: "long key", calls });
+  const state = await graph.invoke(START, { configurable: { thread_id: "long key" } });
+  assert.match(lastText(state), /^This call cannot be submitted for approval, so it was not run:/);
+  assert.deepEqual(ran, []);
+});
