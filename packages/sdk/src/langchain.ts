@@ -2,14 +2,15 @@
  * Gates the tools of LangChain: `countersignMiddleware` for `createAgent`, `gateTools` for graphs
  * of LangGraph. The adapter submits the validated input, as the tool's function receives it.
  *
- * With `wait: false` of `approvals`, an undecided call interrupts the graph. Resume the graph when
- * the decision is known. A `ToolNode` then repeats all calls of its turn, so completed calls return
- * their saved results. Only this mode imports LangGraph.
+ * With `wait: false` of `approvals`, an undecided call interrupts the graph. Resume the graph with
+ * `null` when the decision is known. A `ToolNode` then repeats all calls of its turn, so completed
+ * calls return their saved results. Only this mode imports LangGraph.
  */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools";
 import type { AgentMiddleware } from "langchain";
+import { digestOf } from "./digest.ts";
 import {
   cannotGate,
   cloneWith,
@@ -95,21 +96,23 @@ export function gateTool<T extends StructuredToolInterface>(
       reasoning: textBeside(callId, config.state?.messages),
       signal: config.signal,
     };
-    for (;;) {
-      const run = (approved: unknown) => inner._call?.(approved, runManager, config);
-      const outcome = settings.approvals.waits
-        ? await runCall(withRun, proposal, origin, run)
-        : await runCallOnce(withRun, proposal, origin, run, RESULTS);
-      if (outcome.ran) return outcome.value;
-      const { notRun } = outcome;
-      if (notRun.notRun !== "pending") {
-        const refusal = await errorMessage(name, callId, notRun.message, notRun);
-        return inner.responseFormat === "content_and_artifact" ? [refusal, notRun] : refusal;
+    const run = async (approved: unknown) => {
+      try {
+        return await inner._call?.(approved, runManager, config);
+      } catch (error) {
+        if (!isInterruption(error)) throw error;
+        const why = "it interrupts the graph, and an approval permits only one start.";
+        throw cannotGate(name, `${why} Name it in except.`);
       }
-      const { interrupt } = await import("@langchain/langgraph");
-      // Throws until the graph is resumed. Then the loop reads the decision from the provider.
-      interrupt(notRun);
-    }
+    };
+    const outcome = settings.approvals.waits
+      ? await runCall(withRun, proposal, origin, run)
+      : await runCallOnce(withRun, proposal, origin, run, RESULTS);
+    if (outcome.ran) return outcome.value;
+    const { notRun } = outcome;
+    if (notRun.notRun === "pending") throw await interruptionOf(origin, notRun);
+    const refusal = await errorMessage(name, callId, notRun.message, notRun);
+    return inner.responseFormat === "content_and_artifact" ? [refusal, notRun] : refusal;
   };
   const gated = cloneWith(tool, { _call });
   gatedTools.add(gated);
@@ -182,6 +185,25 @@ async function errorMessage(
 ): Promise<ToolMessage> {
   const { ToolMessage } = await import("@langchain/core/messages");
   return new ToolMessage({ name, tool_call_id: id, content, artifact, status: "error" });
+}
+
+/**
+ * An interrupt with an id of its own. `interrupt` of LangGraph uses the same id for all tools of a
+ * step, so the answer to this interrupt could answer the `interrupt` of another tool.
+ */
+async function interruptionOf({ toolName, config }: ToolCallOrigin, notRun: NotRun) {
+  const { GraphInterrupt } = await import("@langchain/langgraph");
+  if (!config.configurable?.__pregel_checkpointer) {
+    throw cannotGate(toolName, "with wait: false, the graph needs a checkpointer.");
+  }
+  // LangGraph expects 32 hexadecimal characters.
+  const id = (await digestOf(notRun.requestId ?? "")).slice(0, 32);
+  return new GraphInterrupt([{ id, value: notRun }]);
+}
+
+/** Compares the name as LangGraph does, because not every graph of LangChain can import it. */
+function isInterruption(error: unknown): boolean {
+  return error instanceof Error && ["GraphInterrupt", "NodeInterrupt"].includes(error.name);
 }
 
 /** Serializes results like the checkpoints of LangGraph. */

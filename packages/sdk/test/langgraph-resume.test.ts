@@ -15,7 +15,7 @@ import { temporaryFolder } from "@countersign/testing/child";
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { tool } from "@langchain/core/tools";
-import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { createReactAgent, ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { createAgent } from "langchain";
 import { z } from "zod";
@@ -33,7 +33,7 @@ type Kind = (typeof KINDS)[number];
 
 /** The common part of all graphs. */
 interface Graph {
-  invoke(input: object, config: object): Promise<object>;
+  invoke(input: object | null, config: object): Promise<object>;
 }
 
 const schema = z.object({ order: z.string() });
@@ -114,11 +114,6 @@ function lastText(state: object): string {
   return Object(state).messages.at(-1).text;
 }
 
-async function resume(graph: Graph, state: object, thread: object): Promise<object> {
-  const answers = interruptsOf(state).map(({ id }) => [id, true]);
-  return graph.invoke(new Command({ resume: Object.fromEntries(answers) }), thread);
-}
-
 async function sceneWith(t: TestContext, store: ConsumptionStore) {
   const scene = await sharedScene();
   await enforce(scene.server, policyOf("{ id: looks, match: { tool: lookup }, then: approve }"));
@@ -149,7 +144,7 @@ for (const kind of KINDS) {
     const first = await graph.invoke(START, thread);
     assert.equal(interruptsOf(first).length, 1);
     await scene.decideNext("approve");
-    const second = await resume(graph, first, thread);
+    const second = await graph.invoke(null, thread);
     assert.equal(lastText(second), '{"order":"A","items":[3,null]} | refunded B');
     assert.deepEqual(ran, ["lookup A", "refund B"]);
     for (const name of readdirSync(folder)) {
@@ -168,7 +163,7 @@ for (const kind of KINDS) {
     for (let i = 0; i < calls.length; i++) {
       assert.ok(interruptsOf(state).length > 0);
       await scene.decideNext("approve");
-      state = await resume(graph, state, thread);
+      state = await graph.invoke(null, thread);
       assert.equal(ran.length, i + 1);
     }
     assert.equal(lastText(state), "refunded A | refunded B");
@@ -203,7 +198,7 @@ test("[ours.sdk.frameworks.results] a call with the id of an earlier call and ot
     let state = await graph.invoke(START, thread);
     if (order === "A") {
       await scene.decideNext("approve");
-      state = await resume(graph, state, thread);
+      state = await graph.invoke(null, thread);
     }
     results.push(lastText(state));
   }
