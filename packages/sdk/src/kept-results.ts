@@ -33,8 +33,14 @@ interface SavedCall {
   readonly arguments: string;
 }
 
+export interface RepeatedStep {
+  /** Path of the step, with `|` between the parts. */
+  readonly step: string;
+  readonly codec: ResultCodec;
+}
+
 interface RunningCall {
-  readonly key: string;
+  readonly step: string;
   readonly outcome: Promise<FrameworkResult<unknown>>;
 }
 
@@ -50,7 +56,7 @@ export async function runCallOnce<CallOrigin>(
   proposal: Proposal,
   origin: CallOrigin,
   run: (approved: unknown) => unknown,
-  codec: ResultCodec,
+  { step, codec }: RepeatedStep,
 ): Promise<FrameworkResult<unknown>> {
   const { approvals } = settings;
   const proposed = callOf(settings, proposal, origin);
@@ -71,18 +77,20 @@ export async function runCallOnce<CallOrigin>(
     await approvals.saveResult(key, result && JSON.stringify({ ...call, result }));
     return outcome;
   };
-  const started = running.get(id) ?? { key, outcome: start().finally(() => running.delete(id)) };
+  const started = running.get(id) ?? { step, outcome: start().finally(() => running.delete(id)) };
   running.set(id, started);
   const outcome = await started.outcome;
   // The framework drops the rest of the step when this call suspends it.
-  if (!outcome.ran && outcome.notRun.notRun === "pending") await othersOf(key, running);
+  if (!outcome.ran && outcome.notRun.notRun === "pending") await othersOf(step, running);
   return outcome;
 }
 
-/** Resolves when the other calls of the same run have settled. */
-async function othersOf(key: string, running: Running): Promise<void> {
-  const run = key.slice(0, key.indexOf("/") + 1);
-  const others = [...running.values()].filter((other) => other.key.startsWith(run));
+/**
+ * Resolves when the calls of the same step have settled, and those of its sub-agents. The tool that
+ * runs a sub-agent is in a step above: it waits for this call, so this call must not wait for it.
+ */
+async function othersOf(step: string, running: Running): Promise<void> {
+  const others = [...running.values()].filter((other) => `${other.step}|`.startsWith(`${step}|`));
   await Promise.allSettled(others.map(({ outcome }) => outcome));
 }
 

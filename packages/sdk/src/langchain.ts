@@ -107,7 +107,7 @@ export function gateTool<T extends StructuredToolInterface>(
     };
     const outcome = settings.approvals.waits
       ? await runCall(withRun, proposal, origin, run)
-      : await runCallOnce(withRun, proposal, origin, run, RESULTS);
+      : await runCallOnce(withRun, proposal, origin, run, { step: stepOf(config), codec: RESULTS });
     if (outcome.ran) return outcome.value;
     const { notRun } = outcome;
     if (notRun.notRun === "pending") throw await interruptionOf(origin, notRun);
@@ -204,6 +204,11 @@ async function interruptionOf({ toolName, config }: ToolCallOrigin, notRun: NotR
 /** Compares the name as LangGraph does, because not every graph of LangChain can import it. */
 function isInterruption(error: unknown): boolean {
   return error instanceof Error && ["GraphInterrupt", "NodeInterrupt"].includes(error.name);
+}
+
+/** The task of the graph. The tasks of a sub-agent are below that of its tool. */
+function stepOf({ configurable }: Config): string {
+  return String(configurable?.checkpoint_ns ?? "");
 }
 
 /** Serializes results like the checkpoints of LangGraph. */

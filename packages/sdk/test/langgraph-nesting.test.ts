@@ -116,6 +116,18 @@ for (const wait of [true, false]) {
   });
 }
 
+test("[ours.sdk.frameworks.ungateable] langchain: a gated tool with a sub-agent that suspends its own call fails with the reason", async () => {
+  const scene = await sharedScene();
+  const settings = { approvals: approvalsOf(scene, { wait: false }), runId: "nested" };
+  const agent = agentOf(gateTools([delegatesTo(settings)], settings), new MemorySaver());
+  const thread = threadOf("nested");
+  await agent.invoke(START, thread);
+  await scene.decideNext("approve");
+  const ended = await agent.invoke(null, thread);
+  assert.match(lastText(ended), /Cannot gate tool delegate: it interrupts the graph/);
+  await scene.decideNext("deny");
+});
+
 test("[ours.sdk.frameworks.suspend] langchain: an ungated tool with a sub-agent continues after the approval of the inner call", async () => {
   const scene = await sharedScene();
   const settings = { approvals: approvalsOf(scene, { wait: false }), runId: "ungated outer" };
