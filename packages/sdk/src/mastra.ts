@@ -130,7 +130,7 @@ function gateTool(name: string, tool: MastraTool, settings: MastraOptions): Mast
     const proposal = await proposalOf(gate, origin, input);
     const { abortSignal: signal } = context;
     const outcome = await runCall(gate.settings, { ...proposal, signal }, origin, (approved) => {
-      return inner.execute?.(approved, unresumed(context));
+      return inner.execute?.(approved, innerContext(name, context));
     });
     if (outcome.ran) return outcome.value;
     const { notRun } = outcome;
@@ -293,12 +293,15 @@ function textOf(value: unknown): string | undefined {
   }
 }
 
-/** Removes the resume data: the tool itself starts for the first time. */
-function unresumed(context: ToolExecutionContext): ToolExecutionContext {
+/** The tool itself starts for the first time, and an approval permits no second start. */
+function innerContext(name: string, context: ToolExecutionContext): ToolExecutionContext {
+  const suspend = async () => {
+    const why = "it suspends itself, and an approval permits only one start.";
+    throw cannotGate(name, `${why} Name it in except.`);
+  };
+  const first = { suspend, resumeData: undefined, suspendPayload: undefined };
   const { agent } = context;
-  if (agent?.resumeData === undefined) return context;
-  const { resumeData, suspendPayload, ...rest } = agent;
-  return { ...context, agent: rest };
+  return { ...context, ...first, ...(agent && { agent: { ...agent, ...first } }) };
 }
 
 function threadOf({ toolName, context }: ToolCallOrigin): string {

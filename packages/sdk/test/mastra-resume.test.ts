@@ -7,14 +7,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Countersign, MemoryStore } from "@countersign/sdk";
-import { gateTools, type NotRun, resumeRun } from "@countersign/sdk/mastra";
+import { gateTools, type MastraTool, type NotRun, resumeRun } from "@countersign/sdk/mastra";
 import type { AgentScene } from "@countersign/testing/agent-scene";
 import { Agent } from "@mastra/core/agent";
 import { Mastra } from "@mastra/core/mastra";
 import { MockMemory } from "@mastra/core/memory";
 import { InMemoryStore } from "@mastra/core/storage";
 import type { MastraModelOutput } from "@mastra/core/stream";
-import { createTool } from "@mastra/core/tools";
+import { createTool, type ToolExecutionContext } from "@mastra/core/tools";
 import { z } from "zod";
 import type { Payment, ScriptedCall } from "./support/framework-description.ts";
 import { approvalsOf, CALL, neverPays, SECOND, sharedScene } from "./support/framework-scene.ts";
@@ -39,7 +39,7 @@ function payTool(pay: (input: Payment) => string, requireApproval = false) {
 
 function registered(
   model: ReturnType<typeof scriptedModel>,
-  tools: { readonly pay: ReturnType<typeof payTool> },
+  tools: { readonly pay: MastraTool },
   memory?: MockMemory,
 ): Agent {
   const about = { id: "payer", name: "payer", instructions: "pay", ...(memory && { memory }) };
@@ -219,6 +219,42 @@ test("[ours.sdk.frameworks.suspend] mastra: a call of a sub-agent suspends the o
   assert.deepEqual(paid, ["A-1"]);
   assert.equal(await scene.countRequests(), before);
 });
+
+const QUESTION = { question: "Which account?" };
+
+/** The ways of a tool to suspend itself. */
+const suspensions: Readonly<Record<string, (context: ToolExecutionContext) => unknown>> = {
+  suspend: (context) => context.suspend?.(QUESTION),
+  "agent.suspend": (context) => context.agent?.suspend(QUESTION),
+};
+
+for (const [by, suspend] of Object.entries(suspensions)) {
+  test(`[ours.sdk.frameworks.ungateable] mastra: a gated tool that suspends itself with ${by} starts without resume data and fails with the reason`, async () => {
+    const scene = await sharedScene();
+    const resumeData: unknown[] = [];
+    const made = createTool({
+      id: "pay",
+      description: "pays",
+      inputSchema,
+      suspendSchema: z.object({ question: z.string() }),
+      execute: async (_, context) => {
+        resumeData.push(context?.resumeData, context?.agent?.resumeData);
+        await suspend(context as ToolExecutionContext);
+      },
+    });
+    const settings = { approvals: approvalsOf(scene, { wait: false }), runId: by };
+    const tools = gateTools({ pay: made }, settings);
+    const model = scriptedModel([CALL]);
+    const agent = registered(model, tools);
+    const { runId = "" } = await agent.generate("pay");
+    await scene.decideNext("approve");
+    const stream = await resumeRun(agent, tools, { runId });
+    assert.equal(await stream?.text, "done");
+    assert.match(toolResultsOf(model).call_1 ?? "", /Cannot gate tool pay: it suspends itself/);
+    assert.deepEqual(resumeData, [undefined, undefined]);
+    assert.deepEqual((await agent.listSuspendedRuns({})).runs, []);
+  });
+}
 
 test("[ours.sdk.frameworks.ungateable] mastra: rejects a tool with its own requireApproval", () => {
   const settings = { approvals: unreachable(), runId: "both" };
