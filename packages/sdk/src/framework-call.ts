@@ -68,9 +68,6 @@ export interface Proposal {
   readonly context?: object | undefined;
 }
 
-/** A call as the adapter submits it. */
-export type KeyedCall = ToolCall & { readonly idempotencyKey: string };
-
 export type FrameworkResult<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly notRun: NotRun };
@@ -174,10 +171,14 @@ export async function submitCall<CallOrigin>(
   origin: CallOrigin,
 ): Promise<Submitted | undefined> {
   const call = callOf(options, proposal, origin);
+  return unlessInvalid(() => options.approvals.submit(call));
+}
+
+/** @returns undefined for an invalid call, because the call itself reports why */
+export async function unlessInvalid<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await options.approvals.submit(call);
+    return await read();
   } catch (error) {
-    // The call itself reports why.
     if (error instanceof SdkError && error.code === "invalid_call") return undefined;
     throw error;
   }
@@ -217,7 +218,7 @@ export function callOf<CallOrigin>(
   options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
-): KeyedCall {
+): ToolCall & { readonly idempotencyKey: string } {
   const { runtime, tool, callId, signal, mustWait } = proposal;
   const runId = typeof options.runId === "function" ? options.runId(origin) : options.runId;
   if (typeof runId !== "string" || runId === "") {

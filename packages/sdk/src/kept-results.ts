@@ -8,14 +8,13 @@
 
 import { readKey } from "./approval-client.ts";
 import type { Countersign } from "./countersign.ts";
-import { SdkError } from "./errors.ts";
 import {
   callOf,
   type FrameworkOptions,
   type FrameworkResult,
-  type KeyedCall,
   type Proposal,
   runCall,
+  unlessInvalid,
 } from "./framework-call.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -33,8 +32,9 @@ interface SavedCall {
   readonly arguments: string;
 }
 
+/** A step that the framework may repeat. */
 export interface RepeatedStep {
-  /** Path of the step, with `|` between the parts. */
+  /** Path of the step, with `|` between the step of a tool and those of its sub-agent. */
   readonly step: string;
   readonly codec: ResultCodec;
 }
@@ -59,9 +59,11 @@ export async function runCallOnce<CallOrigin>(
   { step, codec }: RepeatedStep,
 ): Promise<FrameworkResult<unknown>> {
   const { approvals } = settings;
-  const proposed = callOf(settings, proposal, origin);
-  const { idempotencyKey: key, tool } = proposed;
-  const source = submittedText(proposed);
+  const { idempotencyKey: key, tool, arguments: args } = callOf(settings, proposal, origin);
+  const source = await unlessInvalid(() => {
+    readKey(key);
+    return snapshot(args, "arguments").json.source;
+  });
   // The submission rejects the call with the reason.
   if (source === undefined) return runCall(settings, proposal, origin, run);
   const running: Running = runningByApprovals.get(approvals) ?? new Map();
@@ -92,17 +94,6 @@ export async function runCallOnce<CallOrigin>(
 async function othersOf(step: string, running: Running): Promise<void> {
   const others = [...running.values()].filter((other) => `${other.step}|`.startsWith(`${step}|`));
   await Promise.allSettled(others.map(({ outcome }) => outcome));
-}
-
-/** @returns the arguments as JSON; undefined for a call that cannot be submitted */
-function submittedText({ idempotencyKey, arguments: args }: KeyedCall): string | undefined {
-  try {
-    readKey(idempotencyKey);
-    return snapshot(args, "arguments").json.source;
-  } catch (error) {
-    if (error instanceof SdkError) return undefined;
-    throw error;
-  }
 }
 
 /** @returns undefined also for a result of another call under the same key */

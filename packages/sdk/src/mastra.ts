@@ -22,6 +22,7 @@ import {
   reportNotRun,
   runCall,
   submitCall,
+  unlessInvalid,
 } from "./framework-call.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -274,23 +275,17 @@ async function readInput(name: string, schema: Schema | undefined, input: unknow
   // The framework reports violations of the schema.
   if (first.issues !== undefined) return input;
   const second = await schema["~standard"].validate(first.value);
-  const text = textOf(first.value);
-  // The submission reports why the value cannot be submitted.
+  const text = await textOf(first.value);
   if (text === undefined) return first.value;
-  if (second.issues !== undefined || text !== textOf(second.value)) {
+  if (second.issues !== undefined || text !== (await textOf(second.value))) {
     throw cannotGate(name, "its inputSchema changes its own output.");
   }
   return first.value;
 }
 
 /** @returns undefined for a value that cannot be submitted */
-function textOf(value: unknown): string | undefined {
-  try {
-    return snapshot({ value }, "arguments").json.source;
-  } catch (error) {
-    if (error instanceof SdkError) return undefined;
-    throw error;
-  }
+function textOf(value: unknown): Promise<string | undefined> {
+  return unlessInvalid(() => snapshot({ value }, "arguments").json.source);
 }
 
 /** The tool itself starts for the first time, and an approval permits no second start. */
