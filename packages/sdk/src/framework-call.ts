@@ -68,6 +68,18 @@ export interface Proposal {
   readonly context?: object | undefined;
 }
 
+/** The part of a standard schema that the adapters use. */
+export interface StandardSchema {
+  readonly "~standard": {
+    validate(value: unknown): Validated | Promise<Validated>;
+  };
+}
+
+interface Validated {
+  readonly value?: unknown;
+  readonly issues?: readonly unknown[] | undefined;
+}
+
 export type FrameworkResult<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly notRun: NotRun };
@@ -182,6 +194,13 @@ export async function unlessInvalid<T>(read: () => T | Promise<T>): Promise<T | 
     if (error instanceof SdkError && error.code === "invalid_call") return undefined;
     throw error;
   }
+}
+
+/** True for a call that stays suspended. During an outage it stays so, to be resumed later. */
+export function isUndecided(
+  submitted: Submitted | undefined,
+): submitted is Extract<Submitted, { readonly status: "pending" | "unavailable" }> {
+  return submitted?.status === "pending" || submitted?.status === "unavailable";
 }
 
 /** Reports a call that the framework itself refuses, after the provider refused it. */

@@ -17,10 +17,12 @@ import {
   cloneWith,
   type FrameworkOptions,
   isNotRun,
+  isUndecided,
   type Proposal,
   readSelection,
   reportNotRun,
   runCall,
+  type StandardSchema,
   submitCall,
   unlessInvalid,
 } from "./framework-call.ts";
@@ -70,22 +72,10 @@ export interface MastraTool {
   readonly requireApproval?: unknown;
 }
 
-/** The part of a standard schema that this adapter uses. */
-interface Schema {
-  readonly "~standard": {
-    validate(value: unknown): Validated | Promise<Validated>;
-  };
-}
-
-interface Validated {
-  readonly value?: unknown;
-  readonly issues?: readonly unknown[] | undefined;
-}
-
 /** The data of a gated tool for {@link resumeRun}. */
 interface Gate {
   readonly settings: Settings;
-  readonly schema: Schema | undefined;
+  readonly schema: StandardSchema | undefined;
 }
 
 type Settings = FrameworkOptions<ToolCallOrigin>;
@@ -122,7 +112,7 @@ function gateTool(name: string, tool: MastraTool, settings: MastraOptions): Mast
   }
   const gate = {
     settings: { ...settings, runId: settings.runId ?? threadOf },
-    schema: tool.inputSchema as Schema | undefined,
+    schema: tool.inputSchema as StandardSchema | undefined,
   };
   const execute = async (input: unknown, context: ToolExecutionContext) => {
     const callId = context?.agent?.toolCallId;
@@ -242,8 +232,7 @@ async function readAnswer(
   const submitted = await submitCall(gate.settings, proposal, origin);
   // The execution reports why the call cannot be submitted.
   if (submitted === undefined || submitted.status === "approved") return { toolCallId };
-  // During an outage a call stays suspended, so that it can be resumed later.
-  if (submitted.status === "pending" || submitted.status === "unavailable") return undefined;
+  if (isUndecided(submitted)) return undefined;
   reportNotRun(gate.settings, submitted);
   return { toolCallId, reason: submitted.messageForModel };
 }
@@ -269,7 +258,7 @@ async function proposalOf(
  *
  * @throws SdkError `invalid_option` for a schema that changes its own output
  */
-async function readInput(name: string, schema: Schema | undefined, input: unknown) {
+async function readInput(name: string, schema: StandardSchema | undefined, input: unknown) {
   if (schema === undefined) return input;
   const first = await schema["~standard"].validate(input);
   // The framework reports violations of the schema.

@@ -19,10 +19,12 @@ import {
 import {
   cannotGate,
   type FrameworkOptions,
+  isUndecided,
   type Proposal,
   readSelection,
   reportNotRun,
   runCall,
+  type StandardSchema,
   submitCall,
 } from "./framework-call.ts";
 import type { NotExecuted, Submitted } from "./result.ts";
@@ -79,7 +81,7 @@ export function gatedTool<
   );
   const suspension = suspensionOf(settings, made.name, asFunction(needsApproval), async (input) => {
     const { value } = read(input);
-    const schema = Object(options.parameters)["~standard"] as StandardSchema | undefined;
+    const schema = (options.parameters as Partial<StandardSchema> | undefined)?.["~standard"];
     const parsed = schema === undefined ? { value } : await schema.validate(value);
     // The framework reports violations of the schema.
     return parsed.issues === undefined ? parsed.value : value;
@@ -127,16 +129,6 @@ export function gateTools<Context>(
   });
 }
 
-/** The part of a standard schema that this adapter uses. */
-interface StandardSchema {
-  validate(value: unknown): Validated | Promise<Validated>;
-}
-
-interface Validated {
-  readonly value?: unknown;
-  readonly issues?: readonly unknown[] | undefined;
-}
-
 type NeedsApproval = FunctionTool["needsApproval"];
 
 /** How a gated tool suspends its calls, with `wait: false` of `approvals`. */
@@ -182,11 +174,6 @@ function waits(suspension: () => Suspension): NeedsApproval {
   };
 }
 
-/** During an outage a call stays interrupted, so that it can be resumed later. */
-function isUndecided(submitted: Submitted | undefined): boolean {
-  return submitted?.status === "pending" || submitted?.status === "unavailable";
-}
-
 /** The part of a RunState that this adapter uses. */
 interface SuspendedState {
   readonly _context: RunContext<unknown>;
@@ -219,7 +206,7 @@ export async function resumeState<State extends object>(stored: State): Promise<
     if (submitted === undefined || submitted.status === "approved") {
       // The execution reports why a call cannot be submitted.
       state.approve(item);
-    } else if (submitted.status !== "pending" && submitted.status !== "unavailable") {
+    } else if (!isUndecided(submitted)) {
       suspension.report(submitted);
       state.reject(item, { message: submitted.messageForModel });
     }
