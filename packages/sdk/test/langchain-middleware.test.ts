@@ -10,7 +10,7 @@ import { countersignMiddleware, gateTool, gateTools, isNotRun } from "@countersi
 import { ToolMessage } from "@langchain/core/messages";
 import type { FakeBuiltModel } from "@langchain/core/testing";
 import { tool } from "@langchain/core/tools";
-import { MemorySaver } from "@langchain/langgraph";
+import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import {
   type AgentMiddleware,
   createAgent,
@@ -208,3 +208,25 @@ test("[ours.sdk.frameworks.ungateable] langchain middleware: the run fails if a 
     await assert.rejects(agent.invoke(USER), /Put countersignMiddleware last/);
   }
 });
+
+const resumptions = [
+  { by: "names", outcome: "rejects", only: ["pay"], expected: /unknown tools: "pay"\.$/ },
+  { by: "a function", outcome: "runs", only: (name: string) => name === "pay", expected: /^seen$/ },
+];
+
+for (const { by, outcome, only, expected } of resumptions) {
+  test(`[ours.sdk.frameworks.selection] [ours.sdk.frameworks.limits] langchain middleware: with only as ${by}, another process ${outcome} an ungated tool that it resumes`, async () => {
+    const ask = () => String(interrupt("May I?"));
+    const look = tool(ask, { name: "look", description: "looks", schema: SCHEMA });
+    const checkpointer = new MemorySaver();
+    const thread = { configurable: { thread_id: "resumed" } };
+    const newAgent = (model: FakeBuiltModel) => {
+      const middleware = [countersignMiddleware({ approvals: unreachable(), runId: "r", only })];
+      return createAgent({ model, tools: [payTool(neverPays), look], middleware, checkpointer });
+    };
+    await newAgent(scripted([{ ...CALL, tool: "look" }])).invoke(USER, thread);
+    const model = scripted([], true);
+    await newAgent(model).invoke(new Command({ resume: "seen" }), thread);
+    assert.match(textsOf(model)[0] ?? "", expected);
+  });
+}
