@@ -22,8 +22,9 @@ if (major < 24) {
 async function hook() {
   process.exitCode = 2;
   try {
-    const { enableCache } = await import("@countersign/command-line/compile-cache");
-    enableCache();
+    const compilation = await import("@countersign/command-line/compilation");
+    compilation.disableCompilerThreads();
+    compilation.enableCache();
     const { runHook } = await import("#hook");
     await runHook(rest, process.env, PROGRAM);
   } catch (error) {

@@ -188,19 +188,17 @@ test("[ours.adapters.hook.closed] agent input that the hook cannot submit does n
   assert.equal(await scene.countRequests(), count);
 });
 
-test("[ours.adapters.hook.ends] the hook compiles nothing in background threads", async (t) => {
+test("[ours.adapters.hook.ends] the hook compiles nothing in V8 threads", async (t) => {
   const strings = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => `item ${index}`));
   const input = callInput({ tool_input: { strings: "HERE" } }).replace('"HERE"', strings);
   const words = [process.execPath, "--trace-opt", BIN, "hook", "codex"];
   const env = { ...scene.environment, COUNTERSIGN_URL: "http://provider.example" };
   const { stdout, stderr } = await feed(t, scene.home, words, { input, env }).ends();
   assert.match(stderr, /Use https/);
-  // V8 optimizes a few functions while Node starts, but none with its slow compiler.
-  const targets = [...stdout.matchAll(/^\[compiling .+ \(target (\w+)\)/gm)].map(
-    ([, name]) => name,
-  );
-  assert.ok(!targets.includes("TURBOFAN_JS"), stdout);
-  assert.ok(targets.length < 20, stdout);
+  const compiled = stdout.matchAll(/^\[compiling method .+ <JSFunction (\S+) /gm);
+  const names = new Set([...compiled].map(([, name]) => name));
+  // While the modules load, V8 compiles a few functions of Node.
+  assert.ok(names.size < 10, [...names].join(" "));
 });
 
 test("[ours.adapters.hook.closed] a hook with wrong arguments or without setup blocks the call", async (t) => {

@@ -12,14 +12,10 @@ if (major < 24) {
 } else if (isHook) {
   await hook();
 } else {
-  await useCompileCache();
+  const { enableCache } = await import("@countersign/command-line/compilation");
+  enableCache();
   const { main } = await import("#main");
   process.exitCode = await main(process.argv.slice(2));
-}
-
-async function useCompileCache() {
-  const { enableCache } = await import("@countersign/command-line/compile-cache");
-  enableCache();
 }
 
 // The hook runs before every tool call, so nothing else is loaded. Agents run the tool after every
@@ -27,7 +23,9 @@ async function useCompileCache() {
 async function hook() {
   process.exitCode = 2;
   try {
-    await useCompileCache();
+    const compilation = await import("@countersign/command-line/compilation");
+    compilation.disableCompilerThreads();
+    compilation.enableCache();
     const { runHook } = await import("@countersign/agent-hooks/hook");
     await runHook(rest, process.env, "countersign");
   } catch (error) {

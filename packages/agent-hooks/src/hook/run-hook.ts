@@ -6,7 +6,6 @@
  */
 
 import { parseArgs } from "node:util";
-import { setFlagsFromString } from "node:v8";
 import { AGENTS, type Agent, findAgent } from "../agents.ts";
 import { readHookSettings } from "../profile/hook-settings.ts";
 import { WAIT_MS } from "../profile/profile.ts";
@@ -39,7 +38,6 @@ export async function runHook(
   program: string,
 ): Promise<never> {
   process.exitCode = BLOCK;
-  disableBackgroundCompilation();
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error) =>
       end(block(`The hook failed (${Object(error).code ?? "unknown error"}).`)),
@@ -71,19 +69,6 @@ export async function runHook(
   const { signal } = abandoned;
   const call = { agent: options.agent, bytes, settings, signal, program };
   return end(await answerCall(call), agent);
-}
-
-/**
- * An exit waits for V8's threads. A thread that compiles may wait in turn for the main thread to
- * collect garbage, and then the process never ends. The agent would wait until its own limit, past
- * which it may run the tool.
- *
- * @see https://github.com/nodejs/node/issues/54918
- */
-function disableBackgroundCompilation(): void {
-  for (const flag of ["--no-maglev", "--no-turbofan", "--no-concurrent-sparkplug"]) {
-    setFlagsFromString(flag);
-  }
 }
 
 const TOO_LARGE = block("This call was not run: its input is larger than 16 MiB.");
