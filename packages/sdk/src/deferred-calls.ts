@@ -7,32 +7,33 @@
 export interface DeferrableCall {
   readonly session_id: string;
   readonly tool_use_id: string;
-  readonly prompt_id?: string;
+  /** Id of the turn. A resumed turn has none. */
+  readonly prompt_id?: string | undefined;
   /** Only in a subagent. */
   readonly agent_id?: string;
 }
 
 export class DeferredCalls {
-  readonly #callByTurn = new Map<string, string>();
+  /** The latest deferred call of each session. */
+  readonly #bySession = new Map<string, DeferrableCall>();
 
   /** @returns why the call cannot be deferred; undefined if it is the deferred call of its turn */
   defer(call: DeferrableCall): string | undefined {
     if (call.agent_id !== undefined) return "a call of a subagent cannot be suspended";
-    const turn = turnOf(call);
-    const deferred = this.#callByTurn.get(turn) ?? call.tool_use_id;
-    if (deferred !== call.tool_use_id) return "another call of this turn waits for its approval";
-    this.#callByTurn.set(turn, deferred);
+    const { session_id, tool_use_id, prompt_id } = call;
+    const deferred = this.#bySession.get(session_id);
+    const isOther = deferred !== undefined && deferred.tool_use_id !== tool_use_id;
+    if (isOther && deferred.prompt_id === prompt_id) {
+      return "another call of this turn waits for its approval";
+    }
+    this.#bySession.set(session_id, { session_id, tool_use_id, prompt_id });
     return undefined;
   }
 
   /** Removes a call that has its decision. */
-  settle(call: DeferrableCall): void {
-    const turn = turnOf(call);
-    if (this.#callByTurn.get(turn) === call.tool_use_id) this.#callByTurn.delete(turn);
+  settle({ session_id, tool_use_id }: DeferrableCall): void {
+    if (this.#bySession.get(session_id)?.tool_use_id === tool_use_id) {
+      this.#bySession.delete(session_id);
+    }
   }
-}
-
-/** A resumed turn has no prompt id. */
-function turnOf({ session_id: sessionId, prompt_id: promptId = "" }: DeferrableCall): string {
-  return `${sessionId} ${promptId}`;
 }

@@ -232,6 +232,20 @@ test("[ours.sdk.frameworks.suspend] claude-agent-sdk: a second waiting call of a
   await scene.decideNext("deny");
 });
 
+test("[ours.sdk.frameworks.suspend] claude-agent-sdk: the hook defers a call of a later turn, also after an earlier turn was never resumed", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene, { wait: false });
+  const hook = hookOf({ approvals, runId: "later turn" });
+  const resumed = { prompt_id: undefined };
+  assert.equal((await hook({ id: "toolu_1" })).permissionDecision, "defer");
+  assert.equal((await hook({ id: "toolu_1", more: resumed })).permissionDecision, "defer");
+  const later = { id: "toolu_2", more: { prompt_id: "prompt_2" } };
+  assert.equal((await hook(later)).permissionDecision, "defer");
+  assert.equal((await hook({ ...later, more: resumed })).permissionDecision, "defer");
+  await scene.decideNext("deny");
+  await scene.decideNext("deny");
+});
+
 const ASKED: Parameters<CanUseTool>[2] = {
   signal: new AbortController().signal,
   toolUseID: "toolu_1",
