@@ -29,7 +29,7 @@ import {
   runCall,
 } from "./framework-call.ts";
 import { causeOf } from "./network-error.ts";
-import type { Suspended } from "./result.ts";
+import type { NotExecuted, Suspended } from "./result.ts";
 
 export { isNotRun, type NotRun } from "./framework-call.ts";
 
@@ -90,38 +90,56 @@ async function answerHook(
   input: PreToolUseHookInput,
   { signal, deferred }: { readonly signal: AbortSignal; readonly deferred: DeferredCalls },
 ): Promise<HookJSONOutput> {
-  let suspended: Suspended | undefined;
+  let notExecuted: NotExecuted | Suspended | undefined;
   const options: ClaudeOptions = {
     ...settings,
     runId: settings.runId ?? input.session_id,
     context: (origin) => ({ ...factsOf(input), ...contextOf(settings, origin) }),
     onNotRun: (notRun, result, error) => {
-      if (result?.status === "pending") suspended = result;
+      notExecuted = result;
       settings.onNotRun?.(notRun, result, error);
     },
   };
   const { tool_name: toolName, tool_use_id: callId, tool_input: args } = input;
   const origin = { toolName, callId, hookInput: input };
   const outcome = await ask(options, origin, args, { signal });
-  if (suspended !== undefined) {
+  if (notExecuted?.status === "pending") {
     const obstacle = deferred.defer(input);
     if (obstacle === undefined) return decide({ permissionDecision: "defer" });
-    await cancel(settings.approvals, suspended);
+    await cancel(settings.approvals, notExecuted);
     return deny(`This call needs an approval. It was not run, because ${obstacle}.`);
   }
   deferred.settle(input);
-  if (!outcome.ran) return deny(outcome.notRun.message);
+  if (!outcome.ran) {
+    return deny(isChanged(notExecuted) ? changedMessage(input) : outcome.notRun.message);
+  }
   // Replaces changes by hooks that finished earlier.
   return decide({ permissionDecision: "allow", updatedInput: outcome.value });
 }
 
-/** Facts that do not change when the call is submitted again. */
-function factsOf({ cwd, permission_mode, agent_type, mcp_server }: PreToolUseHookInput): object {
-  const server = mcp_server && {
-    mcp_server: mcp_server.name,
-    mcp_server_source: mcp_server.source,
-  };
-  return { cwd, permission_mode, ...(agent_type && { agent_type }), ...server };
+/** Without `permission_mode`, which can change before a deferred call is submitted again. */
+function factsOf({ cwd, agent_type, mcp_server }: PreToolUseHookInput): object {
+  const facts: Record<string, string | undefined> = { cwd };
+  if (agent_type !== undefined) facts.agent_type = agent_type;
+  if (mcp_server !== undefined) {
+    facts.mcp_server = mcp_server.name;
+    facts.mcp_server_source = mcp_server.source;
+  }
+  return facts;
+}
+
+/** True for a call with an id that was submitted before with another content. */
+function isChanged(result: NotExecuted | Suspended | undefined): boolean {
+  if (result?.status !== "unavailable") return false;
+  return (Object(result.error) as Partial<SdkError>).providerCode === "idempotency_conflict";
+}
+
+/** A resumed session can have another working directory than the one that reviewers saw. */
+function changedMessage({ cwd }: PreToolUseHookInput): string {
+  return (
+    "This call was not run, because its approval request has another working directory, input " +
+    `or context. The working directory is now ${cwd}. Propose the call again for a new approval.`
+  );
 }
 
 function contextOf({ context }: ClaudeQueryOptions, origin: ToolCallOrigin): object | undefined {

@@ -100,7 +100,6 @@ test("[ours.sdk.frameworks.hook] claude-agent-sdk: the hook submits session, cal
   assert.deepEqual([name, args], ["mcp__bank__pay", { to: " A " }]);
   assert.deepEqual(context, {
     cwd: "/srv/work",
-    permission_mode: "default",
     mcp_server: "bank",
     mcp_server_source: "sdk",
     model: "scripted",
@@ -230,6 +229,24 @@ test("[ours.sdk.frameworks.suspend] claude-agent-sdk: a second waiting call of a
   // The turn has no waiting call any more.
   assert.equal((await hook({ id: "toolu_4" })).permissionDecision, "defer");
   await scene.decideNext("deny");
+});
+
+test("[ours.sdk.frameworks.suspend] claude-agent-sdk: an approved call runs after a change of the permission mode, but not in another working directory", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene, { wait: false });
+  const hook = hookOf({ approvals, runId: "changed" });
+  assert.equal((await hook()).permissionDecision, "defer");
+  await scene.decideNext("approve");
+  const moved = await hook({ more: { cwd: "/srv/other" } });
+  assert.equal(moved.permissionDecision, "deny");
+  assert.match(
+    String(moved.permissionDecisionReason),
+    /another working directory, .* is now \/srv\/other\. Propose the call again/,
+  );
+  assert.equal(
+    (await hook({ more: { permission_mode: "acceptEdits" } })).permissionDecision,
+    "allow",
+  );
 });
 
 test("[ours.sdk.frameworks.suspend] claude-agent-sdk: the hook defers a call of a later turn, also after an earlier turn was never resumed", async () => {
