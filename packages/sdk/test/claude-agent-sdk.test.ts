@@ -291,3 +291,16 @@ test("[ours.sdk.frameworks.selection] claude-agent-sdk: canUseTool passes other 
     message: "Bash is not permitted.",
   });
 });
+
+test("[ours.sdk.frameworks.held] claude-agent-sdk: a call of canUseTool and of gateTools waits also with wait: false, because it cannot be suspended", async () => {
+  const scene = await sharedScene();
+  const settings = { approvals: approvalsOf(scene, { wait: false }), runId: "must wait" };
+  const asked = canUseTool(settings)("Bash", BASH, ASKED);
+  await scene.decideNext("approve");
+  assert.equal((await asked)?.behavior, "allow");
+  const client = await connect(gateTools([toolOf("pay", () => "paid")], settings));
+  const _meta = { "claudecode/toolUseId": "toolu_2" };
+  const called = client.callTool({ name: "pay", arguments: { to: "A-1", cents: 5 }, _meta });
+  await scene.decideNext("approve");
+  assert.equal(textOf(await called), "paid");
+});
