@@ -54,8 +54,8 @@ export type GatedTool<T> =
 /** The type of a gated tool set. */
 export type GatedToolSet<Tools extends ToolSet> = { [Name in keyof Tools]: GatedTool<Tools[Name]> };
 
-/** The options of each gated tool, for {@link toolApproval}. */
-const optionsByTool = new WeakMap<object, AiOptions>();
+/** The key is the `execute` of a gated tool, which copies of the tool share. */
+const optionsByExecute = new WeakMap<object, AiOptions>();
 
 /**
  * Gates tools. If a call does not run, its output is a {@link NotRun}.
@@ -82,9 +82,12 @@ function gateTool(name: string, tool: ToolSet[string], settings: AiOptions): Too
     throw cannotGate(name, "it has its own needsApproval. Remove it, or do not gate the tool.");
   }
   const isStreaming = execute.constructor.name === "AsyncGeneratorFunction";
+  const makeGated = isStreaming ? streaming : awaiting;
+  const gatedExecute = makeGated(name, execute, settings);
+  optionsByExecute.set(gatedExecute, settings);
   const gated = {
     ...(tool as Tool),
-    execute: isStreaming ? streaming(name, execute, settings) : awaiting(name, execute, settings),
+    execute: gatedExecute,
     toModelOutput: async (result: Parameters<NonNullable<typeof toModelOutput>>[0]) => {
       const { output } = result as { readonly output: unknown };
       if (isNotRun(output)) return { type: "error-text" as const, value: output.message };
@@ -94,7 +97,6 @@ function gateTool(name: string, tool: ToolSet[string], settings: AiOptions): Too
       return { type: "json" as const, value: JSON.parse(JSON.stringify(output) ?? "null") };
     },
   };
-  optionsByTool.set(gated, settings);
   return gated as Tool;
 }
 
@@ -107,7 +109,7 @@ function awaiting(name: string, execute: Execute, settings: AiOptions): Execute 
       const output = execute(approved, options);
       return isAsyncIterable(output) ? lastOf(output) : output;
     };
-    const origin = originOf(name, options);
+    const origin = originOf(name, options.toolCallId, options.messages);
     const outcome = await runCall(settings, proposalOf(origin, input, options), origin, run);
     return outcome.ran ? outcome.value : outcome.notRun;
   };
@@ -116,7 +118,7 @@ function awaiting(name: string, execute: Execute, settings: AiOptions): Execute 
 /** Keeps the output of a streaming tool a stream. */
 function streaming(name: string, execute: Execute, settings: AiOptions): Execute {
   return async function* (input: unknown, options: Options) {
-    const origin = originOf(name, options);
+    const origin = originOf(name, options.toolCallId, options.messages);
     const start = (approved: unknown) => {
       const stream = (execute(approved, options) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
       // A generator starts with its first value. Start it now, while the approval is valid.
@@ -139,8 +141,12 @@ function streaming(name: string, execute: Execute, settings: AiOptions): Execute
   };
 }
 
-function originOf(toolName: string, { toolCallId, messages }: Options): ToolCallOrigin {
-  return { toolName, callId: toolCallId, messages };
+function originOf(
+  toolName: string,
+  callId: string,
+  messages: readonly ModelMessage[],
+): ToolCallOrigin {
+  return { toolName, callId, messages };
 }
 
 function proposalOf(
@@ -180,8 +186,8 @@ export async function toolApproval(proposed: {
 }): Promise<ToolApprovalStatus> {
   const { toolCall, tools = {}, messages, toolsContext = {} } = proposed;
   const { toolName, toolCallId, input } = toolCall;
-  const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
-  const settings = optionsByTool.get(Object(tool));
+  const tool = findTool(toolName, tools);
+  const settings = settingsOf(tool);
   if (settings === undefined) {
     const { needsApproval } = Object(tool) as Pick<Tool, "needsApproval">;
     const context = (toolsContext as Readonly<Record<string, never>>)[toolName] ?? {};
@@ -190,7 +196,7 @@ export async function toolApproval(proposed: {
       typeof needsApproval === "function" ? await needsApproval(input, options) : needsApproval;
     return isNeeded ? "user-approval" : undefined;
   }
-  const origin = { toolName, callId: toolCallId, messages };
+  const origin = originOf(toolName, toolCallId, messages);
   const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
   // The execution runs an approved call, and reports a call without a decision.
   if (submitted === undefined) return undefined;
@@ -235,7 +241,7 @@ export async function approvalResponses(
 ): Promise<ToolApprovalResponse[]> {
   const responses = suspendedCalls(messages, tools).map(async ({ approvalId, call, settings }) => {
     const { toolName = "", toolCallId = "", input } = call;
-    const origin = { toolName, callId: toolCallId, messages };
+    const origin = originOf(toolName, toolCallId, messages);
     const submitted = await submitCall(settings, proposalOf(origin, input, {}), origin);
     const response = { type: "tool-approval-response", approvalId } as const;
     // The execution reports why a call cannot be submitted.
@@ -256,27 +262,36 @@ interface SuspendedCall {
 
 /** @returns the calls of gated tools with an approval request and without a response */
 function suspendedCalls(messages: readonly ModelMessage[], tools: ToolSet): SuspendedCall[] {
-  const parts = messages.flatMap((message): readonly Part[] => {
-    return typeof message.content === "string" ? [] : message.content;
-  });
+  const parts = messages.flatMap(partsOf);
   const has = (type: string) => (part: Part) => part.type === type;
   const answered = new Set(parts.filter(has("tool-approval-response")).map(approvalIdOf));
   return parts.filter(has("tool-approval-request")).flatMap((request) => {
     const approvalId = approvalIdOf(request);
-    const calls = parts.filter((part) => {
-      return part.type === "tool-call" && part.toolCallId === request.toolCallId;
+    const calls = parts.filter(has("tool-call")).filter(({ toolCallId }) => {
+      return toolCallId === request.toolCallId;
     });
+    const isGated = ({ toolName, providerExecuted }: Part) => {
+      return !providerExecuted && settingsOf(findTool(toolName, tools)) !== undefined;
+    };
     const [call] = calls;
-    const isGated = calls.every((each) => !each.providerExecuted && settingsOf(each, tools));
-    if (call === undefined || !isGated || answered.has(approvalId)) return [];
-    const settings = settingsOf(call, tools);
+    if (call === undefined || !calls.every(isGated) || answered.has(approvalId)) return [];
+    const settings = settingsOf(findTool(call.toolName, tools));
     return settings === undefined ? [] : [{ approvalId, call, settings }];
   });
 }
 
-/** @returns undefined for a tool without a gate */
-function settingsOf({ toolName = "" }: Part, tools: ToolSet): AiOptions | undefined {
-  return Object.hasOwn(tools, toolName) ? optionsByTool.get(Object(tools[toolName])) : undefined;
+function findTool(toolName: string | undefined, tools: ToolSet): ToolSet[string] | undefined {
+  return toolName !== undefined && Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
+}
+
+/** @returns undefined for a tool without a gate, and for a copy that has its own needsApproval */
+function settingsOf(tool: ToolSet[string] | undefined): AiOptions | undefined {
+  const { execute, needsApproval } = Object(tool) as Tool;
+  return needsApproval ? undefined : optionsByExecute.get(Object(execute));
+}
+
+function partsOf({ content }: ModelMessage): readonly Part[] {
+  return typeof content === "string" ? [] : content;
 }
 
 /** A part of a message. Its type determines which members it has. */

@@ -193,6 +193,24 @@ test("[ours.sdk.frameworks.suspend] ai: a call that waits for another approver g
   assert.deepEqual(added, [{ role: "tool", content: [response] }]);
 });
 
+test("[ours.sdk.frameworks.suspend] ai: a copy of a gated tool suspends its calls, except with its own needsApproval", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene, { wait: false });
+  const { pay } = toolsOf({ approvals, runId: "copy", calls: CALLS, pay: () => "paid" });
+  const tools = { pay: Object.assign({}, pay, { description: "Pays" }) };
+  const options = { tools, toolApproval, stopWhen: stepCountIs(3) };
+  const prompt: ModelMessage[] = [{ role: "user", content: "pay" }];
+  const first = await generateText({ ...options, model: scriptedModel(CALLS), messages: prompt });
+  assert.equal(first.content.at(-1)?.type, "tool-approval-request");
+  const messages = [...prompt, ...first.responseMessages];
+  await scene.decideNext("approve");
+  const both = { pay: Object.assign({}, pay, { needsApproval: true }) };
+  assert.deepEqual(resumeMessages(messages, both), messages);
+  const model = scriptedModel(CALLS);
+  await generateText({ ...options, model, messages: resumeMessages(messages, tools) });
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid" });
+});
+
 test("[ours.sdk.frameworks.held] ai: a streaming tool streams its output after the approval", async () => {
   const scene = await sharedScene();
   const steps: string[] = [];
