@@ -141,12 +141,18 @@ function streaming(name: string, execute: Execute, settings: AiOptions): Execute
   };
 }
 
+/** @param messages in a resumed turn, they contain the call itself */
 function originOf(
   toolName: string,
   callId: string,
   messages: readonly ModelMessage[],
 ): ToolCallOrigin {
-  return { toolName, callId, messages };
+  const index = messages.findLastIndex((message) => {
+    return partsOf(message).some(({ toolCallId }) => toolCallId === callId);
+  });
+  // A tool message contains the result of an earlier call with the same id.
+  const isProposal = messages[index]?.role === "assistant";
+  return { toolName, callId, messages: isProposal ? messages.slice(0, index) : messages };
 }
 
 function proposalOf(

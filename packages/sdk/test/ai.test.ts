@@ -12,6 +12,7 @@ import {
   isNotRun,
   type NotRun,
   resumeMessages,
+  type ToolCallOrigin,
   toolApproval,
 } from "@countersign/sdk/ai";
 import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "ai";
@@ -209,6 +210,39 @@ test("[ours.sdk.frameworks.suspend] ai: a copy of a gated tool suspends its call
   const model = scriptedModel(CALLS);
   await generateText({ ...options, model, messages: resumeMessages(messages, tools) });
   assert.deepEqual(toolResultsOf(model), { call_1: "paid" });
+});
+
+test("[ours.sdk.frameworks.suspend] ai: the functions of the options receive the same messages when a call is proposed and when it runs", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene, { wait: false });
+  const before = await scene.countRequests();
+  const received: (readonly ModelMessage[])[] = [];
+  const runId = ({ messages }: ToolCallOrigin) => {
+    received.push(messages);
+    return `after ${messages.length} messages`;
+  };
+  const pay = tool({ inputSchema: INPUT, execute: ({ to }) => `paid ${to}` });
+  const tools = gateTools({ pay }, { approvals, runId });
+  const options = { tools, toolApproval, stopWhen: stepCountIs(3) };
+  // An earlier turn has a call with the same id.
+  const input = { to: "A-1", cents: 5 };
+  const call = { toolCallId: "call_1", toolName: "pay" };
+  const output = { type: "text", value: "paid A-1" } as const;
+  const history: ModelMessage[] = [
+    { role: "user", content: "pay" },
+    { role: "assistant", content: [{ type: "tool-call", ...call, input }] },
+    { role: "tool", content: [{ type: "tool-result", ...call, output }] },
+    { role: "user", content: "pay again" },
+  ];
+  const first = await generateText({ ...options, model: scriptedModel(CALLS), messages: history });
+  const messages = [...history, ...first.responseMessages];
+  await scene.decideNext("approve");
+  assert.equal((await approvalResponses(messages, tools)).length, 1);
+  const model = scriptedModel(CALLS);
+  await generateText({ ...options, model, messages: resumeMessages(messages, tools) });
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1" });
+  assert.equal(await scene.countRequests(), before + 1);
+  for (const each of received) assert.deepEqual(each, history);
 });
 
 test("[ours.sdk.frameworks.held] ai: a streaming tool streams its output after the approval", async () => {
