@@ -16,6 +16,7 @@ import {
   type ToolOptions,
   tool,
 } from "@openai/agents";
+import type { SdkError } from "./errors.ts";
 import {
   cannotGate,
   type FrameworkOptions,
@@ -52,7 +53,8 @@ export type OpenAIAgentsOptions<Context = unknown> = FrameworkOptions<ToolCallOr
  * Creates a gated tool, like `tool` of the framework. If a call does not run, its result is the
  * reason as text for the model.
  *
- * @throws SdkError `invalid_option` for a tool with an `outputSchema`, because refusals are text
+ * @throws SdkError `invalid_option` for a tool with an `outputSchema`, because refusals are text,
+ *   and for a tool with its own `needsApproval` if `approvals` has `wait: false`
  */
 export function gatedTool<
   Parameters extends ToolInputParameters = undefined,
@@ -66,6 +68,7 @@ export function gatedTool<
   const name = options.name ?? execute.name;
   if (outputSchema !== undefined)
     throw cannotGate(name, "it has an outputSchema, and refusals are plain text.");
+  if (needsApproval && !settings.approvals.waits) throw ownApproval(name);
   const gatedOptions = {
     ...options,
     execute: (input: unknown, runContext: RunContext<Context>, details?: ToolCallDetails) => {
@@ -79,7 +82,7 @@ export function gatedTool<
   const made: FunctionTool<Context, Parameters, Result | string> = tool(
     gatedOptions as ToolOptions<Parameters, Context>,
   );
-  const suspension = suspensionOf(settings, made.name, asFunction(needsApproval), async (input) => {
+  const suspension = suspensionOf(settings, made.name, async (input) => {
     const { value } = read(input);
     const schema = (options.parameters as Partial<StandardSchema> | undefined)?.["~standard"];
     const parsed = schema === undefined ? { value } : await schema.validate(value);
@@ -92,6 +95,7 @@ export function gatedTool<
 
 /**
  * Gates existing tools. If a call does not run, its result is the reason as text for the model.
+ * With `wait: false` of `approvals`, the run fails if the tool's own `needsApproval` returns true.
  *
  * @param tools function tools, including tools of MCP servers
  * @throws SdkError `invalid_option` for a tool with an `outputSchema`, and for a tool that the
@@ -121,9 +125,8 @@ export function gateTools<Context>(
       });
     };
     if (settings.approvals.waits) return { ...inner, invoke };
-    const suspension = suspensionOf(settings, each.name, inner.needsApproval, async (text) => {
-      return read(text).value;
-    });
+    const reader = async (text: string) => read(text).value;
+    const suspension = suspensionOf(settings, each.name, reader, inner.needsApproval);
     suspensions.set(invoke, suspension);
     return { ...inner, invoke, needsApproval: waits(() => suspension) };
   });
@@ -135,8 +138,6 @@ type NeedsApproval = FunctionTool["needsApproval"];
 interface Suspension {
   /** Converts the model's text to the input that the framework passes to `needsApproval`. */
   readonly read: (input: string) => Promise<unknown>;
-  /** The tool's own need for an approval. */
-  readonly inner: NeedsApproval | undefined;
   submit(
     runContext: RunContext<unknown>,
     input: unknown,
@@ -151,13 +152,13 @@ const suspensions = new WeakMap<object, Suspension>();
 function suspensionOf<Context>(
   settings: OpenAIAgentsOptions<Context>,
   toolName: string,
-  inner: NeedsApproval | undefined,
   reader: Suspension["read"],
+  ownNeed?: NeedsApproval,
 ): Suspension {
   return {
     read: reader,
-    inner,
-    submit: (runContext, input, callId) => {
+    async submit(runContext, input, callId) {
+      if (await ownNeed?.(runContext, input as never, callId)) throw ownApproval(toolName);
       const origin = { toolName, callId, runContext: runContext as RunContext<Context> };
       return submitCall(settings, proposalOf(origin, { arguments: input }), origin);
     },
@@ -167,10 +168,8 @@ function suspensionOf<Context>(
 
 function waits(suspension: () => Suspension): NeedsApproval {
   return async (runContext, input, callId) => {
-    const { inner, submit } = suspension();
-    if (await inner?.(runContext, input as never, callId)) return true;
     if (callId === undefined) return false;
-    return isUndecided(await submit(runContext, input, callId));
+    return isUndecided(await suspension().submit(runContext, input, callId));
   };
 }
 
@@ -201,7 +200,6 @@ export async function resumeState<State extends object>(stored: State): Promise<
     if (suspension === undefined) continue;
     const { _context: context } = state;
     const input = await suspension.read(rawItem.arguments);
-    if (await suspension.inner?.(context, input as never, rawItem.callId)) continue;
     const submitted = await suspension.submit(context, input, rawItem.callId);
     if (submitted === undefined || submitted.status === "approved") {
       // The execution reports why a call cannot be submitted.
@@ -224,9 +222,12 @@ async function answer<Context, T>(
   return outcome.ran ? outcome.value : outcome.notRun.message;
 }
 
-function asFunction(needsApproval: unknown): NeedsApproval | undefined {
-  if (typeof needsApproval === "function") return needsApproval as NeedsApproval;
-  return needsApproval === true ? async () => true : undefined;
+/** The run can be suspended for one approval of a call, not for two. */
+function ownApproval(toolName: string): SdkError {
+  return cannotGate(
+    toolName,
+    "it has its own needsApproval. Remove it, do not gate the tool, or use wait: true.",
+  );
 }
 
 /** @throws SdkError `invalid_option` for a call outside a run, which has no id */

@@ -63,24 +63,40 @@ test("[ours.sdk.frameworks.suspend] openai-agents: gateTools suspends a run agai
   assert.deepEqual(paid.toSorted(), ["A-1", "B-2"]);
 });
 
-test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's own need for approval", async () => {
-  const client = new DevelopmentProvider({
-    outcomes: { "*": "approved" },
-    logger: { warn: () => {} },
-  });
-  const approvals = new Countersign({ provider: client, store: new MemoryStore(), wait: false });
-  const options = {
-    name: "pay",
-    description: "pays",
-    parameters: PARAMETERS,
-    needsApproval: true,
-    execute: async () => assert.fail("it ran"),
+test("[ours.sdk.frameworks.ungateable] openai-agents: with wait false, a tool with its own need for approval is rejected", async () => {
+  const scene = await sharedScene();
+  const before = await scene.countRequests();
+  const approvals = approvalsOf(scene, { wait: false });
+  const gating = { approvals, runId: "own need" };
+  const message = /Cannot gate tool pay: it has its own needsApproval/;
+  const execute = async () => neverPays();
+  const pay = { name: "pay", description: "pays", parameters: PARAMETERS, execute };
+  for (const needsApproval of [true, async () => true]) {
+    assert.throws(() => gatedTool({ ...pay, needsApproval }, gating), {
+      code: "invalid_option",
+      message,
+    });
+    // An existing tool states its need only for a call.
+    const tools = gateTools([tool({ ...pay, needsApproval })], gating);
+    const agent = new Agent({ name: "payer", model: scripted(CALLS), tools });
+    await assert.rejects(runner.run(agent, "pay"), { message });
+  }
+  assert.equal(await scene.countRequests(), before);
+});
+
+test("[ours.sdk.frameworks.suspend] openai-agents: resumeState does not answer an interruption for a tool's own need", async () => {
+  const scene = await sharedScene();
+  const execute = async () => neverPays();
+  const pay = { name: "pay", description: "pays", parameters: PARAMETERS, execute };
+  const own = tool({ ...pay, needsApproval: true });
+  const agentWith = (wait: boolean) => {
+    const gating = { approvals: approvalsOf(scene, { wait }), runId: "own need" };
+    return new Agent({ name: "payer", model: scripted(CALLS), tools: gateTools([own], gating) });
   };
-  const tools = [gatedTool(options, { approvals, runId: "own need" })];
-  const agent = new Agent({ name: "payer", model: scripted(CALLS), tools });
-  const { state } = await runner.run(agent, "pay");
-  const { interruptions } = await runner.run(agent, await resumeState(state));
+  const { state, interruptions } = await runner.run(agentWith(true), "pay");
   assert.equal(interruptions.length, 1);
+  const restored = await RunState.fromString(agentWith(false), state.toString());
+  await assert.rejects(resumeState(restored), { code: "invalid_option" });
 });
 
 test("[ours.sdk.frameworks.suspend] openai-agents: resumeState rejects a denied call in the state with its reason", async () => {
