@@ -22,9 +22,14 @@ export const inputSchema = z.object({
   cents: z.number(),
 });
 
+/** The schemas of the tools of {@link toolsOf}. */
+export const SCHEMAS = { inputSchema, outputSchema: z.object({ text: z.string() }) };
+
 /** An alias, because the SDK's type of a result has an index signature. */
 export type TextResult = { content: { type: "text"; text: string }[]; isError?: boolean };
 type Run = (input: Payment) => Promise<TextResult>;
+type StructuredResult = TextResult & { structuredContent: { text: string } };
+type StructuredRun = (input: Payment) => Promise<StructuredResult>;
 type CallHandler = (request: ToolCallRequest, extra: Extra) => Promise<TextResult>;
 
 /** A tool that the server registered. */
@@ -104,10 +109,16 @@ export function frameworkOf(
 }
 
 /** The tools of a turn. */
-export function toolsOf(turn: Turn): [name: string, run: Run][] {
+export function toolsOf(turn: Turn): [name: string, run: StructuredRun][] {
+  const runOf = (act: (input: Payment) => string): StructuredRun => {
+    return async (input) => {
+      const text = act(input);
+      return { ...textResult(text), structuredContent: { text } };
+    };
+  };
   return [
-    ["pay", async (input) => textResult(turn.pay(input))],
-    ["look", async (input) => textResult(lookOf(turn)(input))],
+    ["pay", runOf(turn.pay)],
+    ["look", runOf(lookOf(turn))],
   ];
 }
 

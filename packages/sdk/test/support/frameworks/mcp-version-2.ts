@@ -11,16 +11,15 @@ import {
   McpServer,
   Server,
 } from "@modelcontextprotocol/server";
-import { z } from "zod";
 import { settingsOf, type Turn } from "../framework-description.ts";
 import {
   frameworkOf,
   INFO,
   inputSchema,
   type McpVersion,
+  SCHEMAS,
   type TestClient,
   type TextResult,
-  textOf,
   toolsOf,
 } from "../mcp-rules.ts";
 
@@ -68,13 +67,7 @@ function serverOf(turn: Turn): McpServer {
     ...settingsOf(turn),
     callId: ({ extra }) => String(extra.mcpReq._meta?.callId),
   });
-  const outputSchema = z.object({ text: z.string() });
-  for (const [name, run] of toolsOf(turn)) {
-    server.registerTool(name, { inputSchema, outputSchema }, async (input) => {
-      const result = await run(input);
-      return { ...result, structuredContent: { text: textOf(result) } };
-    });
-  }
+  for (const [name, run] of toolsOf(turn)) server.registerTool(name, SCHEMAS, run);
   return server;
 }
 

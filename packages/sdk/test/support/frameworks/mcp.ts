@@ -8,16 +8,15 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { z } from "zod";
 import { settingsOf, type Turn } from "../framework-description.ts";
 import {
   frameworkOf,
   INFO,
   inputSchema,
   type McpVersion,
+  SCHEMAS,
   type TestClient,
   type TextResult,
-  textOf,
   toolsOf,
 } from "../mcp-rules.ts";
 
@@ -39,13 +38,7 @@ function serverOf(turn: Turn): McpServer {
     ...settingsOf(turn),
     callId: ({ extra }) => String(extra._meta?.callId),
   });
-  const outputSchema = z.object({ text: z.string() });
-  for (const [name, run] of toolsOf(turn)) {
-    server.registerTool(name, { inputSchema, outputSchema }, async (input) => {
-      const result = await run(input);
-      return { ...result, structuredContent: { text: textOf(result) } };
-    });
-  }
+  for (const [name, run] of toolsOf(turn)) server.registerTool(name, SCHEMAS, run);
   return server;
 }
 
