@@ -73,8 +73,8 @@ export interface McpOptions<E extends Extra = Extra>
   /** Id of the run. Default: the transport's session id, or else a random id for this server. */
   readonly runId?: FrameworkOptions<ToolCallOrigin<E>>["runId"] | undefined;
   /**
-   * Id of the call. Default: the JSON-RPC request id, which is unique in a session. A client that
-   * repeats a call with `inputResponses` needs a new id.
+   * Id of the call. Default: the JSON-RPC request id, or a random id for a transport without
+   * sessions. A client that repeats a call with `inputResponses` needs a new id.
    */
   readonly callId?: ((origin: ToolCallOrigin<E>) => string) | undefined;
   /** Interval of progress notifications while a call waits. Default: `10s`. */
@@ -135,6 +135,8 @@ interface Gating {
   readonly isSelected: (name: string) => boolean;
   /** The names of the tools so far. */
   readonly registered: Set<string>;
+  /** Returns the reason why no tool without a gate may run; undefined if there is none. */
+  readonly unknownNames: () => string | undefined;
   readonly gate: (label: Label, callback: Callback) => Callback;
 }
 
@@ -142,8 +144,9 @@ interface Gating {
 const gatedHandlers = new WeakSet<object>();
 
 /**
- * Gates every tool that the server registers later. Call it before the first registration. Later,
- * tools of tasks, assigned handlers and other handlers of `tools/call` are rejected.
+ * Gates every tool that the server registers later. Call it before the first registration.
+ * Afterwards it rejects selected tools of tasks, assigned handlers and other handlers of
+ * `tools/call`.
  *
  * @throws SdkError `invalid_option` for a server that already handles `tools/call`, and for an
  *   object that is not an `McpServer`
@@ -154,10 +157,12 @@ export function gateServer<E extends Extra>(
 ): void {
   assertGateable(server);
   const registered = new Set<string>();
-  const gating = {
+  const unknownNames = () => unknownNamesMessage(settings, registered);
+  const gating: Gating = {
     isSelected: readSelection(settings),
     registered,
-    gate: gaterOf(settings, registered),
+    unknownNames,
+    gate: gaterOf(settings, unknownNames),
   };
   const internals = server as object as Internals;
   const register = rejectOtherHandlers(internals.server, settings);
@@ -173,8 +178,7 @@ export function gateServer<E extends Extra>(
       return gateUpdates(label, tool, gating);
     };
   }
-  const unknownNames = () => unknownNamesMessage(settings, registered);
-  rejectSelectedTasks(internals, register, { ...gating, unknownNames });
+  rejectSelectedTasks(internals, register, gating);
 }
 
 /** Uses public methods only: a private field can be renamed by a patch release. */
@@ -300,7 +304,7 @@ interface TaskHandler {
 function rejectSelectedTasks(
   { experimental }: Internals,
   register: <T>(run: () => T) => T,
-  { isSelected, registered, unknownNames }: Gating & { unknownNames(): string | undefined },
+  { isSelected, registered, unknownNames }: Gating,
 ): void {
   const tasks = experimental?.tasks;
   if (tasks === undefined) return;
@@ -352,16 +356,15 @@ export function gateToolCalls<R extends ToolCallRequest, E extends Extra, T>(
   return gated;
 }
 
-/** @param registered the names of the tools so far */
 function gaterOf<E extends Extra>(
   settings: McpOptions<E>,
-  registered: ReadonlySet<string>,
+  unknownNames: Gating["unknownNames"],
 ): Gating["gate"] {
   const ask = askerOf(settings);
   return (label, callback) => {
     return (...args) => {
       if (!label.isGated) {
-        const unknown = unknownNamesMessage(settings, registered);
+        const unknown = unknownNames();
         return unknown === undefined ? callback(...args) : refuse(unknown, settings);
       }
       const extra = args.at(-1) as E;
