@@ -110,9 +110,8 @@ async function answerHook(
     return deny(`This call needs an approval. It was not run, because ${obstacle}.`);
   }
   deferred.settle(input);
-  if (!outcome.ran) {
-    return deny(isChanged(notExecuted) ? changedMessage(input) : outcome.notRun.message);
-  }
+  if (isChanged(notExecuted)) return deny(changedMessage(input));
+  if (!outcome.ran) return deny(outcome.notRun.message);
   // Replaces changes by hooks that finished earlier.
   return decide({ permissionDecision: "allow", updatedInput: outcome.value });
 }
@@ -231,11 +230,11 @@ async function ask<T = Arguments>(
   settings: ClaudeOptions,
   origin: ToolCallOrigin,
   args: unknown,
-  how: Pick<Proposal, "signal" | "mustWait">,
+  waiting: Pick<Proposal, "signal" | "mustWait">,
   start = (approved: object) => approved as T | Promise<T>,
 ): Promise<FrameworkResult<T>> {
   const { toolName: tool, callId } = origin;
-  const proposal = { runtime: "claude-agent-sdk", tool, callId, arguments: args, ...how };
+  const proposal = { runtime: "claude-agent-sdk", tool, callId, arguments: args, ...waiting };
   return runCall(settings, proposal, origin, (approved) => start(approved as object));
 }
 
