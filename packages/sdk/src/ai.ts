@@ -18,6 +18,7 @@ import {
   cannotGate,
   type FrameworkOptions,
   isNotRun,
+  isUndecided,
   type NotRun,
   type Proposal,
   readSelection,
@@ -254,7 +255,7 @@ export async function approvalResponses(
     if (submitted === undefined || submitted.status === "approved") {
       return [{ ...response, approved: true }];
     }
-    if (submitted.status === "pending" || submitted.status === "unavailable") return [];
+    if (isUndecided(submitted)) return [];
     return [{ ...response, approved: false, reason: submitted.messageForModel }];
   });
   return (await Promise.all(responses)).flat();

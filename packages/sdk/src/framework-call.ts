@@ -9,7 +9,13 @@
 import type { Countersign } from "./countersign.ts";
 import type { DecisionWindow } from "./duration.ts";
 import { SdkError } from "./errors.ts";
-import type { NotExecuted, NotExecutedReason, Submitted, Suspended } from "./result.ts";
+import type {
+  NotExecuted,
+  NotExecutedReason,
+  Submitted,
+  Suspended,
+  Unavailable,
+} from "./result.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 /** Options of every adapter. `CallOrigin` is the framework's information about a tool call. */
@@ -199,7 +205,7 @@ export async function unlessInvalid<T>(read: () => T | Promise<T>): Promise<T | 
 /** True for a call that stays suspended. During an outage it stays so, to be resumed later. */
 export function isUndecided(
   submitted: Submitted | undefined,
-): submitted is Extract<Submitted, { readonly status: "pending" | "unavailable" }> {
+): submitted is Suspended | Unavailable {
   return submitted?.status === "pending" || submitted?.status === "unavailable";
 }
 

@@ -66,8 +66,7 @@ export function gatedTool<
 ): FunctionTool<Context, Parameters, Result | string> {
   const { execute, needsApproval, outputSchema } = options;
   const name = options.name ?? execute.name;
-  if (outputSchema !== undefined)
-    throw cannotGate(name, "it has an outputSchema, and refusals are plain text.");
+  assertTextResult(name, outputSchema);
   if (needsApproval && !settings.approvals.waits) throw ownApproval(name);
   const gatedOptions = {
     ...options,
@@ -77,7 +76,7 @@ export function gatedTool<
       const run = (approved: unknown) => execute(approved as never, runContext, details);
       return answer(settings, origin, { arguments: input, signal: details?.signal }, run);
     },
-    needsApproval: settings.approvals.waits ? needsApproval : waits(() => suspension),
+    needsApproval: settings.approvals.waits ? needsApproval : needsDecision(() => suspension),
   };
   const made: FunctionTool<Context, Parameters, Result | string> = tool(
     gatedOptions as ToolOptions<Parameters, Context>,
@@ -113,9 +112,7 @@ export function gateTools<Context>(
     if (!isSelected(each.name)) return each;
     if (each.type !== "function") throw cannotGate(each.name, `it is of type ${each.type}.`);
     const inner = each as FunctionTool<Context>;
-    if (inner.outputSchema !== undefined) {
-      throw cannotGate(each.name, "it has an outputSchema, and refusals are plain text.");
-    }
+    assertTextResult(each.name, inner.outputSchema);
     const invoke: typeof inner.invoke = (runContext, input, details) => {
       const origin = originOf(each.name, runContext, details);
       const { value, write } = read(input);
@@ -128,7 +125,7 @@ export function gateTools<Context>(
     const reader = async (text: string) => read(text).value;
     const suspension = suspensionOf(settings, each.name, reader, inner.needsApproval);
     suspensions.set(invoke, suspension);
-    return { ...inner, invoke, needsApproval: waits(() => suspension) };
+    return { ...inner, invoke, needsApproval: needsDecision(() => suspension) };
   });
 }
 
@@ -166,10 +163,12 @@ function suspensionOf<Context>(
   };
 }
 
-function waits(suspension: () => Suspension): NeedsApproval {
+/** During an outage a call is interrupted too, so that it can be resumed later. */
+function needsDecision(suspension: () => Suspension): NeedsApproval {
   return async (runContext, input, callId) => {
     if (callId === undefined) return false;
-    return isUndecided(await suspension().submit(runContext, input, callId));
+    const submitted = await suspension().submit(runContext, input, callId);
+    return submitted !== undefined && isUndecided(submitted);
   };
 }
 
@@ -220,6 +219,11 @@ async function answer<Context, T>(
 ): Promise<T | string> {
   const outcome = await runCall(settings, proposalOf(origin, proposed), origin, run);
   return outcome.ran ? outcome.value : outcome.notRun.message;
+}
+
+function assertTextResult(toolName: string, outputSchema: unknown): void {
+  if (outputSchema === undefined) return;
+  throw cannotGate(toolName, "it has an outputSchema, and refusals are plain text.");
 }
 
 /** The run can be suspended for one approval of a call, not for two. */

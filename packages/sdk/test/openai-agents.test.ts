@@ -193,12 +193,13 @@ test("[ours.sdk.frameworks.ungateable] openai-agents: a tool that runs elsewhere
   const gating = { approvals, runId: "r" };
   assert.throws(() => gateTools([webSearchTool()], gating), { code: "invalid_option" });
   const about = { name: "pay", description: "pays", parameters: PARAMETERS };
-  const exact = tool({
+  const exact = {
     ...about,
     outputSchema: z.object({ id: z.string() }),
     execute: async () => ({ id: "1" }),
-  });
-  assert.throws(() => gateTools([exact], gating), { code: "invalid_option" });
+  };
+  assert.throws(() => gateTools([tool(exact)], gating), { code: "invalid_option" });
+  assert.throws(() => gatedTool(exact as never, gating), { code: "invalid_option" });
 });
 
 test("[ours.sdk.frameworks.suspend] openai-agents: a call during an outage is interrupted, and can be resumed", async () => {
