@@ -16,8 +16,9 @@ import {
   webSearchTool,
 } from "@openai/agents";
 import { z } from "zod";
+import type { Payment } from "./support/framework-description.ts";
 import { frameworkRules } from "./support/framework-rules.ts";
-import { approvalsOf, neverPays, sharedScene } from "./support/framework-scene.ts";
+import { approvalsOf, neverPays, payments, sharedScene } from "./support/framework-scene.ts";
 import {
   agentOf,
   framework,
@@ -82,6 +83,31 @@ test("[ours.sdk.frameworks.ungateable] openai-agents: with wait false, a tool wi
     await assert.rejects(runner.run(agent, "pay"), { message });
   }
   assert.equal(await scene.countRequests(), before);
+});
+
+test("[ours.sdk.frameworks.held] openai-agents: a tool with its own need for approval waits for its reviewer after the app approves", async () => {
+  const scene = await sharedScene();
+  const before = await scene.countRequests();
+  const { inputs, pay } = payments();
+  const options = {
+    name: "pay",
+    description: "pays",
+    parameters: PARAMETERS,
+    needsApproval: true,
+    execute: async (input: Payment) => pay(input),
+  };
+  const tools = [gatedTool(options, { approvals: approvalsOf(scene), runId: "both" })];
+  const model = scripted(CALLS);
+  const agent = new Agent({ name: "payer", model, tools });
+  const { state, interruptions } = await runner.run(agent, "pay");
+  assert.equal(await scene.countRequests(), before);
+  for (const interruption of interruptions) state.approve(interruption);
+  const running = runner.run(agent, state);
+  const id = await scene.nextPending();
+  assert.deepEqual(inputs, []);
+  await scene.server.decide(scene.reviewer, id, "approve");
+  await running;
+  assert.deepEqual(toolResultsOf(model), { call_1: "paid A-1" });
 });
 
 test("[ours.sdk.frameworks.suspend] openai-agents: resumeState does not answer an interruption for a tool's own need", async () => {
