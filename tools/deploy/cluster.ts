@@ -10,8 +10,8 @@ import { chmodSync, chownSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { findFreePort } from "@countersign/testing/free-port";
 import { Client } from "pg";
-import { freePort } from "../../packages/server/test/support/postgres.ts";
 
 const USER = "postgres";
 
@@ -43,7 +43,7 @@ export async function startCluster(
     execFileSync(join(programs, name), args, { uid, gid, cwd: folder, stdio: "ignore" });
   };
   const [first, second] = [join(folder, "first"), join(folder, "second")];
-  const ports = [await freePort(), await freePort()] as const;
+  const ports = [await findFreePort(), await findFreePort()] as const;
   const start = (data: string, port: number, ...settings: readonly string[]): ChildProcess => {
     const bare = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...settings];
     const flags = bare.flatMap((setting) => ["-c", setting]);

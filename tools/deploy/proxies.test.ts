@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "@countersign/testing/child";
 import { startServer } from "@countersign/testing/countersign";
-import { freePort } from "../../packages/server/test/support/postgres.ts";
+import { findFreePort } from "@countersign/testing/free-port";
 import { PROXIES, type ProxyName, type RunningProxy, startProxy } from "./proxies.ts";
 
 interface Answer {
@@ -102,14 +102,18 @@ for (const name of PROXIES) {
 
   test(`[ours.deploy.proxies] ${name}: with two of three replicas down, the third one answers all`, async (t) => {
     const server = await startServer(t, { args: ["--unauthenticated-rate", "0"] });
-    const proxy = await start(t, name, [await freePort(), await freePort(), Number(server.port)]);
+    const proxy = await start(t, name, [
+      await findFreePort(),
+      await findFreePort(),
+      Number(server.port),
+    ]);
     const sent = Array.from({ length: 20 }, () => send(proxy, "POST", "/v1/requests"));
     const statuses = (await Promise.all(sent)).map(({ status }) => status);
     assert.deepEqual([...new Set(statuses)], [401]);
   });
 
   test(`[ours.deploy.proxies] ${name}: no replica left is 503 unavailable with Retry-After`, async (t) => {
-    const proxy = await start(t, name, [await freePort()]);
+    const proxy = await start(t, name, [await findFreePort()]);
     for (const path of ["/v1/requests/01", "/v1/requests/01?wait=30s", "/review/v1/events"]) {
       const { status, headers, text } = await send(proxy, "GET", path);
       assert.equal(status, 503, path);

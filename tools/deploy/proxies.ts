@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect } from "node:tls";
-import { freePort } from "../../packages/server/test/support/postgres.ts";
+import { findFreePort } from "@countersign/testing/free-port";
 import { createSelfSigned } from "../../packages/server/test/support/self-signed.ts";
 
 const DEPLOY = join(import.meta.dirname, "../../deploy");
@@ -39,7 +39,7 @@ export async function startProxy(
   changes: Changes = [],
 ): Promise<RunningProxy> {
   mkdirSync(folder, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   const prepare = name === "nginx" ? nginx : caddy;
   const { args, env, caFile } = prepare(folder, port, upstreams, changes);
   // Debian has nginx where only root looks for programs.

@@ -24,13 +24,13 @@ import {
   type Server,
   startServer,
 } from "@countersign/testing/countersign";
-import { freePort } from "../../packages/server/test/support/postgres.ts";
+import { findFreePort } from "@countersign/testing/free-port";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = readFileSync(join(ROOT, "docs/troubleshooting.md"), "utf8");
 
 /** An address without a listener. */
-const SILENT = `localhost:${await freePort()}`;
+const SILENT = `localhost:${await findFreePort()}`;
 
 const DELIVERY = {
   type: "webhook",

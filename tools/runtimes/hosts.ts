@@ -3,9 +3,7 @@
  * machine.
  */
 
-import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { Child, type Owner } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
@@ -125,14 +123,4 @@ function workerConfiguration(code: string, flags: readonly string[], variables: 
       globalOutbound = "loopback",
     );
   `;
-}
-
-/** @returns a port of this machine on which no program listens */
-export async function findUnusedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

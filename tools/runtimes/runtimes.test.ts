@@ -15,6 +15,7 @@ import { type TestContext, test } from "node:test";
 import { Provisioner, proposeDelivery } from "@countersign/sdk";
 import { Child, fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
+import { findFreePort } from "@countersign/testing/free-port";
 import { createSelfSigned } from "../../packages/server/test/support/self-signed.ts";
 import {
   type ReviewedRequest,
@@ -29,7 +30,7 @@ import { installByNpm } from "../pack/install.ts";
 import { PUBLISHED } from "../pack/packages.ts";
 import { pack } from "../pack/stage.ts";
 import { findRuntimes, WORKERS_TYPES } from "./find-runtimes.ts";
-import { environmentIn, findUnusedPort, hostsOn, type Start } from "./hosts.ts";
+import { environmentIn, hostsOn, type Start } from "./hosts.ts";
 
 const owner = fileOwner();
 const folder = temporaryFolder(owner, "countersign-runtimes-");
@@ -221,7 +222,7 @@ async function checkWebhooks({ play, send, proxy }: Agent): Promise<void> {
 }
 
 async function checkOutage({ play }: Agent, reportsRefusal: boolean): Promise<void> {
-  const url = `http://127.0.0.1:${await findUnusedPort()}`;
+  const url = `http://127.0.0.1:${await findFreePort()}`;
   const { reason, value, pausedMs } = await play("refund elsewhere", {
     order: "A-6",
     key: "sixth",

@@ -6,11 +6,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { Child, temporaryFolder } from "@countersign/testing/child";
+import { findFreePort } from "@countersign/testing/free-port";
 import { createSelfSigned } from "./support/self-signed.ts";
 import { until } from "./support/until.ts";
 import { REGISTRATION_ID, SIGNING_SECRET } from "./support/webhook-scene.ts";
@@ -25,14 +25,6 @@ function folderWithIdentity(t: TestContext): string {
   writeFileSync(join(folder, "tls-cert.pem"), identity.certificate);
   writeFileSync(join(folder, "registrations.json"), `{"${REGISTRATION_ID}":"${SIGNING_SECRET}"}`);
   return folder;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** @returns a connection to the port, undefined when no process listens there */
@@ -77,7 +69,7 @@ async function assertSurvives(port: number): Promise<void> {
 
 test("a stranger who hangs up does not end the receiver in thirty lines", async (t) => {
   const cwd = folderWithIdentity(t);
-  const port = await freePort();
+  const port = await findFreePort();
   const env = { REGISTRATION_ID, SIGNING_SECRET, TLS_CERT: "tls-cert.pem", TLS_KEY: "tls-key.pem" };
   const command = [process.execPath, join(EXAMPLES, "thirty-lines.mjs")];
   new Child(t, command, { env: { ...env, PORT: String(port) }, cwd });

@@ -16,11 +16,11 @@ import {
 } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ProvisionInstanceResponse, RequestResolvedEvent } from "@countersign/protocol";
 import { Child, temporaryFolder } from "@countersign/testing/child";
+import { findFreePort } from "@countersign/testing/free-port";
 import { Webhook } from "standardwebhooks";
 import { createSelfSigned } from "./support/self-signed.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
@@ -295,7 +295,7 @@ test("the receiver in thirty lines is verified and notified by a provider too", 
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "key.pem"), identity.key);
   writeFileSync(join(folder, "cert.pem"), identity.certificate);
-  const port = String(await freePort());
+  const port = String(await findFreePort());
   const env = { REGISTRATION_ID, SIGNING_SECRET, TLS_CERT: "cert.pem", TLS_KEY: "key.pem" };
   const command = [process.execPath, join(RECEIVER, "../thirty-lines.mjs")];
   new Child(t, command, { env: { ...env, PORT: port }, cwd: folder });
@@ -323,12 +323,4 @@ function isUnauthorized({ status }: Answered): boolean {
 
 function isDown(): boolean {
   return false;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findFreePort } from "@countersign/testing/free-port";
 import { type Clock, systemClock } from "../src/clock.ts";
 import { testOnly } from "./support/engine.ts";
-import { freePort } from "./support/postgres.ts";
 import { startTestProvider } from "./support/test-provider.ts";
 
 const test = testOnly("sqlite", "the server publishes its address in its data folder");
@@ -17,7 +17,7 @@ test("[ours.operations.first-start] a server that cannot publish its address clo
   const data = mkdtempSync(join(tmpdir(), "countersign-test-"));
   t.after(() => rmSync(data, { recursive: true }));
   const serverFile = join(data, "server.json");
-  const port = String(await freePort());
+  const port = String(await findFreePort());
 
   let isBlocked = false;
   const blocking: Clock = {

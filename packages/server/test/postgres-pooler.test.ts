@@ -11,10 +11,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { findFreePort } from "@countersign/testing/free-port";
 import { systemRandom } from "../src/clock.ts";
 import { Failure } from "../src/failure.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
-import { execute, freePort, startPostgres } from "./support/postgres.ts";
+import { execute, startPostgres } from "./support/postgres.ts";
 
 const PGBOUNCER = process.env.PGBOUNCER ?? "/usr/sbin/pgbouncer";
 
@@ -46,7 +47,7 @@ async function startPooler(t: TestContext, changes: readonly Change[]): Promise<
   const folder = mkdtempSync(join(tmpdir(), "countersign-pooler-"));
   t.after(() => rmSync(folder, { recursive: true }));
   chmodSync(folder, 0o755);
-  const port = await freePort();
+  const port = await findFreePort();
   const target = `host=127.0.0.1 port=${new URL(database.url).port} dbname=postgres user=postgres`;
   const all: readonly Change[] = [
     [/^countersign = .*$/m, `countersign = ${target}`],

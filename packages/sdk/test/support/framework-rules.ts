@@ -4,10 +4,9 @@
  */
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { Countersign } from "@countersign/sdk";
+import { findFreePort } from "@countersign/testing/free-port";
 import type { NotRun } from "../../src/framework-call.ts";
 import type { Framework, Payment, Turn } from "./framework-description.ts";
 import {
@@ -100,23 +99,13 @@ function rulesOfDecisions(framework: Framework): void {
     await clientOf(scene).cancel(await scene.nextPending());
     assert.match(await cancelling, /^The approval request of this call was cancelled/);
     const unavailable = approvalsOf(
-      { ...scene, url: `http://127.0.0.1:${await closedPort()}` },
+      { ...scene, url: `http://127.0.0.1:${await findFreePort()}` },
       { retryFor: "50ms" },
     );
     const undecided = await run({ runId: "undecided", approvals: unavailable });
     assert.match(undecided, /^No decision was received for this call/);
     assert.deepEqual(kinds, ["expired", "cancelled", "no_decision"]);
   });
-}
-
-/** @returns a port on which no server listens */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 function rulesOfRuns(framework: Framework): void {

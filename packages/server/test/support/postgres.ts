@@ -30,10 +30,11 @@ import {
   symlinkSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { findFreePort } from "@countersign/testing/free-port";
 import { Client } from "pg";
 
 /** A server that a test may stop and start again. */
@@ -110,7 +111,7 @@ export async function startPostgres({
   const data = join(memory, "data");
   await initialise(binaries, data);
   appendFileSync(join(data, "postgresql.conf"), `\n${settings.join("\n")}\n`);
-  const port = await freePort();
+  const port = await findFreePort();
   let server: Keeper | undefined;
   const start = async (): Promise<void> => {
     server = await run(binaries, data, port, [home, memory]);
@@ -248,22 +249,4 @@ function gather({ stderr }: { readonly stderr: Readable }): () => string {
     text = (text + chunk.toString()).slice(-65_536);
   });
   return () => text;
-}
-
-/**
- * A port on which nothing listens. Below the range from which systems give ports by themselves, so
- * that no process beside this one is given it before it is used.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }
