@@ -41,9 +41,8 @@ export async function prepareVersion(root: string): Promise<string> {
   for (const guide of globSync("docs/guides/*.md", { cwd: root })) {
     replace(guide, new RegExp(`-${RegExp.escape(previous)}\\.tgz`, "g"), `-${version}.tgz`);
   }
-  const examples = ["examples/*/package.json", "examples/agents/*/package.json"];
   const ours = '(?<="(?:@countersign/[a-z-]+|countersign)": ")';
-  for (const manifest of globSync(examples, { cwd: root })) {
+  for (const manifest of globSync("examples/{*,agents/*}/package.json", { cwd: root })) {
     replace(manifest, new RegExp(`${ours}${RegExp.escape(previous)}(?=")`, "g"), version);
   }
   const changelog = join(root, "CHANGELOG.md");
