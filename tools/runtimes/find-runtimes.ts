@@ -8,32 +8,40 @@ import { join, resolve } from "node:path";
 
 const HOME = resolve(import.meta.dirname, "../../runtimes");
 
-/** By platform and architecture of Node: names of packages, and the program in each of them. */
+/** The names of the packages, by platform and architecture of Node. */
 const PACKAGES: Readonly<Record<string, Readonly<Record<RuntimeName, string>>>> = {
   "darwin-arm64": {
-    node22: "node-22-darwin-arm64/bin/node",
-    bun: "@oven/bun-darwin-aarch64/bin/bun",
-    deno: "@deno/darwin-arm64/deno",
-    workerd: "@cloudflare/workerd-darwin-arm64/bin/workerd",
+    node22: "node-22-darwin-arm64",
+    bun: "@oven/bun-darwin-aarch64",
+    deno: "@deno/darwin-arm64",
+    workerd: "@cloudflare/workerd-darwin-arm64",
   },
   "darwin-x64": {
-    node22: "node-22-darwin-x64/bin/node",
-    bun: "@oven/bun-darwin-x64/bin/bun",
-    deno: "@deno/darwin-x64/deno",
-    workerd: "@cloudflare/workerd-darwin-64/bin/workerd",
+    node22: "node-22-darwin-x64",
+    bun: "@oven/bun-darwin-x64",
+    deno: "@deno/darwin-x64",
+    workerd: "@cloudflare/workerd-darwin-64",
   },
   "linux-arm64": {
-    node22: "node-22-linux-arm64/bin/node",
-    bun: "@oven/bun-linux-aarch64/bin/bun",
-    deno: "@deno/linux-arm64-glibc/deno",
-    workerd: "@cloudflare/workerd-linux-arm64/bin/workerd",
+    node22: "node-22-linux-arm64",
+    bun: "@oven/bun-linux-aarch64",
+    deno: "@deno/linux-arm64-glibc",
+    workerd: "@cloudflare/workerd-linux-arm64",
   },
   "linux-x64": {
-    node22: "node-22-linux-x64/bin/node",
-    bun: "@oven/bun-linux-x64/bin/bun",
-    deno: "@deno/linux-x64-glibc/deno",
-    workerd: "@cloudflare/workerd-linux-64/bin/workerd",
+    node22: "node-22-linux-x64",
+    bun: "@oven/bun-linux-x64",
+    deno: "@deno/linux-x64-glibc",
+    workerd: "@cloudflare/workerd-linux-64",
   },
+};
+
+/** The path of the program in each package. */
+const PROGRAMS: Readonly<Record<RuntimeName, string>> = {
+  node22: "bin/node",
+  bun: "bin/bun",
+  deno: "deno",
+  workerd: "bin/workerd",
 };
 
 export type RuntimeName = "node22" | "bun" | "deno" | "workerd";
@@ -55,26 +63,24 @@ function readManifest(folder: string): Manifest {
 
 /**
  * @param home the folder with the package.json of the runtimes
- * @returns undefined if one is missing, or has another version than this package.json
+ * @returns undefined if a runtime is missing, or has another version than in this package.json
  */
 export function findRuntimes(
   home: string = HOME,
   platform = `${process.platform}-${process.arch}`,
 ): Runtimes | undefined {
-  const programs = PACKAGES[platform];
-  if (programs === undefined) return undefined;
+  const packages = PACKAGES[platform];
+  if (packages === undefined) return undefined;
   const { optionalDependencies = {} } = readManifest(home);
-  const found: Partial<Record<RuntimeName, string>> = {};
-  for (const [name, path] of Object.entries(programs)) {
-    const file = join(home, "node_modules", path);
-    if (!existsSync(file)) return undefined;
-    const packageName = path
-      .split("/")
-      .slice(0, path.startsWith("@") ? 2 : 1)
-      .join("/");
-    const { version } = readManifest(join(home, "node_modules", packageName));
-    if (optionalDependencies[packageName]?.replace(/^.*@/, "") !== version) return undefined;
-    found[name as RuntimeName] = file;
+  const programs = { ...PROGRAMS };
+  for (const name of Object.keys(PROGRAMS) as RuntimeName[]) {
+    const folder = join(home, "node_modules", packages[name]);
+    const program = join(folder, PROGRAMS[name]);
+    if (!existsSync(program)) return undefined;
+    // The value of an alias is `npm:NAME@VERSION`.
+    const wanted = optionalDependencies[packages[name]]?.replace(/^.*@/, "");
+    if (readManifest(folder).version !== wanted) return undefined;
+    programs[name] = program;
   }
-  return found as Runtimes;
+  return programs;
 }

@@ -21,6 +21,11 @@ export interface Host {
 /** @param project the folder of the compiled agent, with the SDK in its node_modules */
 export type Start = (owner: Owner, project: string, variables: Variables) => Promise<Host>;
 
+/** Runs a program on Deno without downloads and questions. */
+export function denoRun(deno: string, permissions: readonly string[]): readonly string[] {
+  return [deno, "run", "--no-remote", "--no-prompt", ...permissions];
+}
+
 /** The permissions of Deno that the agent needs, and no others. */
 const DENO_PERMISSIONS = [
   "--allow-net=127.0.0.1,localhost",
@@ -42,11 +47,7 @@ export function hostsOn({ node22, bun, deno, workerd }: Runtimes): Readonly<Reco
     "Node 24": (...args) => startProgram([process.execPath, "serve-node.js"], ...args),
     "Node 22": (...args) => startProgram([node22, "serve-node.js"], ...args),
     Bun: (...args) => startProgram([bun, "serve-bun.js"], ...args),
-    Deno: (...args) =>
-      startProgram(
-        [deno, "run", "--no-remote", "--no-prompt", ...DENO_PERMISSIONS, "serve-deno.js"],
-        ...args,
-      ),
+    Deno: (...args) => startProgram([...denoRun(deno, DENO_PERMISSIONS), "serve-deno.js"], ...args),
     "Cloudflare Workers": (...args) => startWorker(workerd, "worker-before-requests", [], ...args),
     "Cloudflare Workers without Node's modules": (...args) =>
       startWorker(workerd, "worker", WITHOUT_NODE, ...args),

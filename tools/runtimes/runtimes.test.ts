@@ -30,14 +30,13 @@ import { installByNpm } from "../pack/install.ts";
 import { PUBLISHED } from "../pack/packages.ts";
 import { pack } from "../pack/stage.ts";
 import { findRuntimes, WORKERS_TYPES } from "./find-runtimes.ts";
-import { environmentIn, hostsOn, type Start } from "./hosts.ts";
+import { denoRun, environmentIn, hostsOn, type Start } from "./hosts.ts";
 
 const owner = fileOwner();
 const folder = temporaryFolder(owner, "countersign-runtimes-");
 const runtimes = findRuntimes();
 assert.ok(runtimes, "The runtimes are not installed. Run: npm run runtimes");
 const { node22, bun, deno } = runtimes;
-const denoRun = [deno, "run", "--no-remote", "--no-prompt"];
 
 /** The project of a user: the packed SDK, and the agent compiled to JavaScript. */
 const project = join(folder, "project");
@@ -270,7 +269,10 @@ for (const [name, start] of Object.entries(hostsOn(runtimes))) {
 }
 
 test("[ours.sdk.runtimes] Deno without permissions: each error names the flag that grants one", async () => {
-  const { code, stdout, stderr } = await run([...denoRun, "without-permissions.js"]).ends();
+  const { code, stdout, stderr } = await run([
+    ...denoRun(deno, []),
+    "without-permissions.js",
+  ]).ends();
   assert.equal(code, 0, stderr);
   const [variables, development, network] = stdout.split("\n");
   const needed = "--allow-env=COUNTERSIGN_URL,COUNTERSIGN_API_KEY.";
@@ -285,7 +287,11 @@ test("[ours.sdk.runtimes] runtimes with Node's modules: the file stores pass the
     "Node 24": [process.execPath],
     "Node 22": [node22],
     Bun: [bun],
-    Deno: [...denoRun, "--allow-env=FOLDER", `--allow-read=${folder}`, `--allow-write=${folder}`],
+    Deno: denoRun(deno, [
+      "--allow-env=FOLDER",
+      `--allow-read=${folder}`,
+      `--allow-write=${folder}`,
+    ]),
   };
   for (const [name, command] of Object.entries(commands)) {
     const env = { FOLDER: join(folder, name) };

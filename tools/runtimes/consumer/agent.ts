@@ -31,13 +31,14 @@ interface Step {
 }
 
 /**
- * @param secrets signing secrets by registration id
+ * @param signingSecrets signing secrets by registration id, as JSON
  * @param options of `new Countersign()`; none on a runtime with environment variables
  */
 export function createHandler(
-  secrets: Readonly<Record<string, string>>,
+  signingSecrets: string | undefined,
   options: CountersignOptions = {},
 ): Handler {
+  const secrets = JSON.parse(signingSecrets ?? "{}") as Readonly<Record<string, string>>;
   let refunds = 0;
   const suspended = new Map<string, Pending<Refund>>();
   const resumed: string[] = [];

@@ -10,7 +10,7 @@ declare const Bun: {
   };
 };
 
-const handler = createHandler(JSON.parse(process.env.SIGNING_SECRETS ?? "{}"));
+const handler = createHandler(process.env.SIGNING_SECRETS);
 const { port } = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,

@@ -15,6 +15,6 @@ declare const Deno: {
   ): unknown;
 };
 
-const handler = createHandler(JSON.parse(process.env.SIGNING_SECRETS ?? "{}"));
+const handler = createHandler(process.env.SIGNING_SECRETS);
 const onListen = ({ port }: { readonly port: number }) => console.log(`port ${port}`);
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen }, (request) => handler(request));

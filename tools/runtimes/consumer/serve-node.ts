@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { nodeHandler } from "@countersign/sdk/node";
 import { createHandler } from "./agent.ts";
 
-const fetch = createHandler(JSON.parse(process.env.SIGNING_SECRETS ?? "{}"));
+const fetch = createHandler(process.env.SIGNING_SECRETS);
 const server = createServer(nodeHandler({ fetch }));
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

@@ -5,7 +5,7 @@
 import type { HandlerContext } from "@countersign/sdk";
 import { createHandler } from "./agent.ts";
 
-const handler = createHandler(JSON.parse(process.env.SIGNING_SECRETS ?? "{}"));
+const handler = createHandler(process.env.SIGNING_SECRETS);
 
 export default {
   fetch(request: Request, _variables: object, context: HandlerContext): Promise<Response> {

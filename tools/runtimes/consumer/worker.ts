@@ -18,7 +18,7 @@ let handler: Handler | undefined;
 export default {
   fetch(request: Request, variables: Variables, context: HandlerContext): Promise<Response> {
     const { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: apiKey, SIGNING_SECRETS } = variables;
-    handler ??= createHandler(JSON.parse(SIGNING_SECRETS), { url, apiKey });
+    handler ??= createHandler(SIGNING_SECRETS, { url, apiKey });
     return handler(request, context);
   },
 };
