@@ -105,6 +105,16 @@ for (const { name } of AGENTS) {
   });
 }
 
+test("[ours.adapters.doctor.finds] doctor without npx accepts the hook that npx installed", async (t) => {
+  const home = newHome(t);
+  const args = ["install", "claude-code", "--url", scene.server.url, "--wait", "2s"];
+  const env = { npm_config_user_agent: "npm/11.0.0" };
+  const { code, stderr } = await run(t, home, args, { secret: scene.credential, env });
+  assert.equal(code, 0, stderr);
+  const { failed, all } = await findings(t, home);
+  assert.deepEqual([failed, all["settings.command"]], [[], undefined]);
+});
+
 test("[ours.adapters.doctor.finds] the environment, a second hook and other hooks are reported", async (t) => {
   const home = newHome(t);
   await scene.install(t, home, "claude-code", "--wait", "2s");

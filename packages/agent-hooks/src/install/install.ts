@@ -28,7 +28,10 @@ export interface InstallPlace {
   readonly node: string;
   /** Path of the program, which runs the hook. */
   readonly script: string;
-  /** Name of the program, for commands that messages recommend. */
+  /**
+   * Name of the program, for commands that messages recommend. Without npx: the hook's command
+   * contains the name, and must not depend on how the user started install or doctor.
+   */
   readonly program: string;
   /** Home of the user. */
   readonly home: string;
