@@ -17,6 +17,7 @@ import { Problem } from "@countersign/protocol";
 import { ConfigError } from "@countersign/server/config/read-config";
 import { Failure, Misconfigured } from "@countersign/server/failure";
 import type { Command } from "./command.ts";
+import { ownCommand } from "./own-command.ts";
 import { SettingsLine, settingsHelp } from "./settings-line.ts";
 import { VERSION } from "./version.ts";
 
@@ -158,7 +159,8 @@ const LISTS: Readonly<Record<string, string>> = {
 /** @param args of the program, which start with the words of the command */
 function adviceFor([first = "", second = ""]: readonly string[]): string {
   const list = LISTS[`${first} ${second}`] ?? LISTS[first] ?? `${first} list`;
-  return Object.hasOwn(COMMANDS, list) ? `; run countersign ${list} to see what exists` : "";
+  if (!Object.hasOwn(COMMANDS, list)) return "";
+  return `; run ${ownCommand(process.env)} ${list} to see what exists`;
 }
 
 function explain(error: unknown, args: readonly string[]): CommandError | undefined {

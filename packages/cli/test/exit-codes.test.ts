@@ -155,6 +155,25 @@ test("[ours.cli.exit-codes] an unknown request exits with 1", async (t) => {
   }
 });
 
+/** Commands with an id that does not exist, and the command that lists what exists. */
+const UNKNOWN_ROWS: Readonly<Record<string, string>> = {
+  [`requests show ${UNKNOWN}`]: "requests list",
+  [`grants show ${UNKNOWN}`]: "grants list",
+  [`policy proposal ${UNKNOWN}`]: "policy proposals",
+  [`policy reject ${UNKNOWN}`]: "policy proposals",
+};
+
+test("[ours.cli.exit-codes] an error about an unknown id names the list, also with npx", async (t) => {
+  const admin = await makeToken(server.data, { kind: "reviewer", name: "admin", role: "admin" });
+  const npm_config_user_agent = "npm/11.0.0";
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: admin, npm_config_user_agent };
+  for (const [command, list] of Object.entries(UNKNOWN_ROWS)) {
+    const { code, stderr } = await countersign(t, command.split(" "), { env });
+    assert.equal(code, 1, stderr);
+    assert.ok(stderr.includes(`; run npx countersign ${list} to see what exists`), stderr);
+  }
+});
+
 test("[ours.cli.exit-codes] a second decision on a request exits with 1", async (t) => {
   const { id } = await agent.submit();
   assert.equal((await review(t, ["requests", "deny", id])).code, 0);

@@ -172,7 +172,7 @@ test("[ours.cli.instances] a limit is reported, and so is a refusal", async (t) 
     [
       "instances set x --groups a",
       1,
-      /not found, .+ access; run countersign agents list to .+--url$/m,
+      /not found, .+ access; run (npx )?countersign agents list to .+--url$/m,
     ],
     ["instances list --limit 0", 2, /--limit must be a whole number/],
   ];
