@@ -98,6 +98,8 @@ export async function choosePolicy(
   const number = await readActivePolicyNumber(context, PROJECT_DEFAULT);
   if (number > 0) {
     note(`  Done: version ${number} is active.`);
+    if (given !== undefined)
+      note("  init publishes the first version only, so it ignores --policy.");
     return undefined;
   }
   let policy = STARTER_POLICIES.find(({ name }) => name === given);
@@ -137,9 +139,9 @@ async function joinGroups(
     `The policy ${policyName} is not published: no reviewer is in the groups ${groups}.`,
     first,
     `Then run: ${command} init --yes --policy ${policyName}${dataFlag}`,
-  ];
-  for (const line of obstacle) note(`  ${line}`);
-  return obstacle.join("\n");
+  ].join("\n");
+  note(`  The policy ${policyName} is not published yet: no reviewer is in the groups ${groups}.`);
+  return obstacle;
 }
 
 /** @returns why the policy is not published; undefined if it is */
@@ -158,12 +160,10 @@ export async function publishPolicy(
   if (agentGroup !== undefined && !agents.some(({ groups }) => groups.includes(agentGroup))) {
     const init = `${ownCommand(process.env)} init`;
     const command = `${init} --yes --policy ${name} --agent NAME${dataFlag}`;
-    const missing = [
+    return [
       `The policy ${name} is not published: no agent is in the group ${agentGroup}.`,
       `To create an agent NAME in this group and publish the policy, run: ${command}`,
-    ];
-    for (const line of missing) note(`  ${line}`);
-    return missing.join("\n");
+    ].join("\n");
   }
   await publishFirstPolicy(context, PROJECT_DEFAULT, readStarterPolicy(name));
   note(`\n  Published the policy ${name}. Its comments say what to adapt: ${page}`);

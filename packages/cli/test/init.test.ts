@@ -162,13 +162,16 @@ test("[ours.cli.init] init puts the operator into the groups of reviewers that t
   assert.match(stdout, /my-agent +support-bots/);
 });
 
-test("[ours.cli.init] without an account, init does not publish a policy for a group of reviewers", async (t) => {
+test("[ours.cli.init] without an account, init exits with 1 and does not publish a policy for a group of reviewers", async (t) => {
   const server = await startServer(t);
   const args = ["init", "--yes", "--policy", "database-operator", "--data", server.data];
   const first = await countersign(t, args);
-  assert.equal(first.code, 0, first.stderr);
-  assert.match(first.stderr, /The policy database-operator is not published: no reviewer is in/);
-  assert.doesNotMatch(first.stderr, /Published/);
+  assert.equal(first.code, 1, first.stderr);
+  assert.match(
+    first.stderr,
+    /Created my-agent\..*The setup is not complete: no policy is active, so a reviewer decides every call\.\nThe policy database-operator is not published: no reviewer is in/s,
+  );
+  assert.doesNotMatch(first.stderr, /Published|is set up/);
   const [, next = ""] = /Then run: (?:npx )?countersign (.+)/.exec(first.stderr) ?? [];
   assert.deepEqual(next.split(" "), args);
   await createAccount(first.stderr);
@@ -177,13 +180,24 @@ test("[ours.cli.init] without an account, init does not publish a policy for a g
   assert.match(stderr, /ana joined the groups dba/);
   assert.match(stderr, /Invite another one:\n {4}http:\S+\/settings\/people\n/);
   assert.match(stderr, /Published the policy database-operator/);
+  assert.match(stderr, /The server is set up\./);
+});
+
+test("[ours.cli.init] with an active policy, init keeps it and prints that it ignores --policy", async (t) => {
+  const server = await startServer(t);
+  const args = ["init", "--yes", "--data", server.data, "--policy"];
+  assert.equal((await countersign(t, [...args, "coding-agent"])).code, 0);
+  const { code, stderr } = await countersign(t, [...args, "mcp-gateway"]);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /version 1 is active\.\n.* first version only, so it ignores --policy\.\n/);
+  assert.doesNotMatch(stderr, /Published/);
 });
 
 test("[ours.cli.init] with --json and without an account, the object names the policy that is not published", async (t) => {
   const server = await startServer(t);
   const args = ["init", "--yes", "--json", "--policy", "support-agent", "--data", server.data];
   const { code, stdout, stderr } = await countersign(t, args);
-  assert.deepEqual([code, stderr], [0, ""]);
+  assert.deepEqual([code, stderr], [1, ""]);
   const { policy, policy_not_published: obstacle, agent } = JSON.parse(stdout);
   assert.deepEqual([policy, agent.name], [undefined, "my-agent"]);
   assert.match(
@@ -206,7 +220,7 @@ test("[ours.cli.init] with several reviewers, init gives none of them the groups
   }
   const args = ["init", "--yes", "--policy", "support-agent", "--data", server.data];
   const first = await countersign(t, args);
-  assert.equal(first.code, 0, first.stderr);
+  assert.equal(first.code, 1, first.stderr);
   const set = "reviewers set NAME --groups finance,privacy --data ";
   assert.ok(first.stderr.includes(set), first.stderr);
   assert.deepEqual(await groupsOf(t, server), { ana: ["ops"], bo: ["ops"] });
@@ -249,7 +263,7 @@ test("[ours.cli.init] a policy for a group of agents needs an agent in this grou
   const init = ["init", "--yes", "--data", server.data];
   assert.equal((await countersign(t, init)).code, 0);
   const again = await countersign(t, [...init, "--policy", "mcp-gateway"]);
-  assert.equal(again.code, 0, again.stderr);
+  assert.equal(again.code, 1, again.stderr);
   assert.match(again.stderr, /policy mcp-gateway is not published: no agent is in the group mcp-/);
   const [, next = ""] = /run: (?:npx )?countersign (.+)/.exec(again.stderr) ?? [];
   const last = await countersign(t, next.split(" "));
@@ -322,7 +336,7 @@ test("[ours.cli.init] init starts a server if none runs, and serves until it is 
   const [, url = ""] = await child.prints("stdout", /^export COUNTERSIGN_URL=(\S+)$/m);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
   const { code, stderr } = await child.end("SIGINT");
-  assert.equal(code, 0, stderr);
+  assert.equal(code, 1, stderr);
 });
 
 test("[ours.cli.init] init --json does not start a server", async () => {

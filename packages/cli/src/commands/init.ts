@@ -63,8 +63,9 @@ export const init: Command = {
     const server = await findOrStart(line, terminal);
     if (server === undefined) return EXIT.refused;
     try {
-      await walk(line, terminal, server);
-      return await server.finish();
+      const isComplete = await walk(line, terminal, server);
+      const code = await server.finish();
+      return isComplete ? code : EXIT.refused;
     } catch (error) {
       await server.close();
       if (!isInterrupt(error)) throw error;
@@ -166,11 +167,12 @@ async function serveOn(
   return EXIT.done;
 }
 
+/** @returns whether the chosen policy is active or was published */
 async function walk(
   line: SettingsLine,
   terminal: Terminal,
   { context, addresses }: ServerToSetUp,
-): Promise<void> {
+): Promise<boolean> {
   const asks = !line.flag("yes");
   const note = (text: string) => (line.json ? undefined : terminal.note(text));
   const dataFlag = dataOption(line.config().data);
@@ -198,8 +200,15 @@ async function walk(
       test,
     };
     terminal.out(JSON.stringify(result));
-    return;
+    return obstacle === undefined;
   }
-  note(`\nThe server is set up. Inbox: ${addresses.publicUrl}/inbox`);
-  if (agent !== undefined) note(`Connect the agent:\n\n${snippets(agent.url)}\n`);
+  if (agent !== undefined) note(`Connect the agent:\n\n${snippets(agent.url)}`);
+  note(`\nInbox: ${addresses.publicUrl}/inbox`);
+  if (obstacle === undefined) {
+    note("The server is set up.");
+    return true;
+  }
+  note("The setup is not complete: no policy is active, so a reviewer decides every call.");
+  note(obstacle);
+  return false;
 }
