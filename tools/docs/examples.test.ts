@@ -85,3 +85,15 @@ test("an example declares the packages that it imports, in the tested versions",
     }
   }
 });
+
+test("an example names `npm run frameworks` if it needs a framework outside of the workspaces", () => {
+  const installed = readManifest("package.json").devDependencies ?? {};
+  const frameworks = readManifest("frameworks/package.json").dependencies ?? {};
+  for (const folder of FOLDERS) {
+    const { dependencies = {} } = readManifest(`${folder}/package.json`);
+    const needs = Object.keys(dependencies).some((name) => {
+      return name in frameworks && !(name in installed);
+    });
+    assert.equal(read(`${folder}/README.md`).includes("`npm run frameworks`"), needs, folder);
+  }
+});
