@@ -1,6 +1,6 @@
 /**
  * Links the agent frameworks to the folders that import them. `npm run frameworks` installs them
- * outside of the workspaces, because they take 360 MB and do not support Node 20.
+ * outside of the workspaces, because they are large and do not support Node 20.
  */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
