@@ -22,7 +22,7 @@ Claude Code (or codex):
 MCP servers:
   ${command} mcp-gateway -- npx my-mcp-server
 
-TypeScript (npm install @countersign/sdk):
+TypeScript (with the package @countersign/sdk):
   import { Countersign } from "@countersign/sdk";
   const approvals = new Countersign();
   const deploy = approvals.tool("deploy", ({ env }: { env: string }) => \`deployed to \${env}\`);
