@@ -1,6 +1,6 @@
 /**
  * Finds the JavaScript runtimes that `npm run runtimes` installs, with their versions. They are not
- * in a workspace, because they take 520 MB and only one test needs them.
+ * in a workspace, because they are large and only one test needs them.
  */
 
 import { existsSync, readFileSync } from "node:fs";
