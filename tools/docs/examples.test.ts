@@ -86,7 +86,7 @@ test("an example declares the packages that it imports, in the tested versions",
   }
 });
 
-test("an example names `npm run frameworks` if it needs a framework outside of the workspaces", () => {
+test("an example names `npm run frameworks` if it needs a package from there", () => {
   const installed = readManifest("package.json").devDependencies ?? {};
   const frameworks = readManifest("frameworks/package.json").dependencies ?? {};
   for (const folder of FOLDERS) {

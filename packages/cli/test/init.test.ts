@@ -167,10 +167,8 @@ test("[ours.cli.init] without an account, init exits with 1 and does not publish
   const args = ["init", "--yes", "--policy", "database-operator", "--data", server.data];
   const first = await countersign(t, args);
   assert.equal(first.code, 1, first.stderr);
-  assert.match(
-    first.stderr,
-    /Created my-agent\..*The setup is not complete: no policy is active, so a reviewer decides every call\.\nThe policy database-operator is not published: no reviewer is in/s,
-  );
+  assert.match(first.stderr, /Created my-agent\..*The setup is not complete: no policy is active/s);
+  assert.match(first.stderr, /every call\.\nThe policy database-operator is not published: no /);
   assert.doesNotMatch(first.stderr, /Published|is set up/);
   const [, next = ""] = /Then run: (?:npx )?countersign (.+)/.exec(first.stderr) ?? [];
   assert.deepEqual(next.split(" "), args);
