@@ -62,7 +62,11 @@ async function checkScreen(
   page.on("request", (request) => {
     if (!request.url().startsWith(url)) faults.push(`request to ${request.url()}`);
   });
-  page.on("requestfailed", (request) => faults.push(`failed: ${request.url()}`));
+  page.on("requestfailed", (request) => {
+    const { errorText = "" } = request.failure() ?? {};
+    // The site loads linked pages in advance, and the next page aborts what is not complete.
+    if (errorText !== "net::ERR_ABORTED") faults.push(`${errorText}: ${request.url()}`);
+  });
   page.on("console", (message) => {
     if (message.type() === "error") faults.push(message.text());
   });
