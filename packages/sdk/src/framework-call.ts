@@ -86,6 +86,9 @@ interface Validated {
   readonly issues?: readonly unknown[] | undefined;
 }
 
+/** A call with the key of its run id and call id. */
+export type KeyedCall = ToolCall & { readonly idempotencyKey: string };
+
 export type FrameworkResult<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly notRun: NotRun };
@@ -155,14 +158,23 @@ export function unknownNamesMessage(
  * @param run starts the tool with the approved arguments, in the form that the framework proposed
  * @throws any error of `run`; SdkError `invalid_option` without a run id
  */
-export async function runCall<CallOrigin, T>(
+export function runCall<CallOrigin, T>(
   options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
   run: (approved: unknown) => T | Promise<T>,
 ): Promise<FrameworkResult<T>> {
+  return runConverted(options, proposal, callOf(options, proposal, origin), run);
+}
+
+/** @param call the proposal as {@link callOf} converts it, see {@link runCall} */
+export async function runConverted<CallOrigin, T>(
+  options: FrameworkOptions<CallOrigin>,
+  proposal: Proposal,
+  call: KeyedCall,
+  run: (approved: unknown) => T | Promise<T>,
+): Promise<FrameworkResult<T>> {
   let hasStarted = false;
-  const call = callOf(options, proposal, origin);
   try {
     const result = await options.approvals.run(call, (approved) => {
       hasStarted = true;
@@ -243,7 +255,7 @@ export function callOf<CallOrigin>(
   options: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
   origin: CallOrigin,
-): ToolCall & { readonly idempotencyKey: string } {
+): KeyedCall {
   const { runtime, tool, callId, signal, mustWait } = proposal;
   const runId = typeof options.runId === "function" ? options.runId(origin) : options.runId;
   if (typeof runId !== "string" || runId === "") {

@@ -13,7 +13,7 @@ import {
   type FrameworkOptions,
   type FrameworkResult,
   type Proposal,
-  runCall,
+  runConverted,
   unlessInvalid,
 } from "./framework-call.ts";
 import { snapshot } from "./snapshot.ts";
@@ -50,7 +50,7 @@ type Running = Map<string, RunningCall>;
 /** A step may be resumed while a call of its previous run is still running. */
 const runningByApprovals = new WeakMap<Countersign, Running>();
 
-/** Like {@link runCall}, but a call that ran before returns its saved result. */
+/** Like `runCall`, but a call that ran before returns its saved result. */
 export async function runCallOnce<CallOrigin>(
   settings: FrameworkOptions<CallOrigin>,
   proposal: Proposal,
@@ -59,13 +59,14 @@ export async function runCallOnce<CallOrigin>(
   { step, codec }: RepeatedStep,
 ): Promise<FrameworkResult<unknown>> {
   const { approvals } = settings;
-  const { idempotencyKey: key, tool, arguments: args } = callOf(settings, proposal, origin);
+  const converted = callOf(settings, proposal, origin);
+  const { idempotencyKey: key, tool, arguments: args } = converted;
   const source = await unlessInvalid(() => {
     readKey(key);
     return snapshot(args, "arguments").json.source;
   });
   // The submission rejects the call with the reason.
-  if (source === undefined) return runCall(settings, proposal, origin, run);
+  if (source === undefined) return runConverted(settings, proposal, converted, run);
   const running: Running = runningByApprovals.get(approvals) ?? new Map();
   runningByApprovals.set(approvals, running);
   const call = { tool, arguments: source };
@@ -73,7 +74,7 @@ export async function runCallOnce<CallOrigin>(
   const start = async (): Promise<FrameworkResult<unknown>> => {
     const saved = await loadResult(approvals, key, call);
     if (saved !== undefined) return { ran: true, value: await codec.read(saved) };
-    const outcome = await runCall(settings, proposal, origin, run);
+    const outcome = await runConverted(settings, proposal, converted, run);
     if (!outcome.ran) return outcome;
     const result = await codec.write(outcome.value).catch(() => undefined);
     await approvals.saveResult(key, result && JSON.stringify({ ...call, result }));

@@ -214,3 +214,23 @@ test("[ours.sdk.frameworks.words] [ours.sdk.frameworks.results] with wait: false
   assert.match(lastText(state), /^This call cannot be submitted for approval, so it was not run:/);
   assert.deepEqual(ran, []);
 });
+
+test("[ours.sdk.frameworks.results] with wait: false, a run of a call uses the functions of the options once", async (t) => {
+  const { approvals } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+  const used: string[] = [];
+  const note = (name: string) => {
+    used.push(name);
+    return name;
+  };
+  const lookup = tool(async ({ order }) => order, { name: "lookup", description: "", schema });
+  const [gated] = gateTools([lookup], {
+    approvals,
+    runId: () => note("once"),
+    context: () => ({ from: note("context") }),
+    reasoning: () => note("reasoning"),
+  });
+  const call = { name: "lookup", args: { order: "A" }, id: "call_0", type: "tool_call" } as const;
+  const result: ToolMessage | undefined = await gated?.invoke(call);
+  assert.equal(result?.content, "A");
+  assert.deepEqual(used, ["once", "context", "reasoning"]);
+});
