@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { before, type TestContext, test } from "node:test";
 import { type JsonObject, parseJson } from "@countersign/protocol";
 import { fileOwner } from "@countersign/testing/child";
+import { BIN as COUNTERSIGN } from "@countersign/testing/countersign";
 import { eventually } from "@countersign/testing/eventually";
 import { startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
 import {
@@ -188,17 +189,19 @@ test("[ours.adapters.hook.closed] agent input that the hook cannot submit does n
   assert.equal(await scene.countRequests(), count);
 });
 
-test("[ours.adapters.hook.ends] the hook compiles nothing in V8 threads", async (t) => {
+test("[ours.adapters.hook.ends] the hook of both programs compiles nothing in V8 threads", async (t) => {
   const strings = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => `item ${index}`));
   const input = callInput({ tool_input: { strings: "HERE" } }).replace('"HERE"', strings);
-  const words = [process.execPath, "--trace-opt", BIN, "hook", "codex"];
   const env = { ...scene.environment, COUNTERSIGN_URL: "http://provider.example" };
-  const { stdout, stderr } = await feed(t, scene.home, words, { input, env }).ends();
-  assert.match(stderr, /Use https/);
-  const compiled = stdout.matchAll(/^\[compiling method .+ <JSFunction (\S+) /gm);
-  const names = new Set([...compiled].map(([, name]) => name));
-  // While the modules load, V8 compiles a few functions of Node.
-  assert.ok(names.size < 10, [...names].join(" "));
+  for (const bin of [BIN, COUNTERSIGN]) {
+    const words = [process.execPath, "--trace-opt", bin, "hook", "codex"];
+    const { stdout, stderr } = await feed(t, scene.home, words, { input, env }).ends();
+    assert.match(stderr, /Use https/);
+    const compiled = stdout.matchAll(/^\[compiling method .+ <JSFunction (\S+) /gm);
+    const names = new Set([...compiled].map(([, name]) => name));
+    // While the modules load, V8 compiles a few functions of Node.
+    assert.ok(names.size < 10, `${bin}: ${[...names].join(" ")}`);
+  }
 });
 
 test("[ours.adapters.hook.closed] a hook with wrong arguments or without setup blocks the call", async (t) => {
