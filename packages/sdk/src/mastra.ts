@@ -284,8 +284,9 @@ function innerContext(name: string, context: ToolExecutionContext): ToolExecutio
     throw cannotGate(name, `${why} Name it in except.`);
   };
   const first = { suspend, resumeData: undefined, suspendPayload: undefined };
-  const { agent } = context;
-  return { ...context, ...first, ...(agent && { agent: { ...agent, ...first } }) };
+  const inner = { ...context, ...first };
+  if (context.agent !== undefined) inner.agent = { ...context.agent, ...first };
+  return inner;
 }
 
 function threadOf({ toolName, context }: ToolCallOrigin): string {

@@ -167,8 +167,7 @@ function suspensionOf<Context>(
 function needsDecision(suspension: () => Suspension): NeedsApproval {
   return async (runContext, input, callId) => {
     if (callId === undefined) return false;
-    const submitted = await suspension().submit(runContext, input, callId);
-    return submitted !== undefined && isUndecided(submitted);
+    return isUndecided(await suspension().submit(runContext, input, callId));
   };
 }
 

@@ -18,7 +18,7 @@ import {
 import { type Attempt, suspend } from "./suspended-call.ts";
 
 /** Details of a call that does not start. */
-export interface RefusedCall {
+interface RefusedCall {
   readonly requestId?: string | undefined;
   readonly note?: string | undefined;
   readonly error?: unknown;
