@@ -1,8 +1,8 @@
 /**
- * Remembers recent ids, to notice what happens again.
+ * Finds repetitions among recent ids.
  */
 
-/** Older ids are forgotten. */
+/** An older id counts as new again. */
 const IDS_MAX = 1_000;
 
 /** @returns true if the id is not among the latest 1,000; adds it */
