@@ -295,9 +295,11 @@ function gateUpdates(
   return tool;
 }
 
-/** The part of a handler of tasks that starts the tool. */
+/** The handler of a tool of tasks. Only `createTask` starts the tool. */
 interface TaskHandler {
   createTask(...args: unknown[]): unknown;
+  getTask(...args: unknown[]): unknown;
+  getTaskResult(...args: unknown[]): unknown;
 }
 
 /** Version 1 can register tools of tasks, which have several callbacks. */
@@ -323,7 +325,12 @@ function rejectSelectedTasks(
       if (unknown !== undefined) throw new SdkError("invalid_option", unknown);
       return handler.createTask(...args);
     };
-    const checked = { ...handler, createTask };
+    // A copy of the handler would lose the methods of its class.
+    const checked: TaskHandler = {
+      createTask,
+      getTask: (...args) => handler.getTask(...args),
+      getTaskResult: (...args) => handler.getTaskResult(...args),
+    };
     const tool = register(() => original(name, ...rest.slice(0, -1), checked));
     const update = tool.update.bind(tool);
     tool.update = (updates) => {

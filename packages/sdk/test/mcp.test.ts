@@ -37,3 +37,24 @@ test("[ours.sdk.frameworks.selection] mcp: a tool of tasks does not run while `o
   const { createTask } = tool.handler as { createTask(...args: unknown[]): unknown };
   assert.throws(() => createTask({}, {}), /only or except names unknown tools: "pya"/);
 });
+
+test("[ours.sdk.frameworks.selection] mcp: an ungated tool of tasks can be an instance of a class", async () => {
+  class Report {
+    readonly #name = "report";
+    createTask = () => this.#name;
+    getTask() {
+      return `task of ${this.#name}`;
+    }
+    getTaskResult() {
+      return `result of ${this.#name}`;
+    }
+  }
+  const server = new McpServer(INFO);
+  gateServer(server, { approvals: approvalsOf(await sharedScene()), except: ["report"] });
+  const { tasks } = server.experimental;
+  const tool = tasks.registerToolTask("report", { inputSchema: {} }, new Report() as never);
+  const handler = tool.handler as object as Report;
+  assert.equal(handler.createTask(), "report");
+  assert.equal(handler.getTask(), "task of report");
+  assert.equal(handler.getTaskResult(), "result of report");
+});
