@@ -208,7 +208,8 @@ const CALL: Call = {
 
 test("[ours.policy.documented] every example of a function is true", () => {
   for (const { name, example } of documented()) {
-    const [outcome] = evaluateConditions([compileCondition(example)], CALL);
+    const condition = compileCondition(example);
+    const [outcome] = evaluateConditions([{ condition, tool: CALL.tool }], CALL);
     assert.deepEqual(outcome, { holds: true, error: undefined }, `${name}: ${example}`);
   }
 });

@@ -19,6 +19,8 @@ import {
   type Comprehension,
   type Expression,
   historyQueriesIn,
+  someSubexpression,
+  textsIn,
 } from "./expression.ts";
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { operandFault } from "./fixed-operands.ts";
@@ -32,6 +34,10 @@ export interface Condition {
   readonly source: string;
   readonly expression: Expression;
   readonly evaluate: (scope: Scope) => boolean | Fault;
+  /** True when the variable `tool` occurs in it. */
+  readonly readsTool: boolean;
+  /** The texts that are written in it. */
+  readonly texts: readonly string[];
 }
 
 /** The result of a condition that is neither true nor false. */
@@ -89,7 +95,11 @@ export function conditionOf(source: string, expression: Expression): Condition {
     if (typeof answer === "boolean" || answer instanceof Fault) return answer;
     return answer instanceof LongNumber ? INEXACT_FAULT : NOT_BOOL_FAULT;
   };
-  return { source, expression, evaluate };
+  const readsTool = someSubexpression(
+    expression,
+    (part) => part.kind === "variable" && part.name === "tool",
+  );
+  return { source, expression, evaluate, readsTool, texts: textsIn(expression) };
 }
 
 /** @throws ConditionError */

@@ -30,13 +30,19 @@ export interface ConditionOutcome {
   readonly error: string | undefined;
 }
 
+/** A condition, and the name that it reads as `tool`. */
+export interface NamedCondition {
+  readonly condition: Condition;
+  readonly tool: string;
+}
+
 /**
  * Evaluates all conditions within the limits of one evaluation.
  *
  * @returns an outcome for each
  */
 export function evaluateConditions(
-  conditions: readonly Condition[],
+  conditions: readonly NamedCondition[],
   call: Call,
 ): readonly ConditionOutcome[] {
   const outcomes: ConditionOutcome[] = [];
@@ -62,7 +68,8 @@ export function evaluateConditions(
   return conditions.map((_, index) => outcomes[index] ?? failed(TIME_LIMIT_FAULT));
 }
 
-function conditionOutcome(condition: Condition, scope: Scope): ConditionOutcome {
+function conditionOutcome({ condition, tool }: NamedCondition, scope: Scope): ConditionOutcome {
+  scope.tool = tool;
   const answer = condition.evaluate(scope);
   return answer instanceof Fault ? failed(answer) : { holds: answer, error: undefined };
 }

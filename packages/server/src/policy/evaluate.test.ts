@@ -313,7 +313,10 @@ test("[ours.policy.error-people] a tool name that takes too long to match asks t
 
 test("a condition by itself holds only when it is exactly true", () => {
   const holds = (when: string, args: string) =>
-    evaluateConditions([compileCondition(when, { kind: "grant" })], callOf({ args }))[0];
+    evaluateConditions(
+      [{ condition: compileCondition(when, { kind: "grant" }), tool: "pay" }],
+      callOf({ args }),
+    )[0];
   assert.deepEqual(holds("args.n < 5", '{"n":4}'), { holds: true, error: undefined });
   assert.deepEqual(holds("args.n < 5", '{"n":5}'), { holds: false, error: undefined });
   for (const args of ["{}", '{"n":"4"}', '{"n":4.99999999999999999999}']) {

@@ -16,9 +16,9 @@ import {
   candidateRules,
   compareEvaluationOrder,
   historyQueriesFor,
-  matches,
-  matchesCaller,
-  type QualifiedRule,
+  type MatchingRule,
+  matchesInstance,
+  namesMatching,
   rulesMatchingTool,
 } from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
@@ -33,6 +33,7 @@ import {
   type RuleError,
 } from "./rule.ts";
 import { withinTime } from "./time-limit.ts";
+import { namesInTexts, type ToolName } from "./tool-names.ts";
 import { type CelKey, type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
 
 /** Wall time of one evaluation. */
@@ -59,7 +60,7 @@ export interface Policies {
 /** The history queries of all rules that may apply to a tool. */
 export function historyQueriesOf(
   { floor, project }: Policies,
-  tool: string,
+  tool: ToolName,
 ): readonly HistoryQuery[] {
   const queries = new Map<string, HistoryQuery>();
   for (const [policy, prefix] of qualify({ floor, project })) {
@@ -103,11 +104,14 @@ export function faultOf(error: unknown): Fault {
   return error instanceof StepsExceeded ? TOO_MANY_STEPS : EVALUATION_FAULT;
 }
 
+/** The result of the condition of a rule. */
+type RuleResult = "fired" | "quiet" | Fault;
+
 /** The result of one applicable rule. */
 interface Outcome {
-  readonly qualified: QualifiedRule;
+  readonly qualified: MatchingRule;
   /** undefined: not evaluated yet */
-  result: "fired" | "quiet" | Fault | undefined;
+  result: RuleResult | undefined;
   /** Result of `confirm: type(...)`, for a rule with `ask`. */
   text: string | Fault | undefined;
 }
@@ -133,7 +137,7 @@ function strictestRequirement(
     policy.rules
       .filter(({ verb }) => verb === "ask")
       .map((rule) => ({
-        qualified: { rule, id: prefix + rule.id },
+        qualified: { rule, id: prefix + rule.id, names: [] },
         result: EVALUATION_FAULT,
         text: undefined,
       })),
@@ -203,8 +207,8 @@ class EvaluationRun {
     const call = this.#call;
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#policies) {
-      for (const qualified of rulesMatchingTool(policy, prefix, call.tool, meter)) {
-        if (!matchesCaller(qualified.rule.match, call, meter)) continue;
+      for (const qualified of rulesMatchingTool(policy, prefix, call, meter)) {
+        if (!matchesInstance(qualified.rule.match, call, meter)) continue;
         outcomes.push({ qualified, result: undefined, text: undefined });
       }
     }
@@ -215,14 +219,16 @@ class EvaluationRun {
   #findEach(): Outcome[] {
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#policies) {
-      for (const qualified of candidateRules(policy, prefix, this.#call.tool)) {
+      for (const { rule, id } of candidateRules(policy, prefix, this.#call)) {
+        let names: readonly string[] = [];
         let result: Fault | undefined;
         try {
-          if (!matches(qualified.rule.match, this.#call, new Meter(RULE_STEPS_MAX))) continue;
+          names = namesMatching(rule, this.#call, new Meter(RULE_STEPS_MAX));
+          if (names.length === 0) continue;
         } catch (error) {
           result = faultOf(error);
         }
-        outcomes.push({ qualified, result, text: undefined });
+        outcomes.push({ qualified: { rule, id, names }, result, text: undefined });
       }
     }
     return outcomes.sort((a, b) => compareEvaluationOrder(a.qualified, b.qualified));
@@ -233,10 +239,41 @@ class EvaluationRun {
     if (scope === undefined) return;
     const { rule } = outcome.qualified;
     scope.meter = meter;
-    outcome.result ??= conditionResult(rule, scope);
+    outcome.result ??= this.#conditionResult(outcome.qualified, scope);
     const confirm = rule.ask?.confirm;
     if (confirm?.kind !== "type" || outcome.result === "quiet") return;
     outcome.text ??= typedText(confirm.text.evaluate(scope));
+  }
+
+  /** The names that the condition of a rule reads as `tool`, one after another. */
+  #namesRead({ rule: { verb, when }, names }: MatchingRule): readonly string[] {
+    const { tool } = this.#call;
+    if (when?.readsTool !== true) return [tool];
+    if (verb === "approve") return names;
+    // A call that an approval matches by a joined name must pass other rules by that name too.
+    const approved = this.#outcomes
+      .filter(({ qualified }) => qualified.rule.verb === "approve")
+      .flatMap(({ qualified }) => qualified.names);
+    const meant = namesInTexts(this.#call, when.texts);
+    return [...new Set([...names, ...approved, ...meant])];
+  }
+
+  /** An approval requires its condition for each name, and a denial or question for one name. */
+  #conditionResult(qualified: MatchingRule, scope: Scope): RuleResult {
+    const { rule } = qualified;
+    const results: RuleResult[] = [];
+    try {
+      for (const name of this.#namesRead(qualified)) {
+        scope.tool = name;
+        results.push(conditionResult(rule, scope));
+      }
+    } finally {
+      scope.tool = this.#call.tool;
+    }
+    const isDecisive = (result: RuleResult): boolean =>
+      rule.verb === "approve" ? result !== "fired" : result === "fired";
+    const isFault = (result: RuleResult): boolean => result instanceof Fault;
+    return results.find(isDecisive) ?? results.find(isFault) ?? results[0] ?? "quiet";
   }
 
   #conclude(): Evaluation {
@@ -333,7 +370,7 @@ export function sizeOf({ args, context, tool, server = "" }: Call): number {
   return args.source.length + (context?.source.length ?? 0) + tool.length + server.length;
 }
 
-function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Fault {
+function conditionResult({ when }: Rule, scope: Scope): RuleResult {
   if (when === undefined) return "fired";
   let answer: boolean | Fault;
   try {

@@ -167,6 +167,14 @@ export function someSubexpression(
   );
 }
 
+/** The texts that are written in an expression. */
+export function textsIn(expression: Expression): readonly string[] {
+  if (expression.kind === "literal") {
+    return typeof expression.value === "string" ? [expression.value] : [];
+  }
+  return subexpressionsOf(expression).flatMap(textsIn);
+}
+
 /** The history queries of an expression, without duplicates. */
 export function historyQueriesIn(expression: Expression): readonly HistoryQuery[] {
   const queries = new Map<string, HistoryQuery>();

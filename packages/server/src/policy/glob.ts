@@ -64,6 +64,13 @@ function pieceOf(points: readonly (string | null)[]): Piece {
   return { points, text: points.includes(null) ? undefined : points.join("") };
 }
 
+/** The text before the first wildcard. */
+export function literalPrefix({ pieces }: Glob): string {
+  const points = pieces[0]?.points ?? [];
+  const end = points.indexOf(null);
+  return points.slice(0, end === -1 ? undefined : end).join("");
+}
+
 /** True when the complete text matches. */
 export function matchesGlob(glob: Glob, text: string, meter: Meter): boolean {
   if (glob.literal !== undefined) return glob.literal === text;

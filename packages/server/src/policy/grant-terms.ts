@@ -9,14 +9,15 @@ import { RecentlyUsed } from "../recently-used.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
 import { RULE_STEPS_MAX } from "./evaluate.ts";
 import { evaluateConditions } from "./evaluate-conditions.ts";
-import { type Glob, matchesGlob, readGlob } from "./glob.ts";
+import { type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
+import { namesForApproval } from "./tool-names.ts";
 
 /**
  * A glob and a condition over the call; `session` is the text of `context.session_id`. `server`
- * must equal the call's server. Without it, only calls without a server match, because tools of
- * different servers may have the same name.
+ * must equal the call's server. Without it, only calls without a server match, and calls whose
+ * joined name the glob spells, because tools of different servers may have the same name.
  */
 export interface Terms {
   readonly tool: string;
@@ -55,25 +56,36 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
 export function findMatchingTerms<T extends Terms>(all: readonly T[], call: Call): ReadonlySet<T> {
   const meter = new Meter(RULE_STEPS_MAX);
   const fitting = all.flatMap((terms) => {
-    const compiled = compiledIfNamed(terms, call, meter);
-    return compiled === undefined ? [] : [{ terms, condition: compiled.condition }];
+    const found = namesOfTerms(terms, call, meter);
+    return found === undefined ? [] : [{ terms, ...found }];
   });
   if (fitting.length === 0) return new Set();
-  const conditions = fitting.flatMap(({ condition }) => condition ?? []);
+  const conditions = fitting.flatMap(({ condition, names }) =>
+    condition === undefined ? [] : names.map((tool) => ({ condition, tool })),
+  );
   const outcomes = evaluateConditions(conditions, call).values();
-  // In the same order: one outcome for each condition.
-  const holds = (condition: Condition | undefined) =>
-    condition === undefined || outcomes.next().value?.holds === true;
-  return new Set(fitting.filter(({ condition }) => holds(condition)).map(({ terms }) => terms));
+  // In the same order: one outcome for each condition and name. All of them must hold.
+  const holds = ({ condition, names }: NamedTerms) =>
+    condition === undefined ||
+    names.map(() => outcomes.next().value?.holds === true).every(Boolean);
+  return new Set(fitting.filter(holds).map(({ terms }) => terms));
+}
+
+interface NamedTerms {
+  readonly condition: Condition | undefined;
+  /** The names by which the glob matches the call. */
+  readonly names: readonly string[];
 }
 
 /** @returns undefined when session, server or tool do not match */
-function compiledIfNamed(terms: Terms, call: Call, meter: Meter): Compiled | undefined {
+function namesOfTerms(terms: Terms, call: Call, meter: Meter): NamedTerms | undefined {
   try {
     if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
-    if (call.server !== terms.server) return undefined;
-    const made = compiled(terms);
-    return matchesGlob(made.glob, call.tool, meter) ? made : undefined;
+    const { glob, condition } = compiled(terms);
+    const { server } = terms;
+    const fitsServer = server === undefined ? undefined : (name: string) => name === server;
+    const names = namesForApproval(call, { tools: [glob], fitsServer }, meter);
+    return names.length === 0 ? undefined : { condition, names };
   } catch {
     return undefined;
   }

@@ -78,7 +78,7 @@ test("[ours.policy.budget] a condition asks how many calls there were, and a pol
 test("[ours.policy.budget] only what rules for the tool ask has to be counted, once", () => {
   const project = load(BUDGET);
   const queries = (tool: string) =>
-    historyQueriesOf({ project, floor: project }, tool).map(({ name, windowMs }) => [
+    historyQueriesOf({ project, floor: project }, { tool }).map(({ name, windowMs }) => [
       name,
       windowMs,
     ]);
@@ -88,7 +88,10 @@ test("[ours.policy.budget] only what rules for the tool ask has to be counted, o
     ["instance_calls", 90_000],
   ]);
   assert.deepEqual(queries("read"), [["instance_calls", 600_000]]);
-  assert.deepEqual(historyQueriesOf({ project: load("version: 1\nrules: []\n") }, "pay.it"), []);
+  assert.deepEqual(
+    historyQueriesOf({ project: load("version: 1\nrules: []\n") }, { tool: "pay.it" }),
+    [],
+  );
 });
 
 test("[ours.policy.budget.fails] without a counted history nothing is approved", () => {

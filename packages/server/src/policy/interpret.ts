@@ -26,7 +26,8 @@ import { type CelKey, type CelValue, isMap, LongNumber, TypeName, typeOf } from 
 
 /** The input of one evaluation. */
 export interface Scope {
-  readonly tool: CelValue;
+  /** The name by which a rule matches; a tool of an MCP server has several. */
+  tool: CelValue;
   readonly args: CelValue;
   readonly context: CelValue;
   readonly instance: CelValue;

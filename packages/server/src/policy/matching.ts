@@ -5,6 +5,12 @@ import { matchesGlob } from "./glob.ts";
 import type { HistoryQuery } from "./history.ts";
 import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
+import {
+  namesForApproval,
+  namesForRestriction,
+  possibleNames,
+  type ToolName,
+} from "./tool-names.ts";
 
 /** A rule with an id that is unique over all policies. */
 export interface QualifiedRule {
@@ -22,14 +28,20 @@ export function compareEvaluationOrder(left: QualifiedRule, right: QualifiedRule
   return left.id < right.id ? -1 : 1;
 }
 
+/** A rule that applies to a call. */
+export interface MatchingRule extends QualifiedRule {
+  /** The names by which it matches the tool of the call. */
+  readonly names: readonly string[];
+}
+
 interface RuleIndex {
   /** Rules that list all their tools by name, by each name. */
   readonly byTool: ReadonlyMap<string, readonly QualifiedRule[]>;
   readonly others: readonly QualifiedRule[];
   /** Rules with history queries. */
   readonly usingHistory: readonly QualifiedRule[];
-  /** Results of {@link rulesMatchingTool}, by tool. */
-  readonly fitting: RecentlyUsed<string, readonly QualifiedRule[]>;
+  /** Results of {@link rulesMatchingTool}, by server and tool. */
+  readonly fitting: RecentlyUsed<string, readonly MatchingRule[]>;
 }
 
 /** Agents have few tools. Invented names cost the matching in every call. */
@@ -46,25 +58,35 @@ const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
 export function candidateRules(
   policy: Policy,
   prefix: string,
-  tool: string,
+  tool: ToolName,
 ): readonly QualifiedRule[] {
   return candidatesOf(indexFor(policy, prefix), tool);
 }
 
-/** The rules with matching tools, in order. */
+/** The rules with matching tools and servers, in order. */
 export function rulesMatchingTool(
   policy: Policy,
   prefix: string,
-  tool: string,
+  tool: ToolName,
   meter: Meter,
-): readonly QualifiedRule[] {
+): readonly MatchingRule[] {
   const index = indexFor(policy, prefix);
-  const known = index.fitting.get(tool);
+  const key = keyOf(tool);
+  const known = index.fitting.get(key);
   if (known !== undefined) return known;
-  const fits = ({ rule: { match } }: QualifiedRule) => fitsTool(match, tool, meter);
-  const found = candidatesOf(index, tool).filter(fits).sort(compareEvaluationOrder);
-  if (tool.length <= KEPT_TOOL_CHARS_MAX) index.fitting.set(tool, found);
+  const found: MatchingRule[] = [];
+  for (const qualified of candidatesOf(index, tool)) {
+    const names = namesOf(qualified.rule, tool, meter);
+    if (names.length > 0) found.push({ ...qualified, names });
+  }
+  found.sort(compareEvaluationOrder);
+  if (key.length <= KEPT_TOOL_CHARS_MAX) index.fitting.set(key, found);
   return found;
+}
+
+/** Different for every server and tool, also where names contain separators. */
+function keyOf({ tool, server }: ToolName): string {
+  return server === undefined ? `0${tool}` : `1${server.length} ${server}${tool}`;
 }
 
 /**
@@ -74,20 +96,17 @@ export function rulesMatchingTool(
 export function historyQueriesFor(
   policy: Policy,
   prefix: string,
-  tool: string,
+  tool: ToolName,
 ): readonly HistoryQuery[] {
   const { usingHistory } = indexFor(policy, prefix);
   if (usingHistory.length === 0) return [];
-  return usingHistory
-    .filter(({ rule }) => mayFit(rule.match, tool))
-    .flatMap(({ rule }) => rule.history);
+  return usingHistory.filter(({ rule }) => mayFit(rule, tool)).flatMap(({ rule }) => rule.history);
 }
 
 /** False only for tools that certainly do not match. */
-function mayFit({ tools }: Match, tool: string): boolean {
-  const meter = new Meter(MATCH_STEPS_MAX);
+function mayFit(rule: Rule, tool: ToolName): boolean {
   try {
-    return tools?.some((glob) => matchesGlob(glob, tool, meter)) ?? true;
+    return namesOf(rule, tool, new Meter(MATCH_STEPS_MAX)).length > 0;
   } catch {
     return true;
   }
@@ -101,9 +120,13 @@ function indexFor(policy: Policy, prefix: string): RuleIndex {
   return index;
 }
 
-function candidatesOf({ byTool, others }: RuleIndex, tool: string): readonly QualifiedRule[] {
-  const named = byTool.get(tool);
-  return named === undefined ? others : [...others, ...named];
+function candidatesOf({ byTool, others }: RuleIndex, tool: ToolName): readonly QualifiedRule[] {
+  if (byTool.size === 0) return others;
+  const found = new Set(others);
+  for (const name of possibleNames(tool)) {
+    for (const rule of byTool.get(name) ?? []) found.add(rule);
+  }
+  return [...found];
 }
 
 function indexOf(policy: Policy, prefix: string): RuleIndex {
@@ -127,28 +150,29 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
   return { byTool, others, usingHistory, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
 }
 
-/** True when the rule applies. */
-export function matches(match: Match, call: Call, meter: Meter): boolean {
-  return matchesCaller(match, call, meter) && fitsTool(match, call.tool, meter);
+/** The names by which the rule matches the call; empty: it does not apply. */
+export function namesMatching(rule: Rule, call: Call, meter: Meter): readonly string[] {
+  return matchesInstance(rule.match, call, meter) ? namesOf(rule, call, meter) : [];
 }
 
-/** True when the rule applies to the instance and server, for any tool. */
-export function matchesCaller(match: Match, { instance, server }: Call, meter: Meter): boolean {
+/** True when the rule applies to the instance, for any tool. */
+export function matchesInstance(match: Match, { instance }: Call, meter: Meter): boolean {
   meter.spend(1);
-  if (!fitsServer(match, server, meter)) return false;
   const { groups, instanceIds, instanceNames } = match;
   if (instanceIds !== undefined && !instanceIds.has(instance.id)) return false;
   if (groups !== undefined && !instance.groups.some((group) => groups.has(group))) return false;
   return instanceNames?.some((glob) => matchesGlob(glob, instance.name, meter)) ?? true;
 }
 
-function fitsServer({ servers }: Match, server: string | undefined, meter: Meter): boolean {
-  if (servers === undefined) return true;
-  if (server === undefined) return servers.length === 0;
-  return servers.some((glob) => matchesGlob(glob, server, meter));
-}
-
-function fitsTool({ tools }: Match, tool: string, meter: Meter): boolean {
-  meter.spend(1);
-  return tools?.some((glob) => matchesGlob(glob, tool, meter)) ?? true;
+/** The names by which the rule matches a tool, of any instance. */
+function namesOf({ match, verb }: Rule, tool: ToolName, meter: Meter): readonly string[] {
+  const { tools, servers } = match;
+  const fitsServer =
+    servers === undefined
+      ? undefined
+      : (server: string) => servers.some((glob) => matchesGlob(glob, server, meter));
+  const patterns = { tools, fitsServer };
+  return verb === "approve"
+    ? namesForApproval(tool, patterns, meter)
+    : namesForRestriction(tool, patterns, meter);
 }

@@ -84,8 +84,7 @@ class RuleReader {
     }
     const line = this.#document.lineOf(location);
     const history = this.#history(when);
-    const applies = verb === "approve" ? withoutServer(match) : match;
-    return { id, line, match: applies, when, history, verb, note, validityMs, ask };
+    return { id, line, match, when, history, verb, note, validityMs, ask };
   }
 
   #at<T>(key: string, read: (location: YamlLocation) => T | undefined): T | undefined {
@@ -158,14 +157,6 @@ class RuleReader {
     };
     return document.findings.length === before ? match : undefined;
   }
-}
-
-/**
- * Tools of different servers may have the same name. An approval by name alone does not cover a
- * tool of an unexpected server.
- */
-function withoutServer(match: Match): Match {
-  return match.servers === undefined ? { ...match, servers: [] } : match;
 }
 
 export function readDurationMs(

@@ -61,7 +61,7 @@ export interface Rule {
 /** The calls that a rule applies to. Every list that is present must have a matching member. */
 export interface Match {
   readonly tools: readonly Glob[] | undefined;
-  /** Server of the call; an empty list matches calls without a server. */
+  /** Undefined: with `approve`, only tools whose server the pattern of the tool names. */
   readonly servers: readonly Glob[] | undefined;
   readonly groups: ReadonlySet<string> | undefined;
   readonly instanceIds: ReadonlySet<string> | undefined;

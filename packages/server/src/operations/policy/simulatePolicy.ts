@@ -11,6 +11,7 @@ import type { CallHistory } from "../../policy/history.ts";
 import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
 import { differingParts, type RequirementPart } from "../../policy/requirement.ts";
 import type { Evaluation, Verb } from "../../policy/rule.ts";
+import { readToolName } from "../../policy/tool-names.ts";
 import { countHistory } from "../../steps/policy/countHistory.ts";
 import { loadDraft, type PolicyPair } from "../../steps/policy/loadDraft.ts";
 import {
@@ -248,9 +249,10 @@ class Simulation {
     projectId,
     instanceId,
     tool,
+    server,
     createdAt: at,
   }: StoredRequest): Promise<CallHistory> {
-    const queries = historyQueriesOf(this.#policies, JSON.parse(tool) as string);
+    const queries = historyQueriesOf(this.#policies, readToolName({ tool, server }));
     if (queries.length === 0) return NO_HISTORY;
     const { store } = this.#context;
     const call = { projectId, instanceId, tool, at, isPast: true };
@@ -309,8 +311,7 @@ function toCall(
   { name, groups }: InstanceOutline,
 ): Parameters<typeof evaluatePolicies>[1] {
   return {
-    tool: JSON.parse(tool) as string,
-    server: server === null ? undefined : (JSON.parse(server) as string),
+    ...readToolName({ tool, server }),
     args: parseObject(args),
     context: context === null ? undefined : parseObject(context),
     instance: { id: instanceId, name: JSON.parse(name) as string, groups },

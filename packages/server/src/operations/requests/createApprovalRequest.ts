@@ -17,6 +17,7 @@ import {
 } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
+import type { ToolName } from "../../policy/tool-names.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
 import { announceRequest } from "../../steps/channels/announceRequest.ts";
 import { refundCall, useGrant } from "../../steps/grants/useGrant.ts";
@@ -69,7 +70,7 @@ export async function createApprovalRequest(
     if (mode.holdsInstanceLock) return context.store.transact(work);
     return context.store.transactBatched(`key:${keyHash}`, work);
   };
-  const { outcome, request } = await submitWithRetries(context, caller, input.tool, attempt);
+  const { outcome, request } = await submitWithRetries(context, caller, input, attempt);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
     return { outcome, request };
   }
@@ -94,7 +95,7 @@ class NeedsInstanceLock extends Error {}
 async function submitWithRetries(
   context: Context,
   caller: InstanceCaller,
-  tool: string,
+  tool: ToolName,
   attempt: (mode: SubmitMode) => Promise<Submission>,
 ): Promise<Submission> {
   let mode: SubmitMode = {
@@ -115,7 +116,7 @@ async function submitWithRetries(
   }
 }
 
-function probablyCounts(context: Context, caller: InstanceCaller, tool: string): boolean {
+function probablyCounts(context: Context, caller: InstanceCaller, tool: ToolName): boolean {
   const active = cachedActiveState(context, caller);
   if (active === undefined) return false;
   try {
@@ -147,7 +148,7 @@ async function submit(
   }
   charge(instance.provisionerId);
   tx.onCommit(() => cacheActiveState(context, caller, active));
-  const queries = neededHistory(context, caller.projectId, active, input.tool);
+  const queries = neededHistory(context, caller.projectId, active, input);
   if (queries.length > 0 && !holdsInstanceLock) throw new NeedsInstanceLock();
   const tool = JSON.stringify(input.tool);
   const history =

@@ -9,6 +9,7 @@ import type { CallHistory, HistoryQuery } from "../../policy/history.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../../policy/judgement.ts";
 import type { CachedPolicy } from "../../policy/policy-cache.ts";
 import type { Call, Evaluation, Policy } from "../../policy/rule.ts";
+import type { ToolName } from "../../policy/tool-names.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { PolicyNotLoaded } from "../policy/cachePolicy.ts";
@@ -30,7 +31,7 @@ export function neededHistory(
   context: Pick<Context, "policies">,
   projectId: string,
   active: ActiveState,
-  tool: string,
+  tool: ToolName,
 ): readonly HistoryQuery[] {
   const project = findPolicy(context, projectId, active.project)?.policy;
   const floor = findPolicy(context, SERVER, active.floor)?.policy;
