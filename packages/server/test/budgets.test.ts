@@ -158,13 +158,16 @@ test("[ours.policy.budget] the counts equal those of a scan of every call", asyn
   const { store } = server.provider.context;
   const projectId = await projectIdOf(server);
   const tools = ["a", "b", "💳".repeat(150), `${"💳".repeat(199)}x`, `${"💳".repeat(199)}y`];
+  const servers = [null, "a", "b", `${"💳".repeat(199)}x`, `${"💳".repeat(199)}y`];
+  const texts = servers.map((server) => server && JSON.stringify(server));
   const statuses = ["approved", "denied", "expired", "cancelled", "pending"] as const;
   const at = clock.now();
   const past = await storePast(server, instance.id, 300, (i) => {
     const createdAt = at - ((i * 7_919) % 600) * 1_000;
     const status = statuses[(i * 31) % 5] ?? "pending";
     const id = uuidV7(createdAt, server.provider.context.random.bytes(10));
-    const made = { id, createdAt, tool: JSON.stringify(tools[(i * 13) % 5]) };
+    const ofServer = texts[(i * 11) % 7] ?? null;
+    const made = { id, createdAt, tool: JSON.stringify(tools[(i * 13) % 5]), server: ofServer };
     if (status === "pending") return { ...made, status, decision: null };
     const decidedAt = createdAt + (i % 3) * 60_000;
     const expiresAt = status === "approved" ? decidedAt + 1 : null;
@@ -177,13 +180,17 @@ test("[ours.policy.budget] the counts equal those of a scan of every call", asyn
     }),
   );
   for (const asOf of [undefined, at - 100_000]) {
-    for (const tool of [undefined, ...tools.map((each) => JSON.stringify(each)), '"none"']) {
+    const named = tools.flatMap((tool) =>
+      texts.map((ofServer) => ({ tool: JSON.stringify(tool), server: ofServer })),
+    );
+    for (const tool of [undefined, ...named, { tool: '"none"', server: null }]) {
       const key = { projectId, instanceId: instance.id };
       const query = { tool, spans, callsMax: 10_000, asOf };
       const wanted = spans.map(({ since, status }) => {
         const fits = past.filter((each) => {
           if (each.createdAt <= since || each.createdAt >= (asOf ?? Number.MAX_VALUE)) return false;
-          if (tool !== undefined && each.tool !== tool) return false;
+          if (tool !== undefined && each.tool !== tool.tool) return false;
+          if (tool !== undefined && each.server !== tool.server) return false;
           const decidedAt = each.decision?.decidedAt ?? Number.MAX_VALUE;
           if (asOf !== undefined && decidedAt > asOf) return status === undefined;
           return status === undefined || each.status === status;

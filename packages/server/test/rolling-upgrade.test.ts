@@ -144,6 +144,21 @@ test("[ours.migrate.rolling] an update that a program of schema 17 accepted is s
   assert.notEqual(left?.superseded_at ?? null, null);
 });
 
+test("[ours.migrate.rolling] a program of schema 19 counts the calls of a tool that this one stores", async (t) => {
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
+  const { token, id } = await server.instance();
+  for (const tool of ["pay", "pay", "read"]) await server.submit(token, { tool });
+  const row = await store.get(
+    `select count(*) as calls, sum(case when status = 'pending' then 1 else 0 end) as pending
+     from request where project_id = (select project_id from instance where id = $1)
+       and instance_id = $1 and created_at > $2 and substr(tool, 1, 200) = $3`,
+    [id, 0, '"pay"'],
+  );
+  assert.deepEqual([Number(row?.calls), Number(row?.pending)], [2, 2]);
+});
+
 test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {
   const database = await newDatabase();
   const later = await start(t, database, laterMigrations(t, ADDITIVE));

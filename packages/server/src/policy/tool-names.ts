@@ -15,12 +15,20 @@ import type { Call } from "./rule.ts";
 /** The name of a tool, and the server that the call names. */
 export type ToolName = Pick<Call, "tool" | "server">;
 
-/** @param stored JSON texts */
-export function readToolName(stored: {
+/** The name of a tool as JSON texts, as the server stores it. */
+interface StoredToolName {
   readonly tool: string;
   readonly server: string | null;
-}): ToolName {
-  const { tool, server } = stored;
+}
+
+export function writeToolName({ tool, server }: ToolName): StoredToolName {
+  return {
+    tool: JSON.stringify(tool),
+    server: server === undefined ? null : JSON.stringify(server),
+  };
+}
+
+export function readToolName({ tool, server }: StoredToolName): ToolName {
   return {
     tool: JSON.parse(tool) as string,
     server: server === null ? undefined : (JSON.parse(server) as string),

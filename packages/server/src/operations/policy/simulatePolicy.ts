@@ -252,10 +252,11 @@ class Simulation {
     server,
     createdAt: at,
   }: StoredRequest): Promise<CallHistory> {
-    const queries = historyQueriesOf(this.#policies, readToolName({ tool, server }));
+    const name = readToolName({ tool, server });
+    const queries = historyQueriesOf(this.#policies, name);
     if (queries.length === 0) return NO_HISTORY;
     const { store } = this.#context;
-    const call = { projectId, instanceId, tool, at, isPast: true };
+    const call = { projectId, instanceId, name, at, isPast: true };
     return countHistory(store, this.#context, call, queries);
   }
 

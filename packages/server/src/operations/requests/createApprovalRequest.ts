@@ -17,7 +17,7 @@ import {
 } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
-import type { ToolName } from "../../policy/tool-names.ts";
+import { type ToolName, writeToolName } from "../../policy/tool-names.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
 import { announceRequest } from "../../steps/channels/announceRequest.ts";
 import { refundCall, useGrant } from "../../steps/grants/useGrant.ts";
@@ -150,11 +150,10 @@ async function submit(
   tx.onCommit(() => cacheActiveState(context, caller, active));
   const queries = neededHistory(context, caller.projectId, active, input);
   if (queries.length > 0 && !holdsInstanceLock) throw new NeedsInstanceLock();
-  const tool = JSON.stringify(input.tool);
   const history =
     queries.length === 0
       ? undefined
-      : await countHistory(tx, context, { ...caller, tool, at: now }, queries);
+      : await countHistory(tx, context, { ...caller, name: input, at: now }, queries);
   const judged = judgeCall(context, instance, active, input, now, history);
   const { judgement } = judged;
   const atOnce = { tx, context, instance, active, mayApprove };
@@ -287,8 +286,7 @@ function newRequest(
     id: uuidV7(now, random.bytes(10)),
     instanceId: caller.instanceId,
     projectId: caller.projectId,
-    tool: JSON.stringify(input.tool),
-    server: input.server === undefined ? null : JSON.stringify(input.server),
+    ...writeToolName(input),
     arguments: input.arguments.source,
     timeout: input.timeout,
     agentReasoning:

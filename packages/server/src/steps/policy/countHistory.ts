@@ -6,14 +6,14 @@ import {
   type HistoryQuery,
   historyKey,
 } from "../../policy/history.ts";
+import { sameToolNames, type ToolName, writeToolName } from "../../policy/tool-names.ts";
 import { type CountedCalls, countCalls } from "../../storage/sql/history/call-history.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Reader } from "../../storage/store.ts";
 
 /** The call for which earlier calls are counted. */
 export interface HistorySubject extends InstanceKey {
-  /** JSON text. */
-  readonly tool: string;
+  readonly name: ToolName;
   /** Epoch ms. */
   readonly at: number;
   /** True for a past call: decisions after it are then excluded. */
@@ -47,7 +47,7 @@ const STATUSES: Readonly<Record<HistoryName, CountedCalls["status"]>> = {
 export async function countHistory(
   reader: Reader,
   { settings, clock }: Pick<Context, "settings" | "clock">,
-  { projectId, instanceId, tool, at, isPast = false }: HistorySubject,
+  { projectId, instanceId, name, at, isPast = false }: HistorySubject,
   queries: readonly HistoryQuery[],
 ): Promise<CallHistory> {
   const history = new Map<string, number | null>();
@@ -61,19 +61,31 @@ export async function countHistory(
     const spans = same.map(({ name, windowMs }) => {
       return { since: at - windowMs, status: STATUSES[name] };
     });
-    const counts = await countCalls(
-      reader,
-      { projectId, instanceId },
-      {
-        tool: ofTool ? tool : undefined,
-        spans,
-        callsMax: HISTORY_CALLS_MAX,
-        asOf: isPast ? at : undefined,
-      },
+    const names = ofTool ? sameToolNames(name).map(writeToolName) : [undefined];
+    // Sent together.
+    const counted = await Promise.all(
+      names.map((tool) =>
+        countCalls(
+          reader,
+          { projectId, instanceId },
+          { tool, spans, callsMax: HISTORY_CALLS_MAX, asOf: isPast ? at : undefined },
+        ),
+      ),
     );
     for (const [index, each] of same.entries()) {
-      history.set(historyKey(each), counts[index] ?? null);
+      const counts = counted.map((spanCounts) => spanCounts[index] ?? null);
+      history.set(historyKey(each), sumOf(counts));
     }
   }
   return history;
+}
+
+/** @returns null when a count is unknown, or the sum is too large */
+function sumOf(counts: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const count of counts) {
+    if (count === null) return null;
+    sum += count;
+  }
+  return sum > HISTORY_CALLS_MAX ? null : sum;
 }

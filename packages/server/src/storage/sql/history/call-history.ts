@@ -13,9 +13,16 @@ export interface CountedCalls {
   readonly status: "approved" | "denied" | undefined;
 }
 
+/** The name of a tool, as JSON texts. */
+export interface ToolKey {
+  readonly tool: string;
+  /** Null: the calls name no server. */
+  readonly server: string | null;
+}
+
 export interface CountQuery {
-  /** JSON text; undefined: whatever tool. */
-  readonly tool: string | undefined;
+  /** Undefined: every tool. */
+  readonly tool: ToolKey | undefined;
   /** At least one. */
   readonly spans: readonly CountedCalls[];
   /** At most so many calls are counted, the latest. */
@@ -24,16 +31,17 @@ export interface CountQuery {
   readonly asOf?: number | undefined;
 }
 
-/** Length of the indexed prefix of a tool name, in code points. */
+/** Length of the indexed prefix of a name, in code points. */
 const INDEXED_CHARS = 200;
 
 const OF_INSTANCE = `select created_at as made, status as ended from request
   where project_id = $1 and instance_id = $2 and created_at > $3`;
 
-const OF_TOOL = `${OF_INSTANCE} and substr(tool, 1, 200) = $4`;
+const OF_TOOL = `${OF_INSTANCE} and substr(tool, 1, 200) = $4
+  and coalesce(substr(server, 1, 200), '') = $5`;
 
-/** A name that is longer than what the index has of it. */
-const OF_LONG_TOOL = `${OF_TOOL} and tool = $5`;
+/** A name that is longer than its indexed prefix. */
+const OF_LONG_TOOL = `${OF_TOOL} and tool = $6 and coalesce(server, '') = $7`;
 
 /**
  * To be sent behind the lock of the instance, against everybody, where two calls that are made at
@@ -51,8 +59,8 @@ export async function countCalls(
   const bind = (value: SqlValue): string => `$${values.push(value)}`;
   let calls = OF_INSTANCE;
   if (tool !== undefined) {
-    values.push(indexedPrefix(tool));
-    if (!isFullyIndexed(tool)) values.push(tool);
+    values.push(...indexedPrefixes(tool));
+    if (!isFullyIndexed(tool)) values.push(tool.tool, tool.server ?? "");
     calls = isFullyIndexed(tool) ? OF_TOOL : OF_LONG_TOOL;
   }
   if (asOf !== undefined) {
@@ -78,11 +86,18 @@ export async function countCalls(
   );
 }
 
-/** Whether the index has all of a name: nothing longer begins with what is shorter than that. */
-export function isFullyIndexed(tool: string): boolean {
-  return indexedPrefix(tool).length === tool.length && [...tool].length < INDEXED_CHARS;
+/** True when the index contains both names: a longer name has no shorter prefix. */
+export function isFullyIndexed({ tool, server }: ToolKey): boolean {
+  return [tool, server ?? ""].every(
+    (name) => indexedPrefix(name).length === name.length && [...name].length < INDEXED_CHARS,
+  );
 }
 
-export function indexedPrefix(tool: string): string {
-  return [...tool.slice(0, 2 * INDEXED_CHARS)].slice(0, INDEXED_CHARS).join("");
+/** The indexed texts of tool and server. No server is an empty text, which is not JSON. */
+export function indexedPrefixes({ tool, server }: ToolKey): readonly [string, string] {
+  return [indexedPrefix(tool), indexedPrefix(server ?? "")];
+}
+
+function indexedPrefix(name: string): string {
+  return [...name.slice(0, 2 * INDEXED_CHARS)].slice(0, INDEXED_CHARS).join("");
 }

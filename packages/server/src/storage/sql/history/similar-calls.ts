@@ -7,31 +7,34 @@ import type { RequestStatus } from "@countersign/protocol";
 import type { Actor } from "../../../core/actor.ts";
 import type { JsonText, StoredRequest } from "../../../core/request.ts";
 import type { Reader, SqlValue } from "../../store.ts";
-import { indexedPrefix, isFullyIndexed } from "./call-history.ts";
+import { indexedPrefixes, isFullyIndexed } from "./call-history.ts";
 
 /** Calls of a request's tool and instance that were made between two times, both left out. */
 export interface SimilarCallsQuery {
-  readonly request: Pick<StoredRequest, "projectId" | "instanceId" | "tool">;
+  readonly request: Pick<StoredRequest, "projectId" | "instanceId" | "tool" | "server">;
   /** Epoch ms. */
   readonly after: number;
   /** Epoch ms. */
   readonly before: number;
 }
 
-const OF_TOOL = `project_id = $1 and instance_id = $2 and substr(tool, 1, 200) = $3`;
+const OF_TOOL = `project_id = $1 and instance_id = $2 and substr(tool, 1, 200) = $3
+  and coalesce(substr(server, 1, 200), '') = $4`;
 
-const SIMILAR = `from request where ${OF_TOOL} and created_at > $4 and created_at < $5`;
+const SIMILAR = `from request where ${OF_TOOL} and created_at > $5 and created_at < $6`;
 
 /** Adds what the index does not have of a long name. */
 function prepare(
   sql: string,
-  { request: { projectId, instanceId, tool }, after, before }: SimilarCallsQuery,
+  { request, after, before }: SimilarCallsQuery,
   more: readonly SqlValue[] = [],
 ): [string, SqlValue[]] {
-  const values = [projectId, instanceId, indexedPrefix(tool), after, before, ...more];
-  if (isFullyIndexed(tool)) return [sql, values];
-  const long = `${OF_TOOL} and tool = $${values.length + 1}`;
-  return [sql.replaceAll(OF_TOOL, long), [...values, tool]];
+  const { projectId, instanceId, tool, server } = request;
+  const values = [projectId, instanceId, ...indexedPrefixes(request), after, before, ...more];
+  if (isFullyIndexed(request)) return [sql, values];
+  const ofTool = `tool = $${values.push(tool)}`;
+  const ofServer = `coalesce(server, '') = $${values.push(server ?? "")}`;
+  return [sql.replaceAll(OF_TOOL, `${OF_TOOL} and ${ofTool} and ${ofServer}`), values];
 }
 
 /**
@@ -44,7 +47,7 @@ export async function readBound(
   similar: SimilarCallsQuery,
   callsMax: number,
 ): Promise<number | undefined> {
-  const sql = `select created_at ${SIMILAR} order by created_at desc limit 1 offset $6`;
+  const sql = `select created_at ${SIMILAR} order by created_at desc limit 1 offset $7`;
   const row = await reader.get(...prepare(sql, similar, [callsMax]));
   return row === undefined ? undefined : Number(row.created_at);
 }
@@ -84,9 +87,9 @@ export async function findDenied(
 ): Promise<DeniedCall | undefined> {
   const sql = `select id, decided_at, decided_by, note from (
       select id, decided_at, decided_by, note, created_at,
-        case when octet_length(arguments) = octet_length($6) then arguments end as same
-      ${SIMILAR} and status = 'denied' order by created_at desc limit $7) as denied
-    where same = $6 order by created_at desc limit 1`;
+        case when octet_length(arguments) = octet_length($7) then arguments end as same
+      ${SIMILAR} and status = 'denied' order by created_at desc limit $8) as denied
+    where same = $7 order by created_at desc limit 1`;
   const row = await reader.get(...prepare(sql, similar, [args, deniedMax]));
   if (row === undefined) return undefined;
   return {
