@@ -1,6 +1,6 @@
 /**
- * A tool of an MCP server is identified by its name and its server: in history, in the background of
- * a request and in messages. With the extension `server`.
+ * A tool of an MCP server is identified by its name and its server: in rules and grants, in history
+ * and in the background of a request. With the extension `server`.
  */
 
 import assert from "node:assert/strict";

@@ -78,6 +78,7 @@ interface PushMessage {
   readonly tag: string;
   readonly path: string;
   readonly tool?: string;
+  readonly server?: string;
   readonly instance_name?: string;
   readonly deadline_at?: string;
   readonly status?: string;
@@ -96,8 +97,10 @@ async function show(message: PushMessage): Promise<void> {
   await worker.registration.showNotification(title, { tag, body, icon, silent, data: { path } });
 }
 
-/** The tool and the instance are words of the agent; a notification shows them as plain text. */
-function wordsOf({ type, tool = "", instance_name: instance = "", ...rest }: PushMessage) {
+/** The agent chooses the names. A notification displays them as plain text. */
+function wordsOf({ type, instance_name: instance = "", ...rest }: PushMessage) {
+  const { server } = rest;
+  const tool = server === undefined ? (rest.tool ?? "") : `${rest.tool ?? ""} on ${server}`;
   switch (type) {
     case "request.waiting": {
       const until = rest.deadline_at === undefined ? "" : `, until ${timeOf(rest.deadline_at)}`;

@@ -48,6 +48,8 @@ export interface PushPayload {
   readonly silent: boolean;
   readonly request_id?: string;
   readonly tool?: string;
+  /** The MCP server of the tool, if the call names one. */
+  readonly server?: string | undefined;
   readonly instance_name?: string;
   readonly deadline_at?: string;
   readonly status?: string;

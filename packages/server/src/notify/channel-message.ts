@@ -1,6 +1,6 @@
 /**
- * A message before it is formatted for one kind of channel. Tool, instance and arguments are as the
- * agent sent them. The notifier escapes them.
+ * A message before it is formatted for one kind of channel. Tool, server, instance and arguments are
+ * as the agent sent them. The notifier escapes them.
  */
 
 export type ChannelMessage = CallMessage | DigestMessage | TestMessage;
@@ -17,6 +17,8 @@ export interface CallMessage extends AnyMessage {
   readonly kind: "call";
   readonly requestId: string;
   readonly tool: string;
+  /** The MCP server of the tool, if the call names one. */
+  readonly server: string | undefined;
   readonly instance: { readonly id: string; readonly name: string };
   readonly createdAt: number;
   readonly deadlineAt: number;

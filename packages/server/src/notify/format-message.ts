@@ -27,6 +27,7 @@ export interface TextStyle {
 }
 
 const NAME_CHARS_MAX = 80;
+const SERVER_CHARS_MAX = 40;
 const NOTE_CHARS_MAX = 300;
 const DECIDERS_CHARS_MAX = 200;
 
@@ -68,11 +69,11 @@ export function formatMessage(message: ChannelMessage, style: TextStyle): Messag
 
 function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const { quote } = style;
-  const { tool, instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
+  const { instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
   const left = formatTimeLeft(deadlineAt - now);
-  const name = quote(excerpt(tool, NAME_CHARS_MAX));
+  const name = nameOf(message, quote);
   const head = argumentsText?.slice(0, CONFUSABLE_CHARS_MAX) ?? "";
-  const texts = [tool, instance.name, note ?? "", head];
+  const texts = [message.tool, message.server ?? "", instance.name, note ?? "", head];
   const still = isReminder ? "still waits" : "waits";
   const title = `${isReminder ? "Reminder: " : ""}${name} ${still}: ${left} left`;
   const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
@@ -90,6 +91,12 @@ function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
       ...(texts.some(hasConfusables) ? [CONFUSABLES] : []),
     ],
   };
+}
+
+/** As the console and the command line: the tool, and the server that it belongs to. */
+function nameOf({ tool, server }: CallMessage, quote: TextStyle["quote"]): string {
+  const name = quote(excerpt(tool, NAME_CHARS_MAX));
+  return server === undefined ? name : `${name} on ${quote(excerpt(server, SERVER_CHARS_MAX))}`;
 }
 
 function needsOf({ approvals }: CallMessage, quote: TextStyle["quote"]): string {

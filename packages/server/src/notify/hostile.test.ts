@@ -17,6 +17,7 @@ const CALL: CallMessage = {
   requestId: "a-request",
   isReminder: false,
   tool: "deploy",
+  server: undefined,
   instance: { id: "an-instance", name: "agent" },
   createdAt: 1_000_000,
   deadlineAt: 1_000_000 + 3_600_000,
@@ -55,6 +56,7 @@ function callOf(hostile: string): CallMessage {
   return {
     ...CALL,
     tool: hostile,
+    server: hostile,
     instance: { id: "an-instance", name: hostile },
     note: hostile,
     because: "rule",
@@ -121,15 +123,28 @@ test("[ours.notify.hostile] in plain words nothing ends its quotes, its line or 
     }
   }
   const style = { quote: quotePlain, argumentsBytesMax: 1_000 };
-  const { title, lines } = formatMessage(callOf("p\u0430ypal"), style);
+  const { title, lines } = formatMessage({ ...CALL, tool: "p\u0430ypal" }, style);
   assert.match(title, /^"p\\u\{0430\}ypal"/);
   assert.match(lines.at(-1) ?? "", /^Contains confusable characters\./);
   assert.doesNotMatch(formatMessage(callOf("paypal"), style).lines.join(), /confusable/);
-  const [first] = formatMessage(callOf("\u202Eexe"), {
-    quote: quotePlain,
-    argumentsBytesMax: 1,
-  }).lines;
+  const [first] = formatMessage(
+    { ...CALL, tool: "\u202Eexe" },
+    {
+      quote: quotePlain,
+      argumentsBytesMax: 1,
+    },
+  ).lines;
   assert.match(first ?? "", /^"\\u\{202E\}exe" of /);
+});
+
+test("[ours.extensions.server.identity] a message names the server of the tool, if the call does", () => {
+  const style = { quote: quotePlain, argumentsBytesMax: 0 };
+  const named = formatMessage({ ...CALL, server: "production" }, style);
+  assert.equal(named.title, '"deploy" on "production" waits: 1h left');
+  assert.equal(named.lines[0], '"deploy" on "production" of "agent" waits for a decision.');
+  assert.equal(formatMessage(CALL, style).title, '"deploy" waits: 1h left');
+  const { body } = webhookMessage(CALL, BASE, () => "v1,x");
+  assert.ok(!("server" in JSON.parse(body).request));
 });
 
 test("[ours.notify.hostile] programs get unchanged names, and a text line that is safe to display", () => {
@@ -137,6 +152,7 @@ test("[ours.notify.hostile] programs get unchanged names, and a text line that i
     const { body } = webhookMessage(callOf(hostile), BASE, () => "v1,x");
     const event = JSON.parse(body);
     assert.equal(event.request.tool, hostile);
+    assert.equal(event.request.server, hostile);
     assert.equal(event.request.instance.name, hostile);
     assert.doesNotMatch(event.text, UNSEEN);
   }

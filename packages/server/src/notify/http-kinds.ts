@@ -161,11 +161,12 @@ function contentOf(message: ChannelMessage): object {
       request_ids: requestIds.slice(0, REQUEST_IDS_MAX),
     };
   }
-  const { tool, instance, createdAt, deadlineAt, now, note, because, approvals } = message;
+  const { tool, server, instance, createdAt, deadlineAt, now, note, because, approvals } = message;
   return {
     request: {
       id: message.requestId,
       tool,
+      server,
       instance,
       created_at: formatTimestamp(createdAt),
       deadline_at: formatTimestamp(deadlineAt),

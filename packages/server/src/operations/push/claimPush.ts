@@ -5,6 +5,7 @@ import { readPreferences } from "../../core/preferences.ts";
 import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../../core/push.ts";
 import { quietHoursEndAt } from "../../core/quiet-hours.ts";
 import type { StoredRequest } from "../../core/request.ts";
+import { readToolName } from "../../policy/tool-names.ts";
 import { canDecide } from "../../steps/push/canDecide.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { openPushTarget } from "../../steps/push/openPushTarget.ts";
@@ -120,12 +121,14 @@ async function payloadOf(
 async function describe(tx: Transaction, request: StoredRequest): Promise<PushPayload> {
   const { id, projectId, instanceId, deadlineAt } = request;
   const instance = (await readInstances(tx, projectId, [instanceId])).get(instanceId);
+  const { tool, server } = readToolName(request);
   return {
     type: "request.waiting",
     request_id: id,
     tag: id,
     path: `/inbox/${id}`,
-    tool: excerpt(JSON.parse(request.tool) as string, NAME_CHARS_MAX),
+    tool: excerpt(tool, NAME_CHARS_MAX),
+    server: server === undefined ? undefined : excerpt(server, NAME_CHARS_MAX),
     instance_name: excerpt(JSON.parse(instance?.name ?? '""') as string, NAME_CHARS_MAX),
     deadline_at: formatTimestamp(deadlineAt),
     silent: false,

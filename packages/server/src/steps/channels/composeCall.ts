@@ -1,6 +1,7 @@
 import type { StoredChannel } from "../../core/channel.ts";
 import type { CallMessage } from "../../notify/channel-message.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { readToolName } from "../../policy/tool-names.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
@@ -28,6 +29,7 @@ export async function composeCall(
   const instance = (await readInstances(reader, projectId, [instanceId])).get(instanceId);
   const judgement = readJudgement(request.policy);
   const { quorum, from } = requirementOf(judgement);
+  const { tool, server } = readToolName(request);
   const votes = await readVotes(reader, projectId, [requestId]);
   return {
     kind: "call",
@@ -37,7 +39,8 @@ export async function composeCall(
     isReminder,
     createdAt,
     deadlineAt,
-    tool: JSON.parse(request.tool) as string,
+    tool,
+    server,
     instance: { id: instanceId, name: JSON.parse(instance?.name ?? '""') as string },
     note: judgement.note,
     because: judgement.because,
