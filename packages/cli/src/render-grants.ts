@@ -15,10 +15,10 @@ export function renderGrant(grant: Grant, now: number): string {
     `state      ${stateOf(grant, now)}`,
     `calls      ${grant.calls} of ${grant.calls_max}`,
     `tool       ${visibleText(grant.tool)}`,
+    ...(server === undefined ? [] : [`server     ${visibleText(server)}`]),
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
   ];
   if (when !== undefined) rows.push(`when       ${visibleText(when)}`);
-  if (server !== undefined) rows.push(`server     ${visibleText(server)}`);
   if (session !== undefined) rows.push(`session    ${visibleText(session)}`);
   if (validFor !== undefined) rows.push(`valid for  ${validFor}`);
   if (note !== undefined) rows.push(`note       ${visibleText(note)}`);
@@ -34,32 +34,33 @@ function stateOf(grant: Grant, now: number): string {
   return `${visibleText(state)} at ${revokedAt} by ${visibleText(revokedBy ?? "")}`;
 }
 
-const COLUMNS: readonly FixedColumn[] = [
-  { head: "GRANT", width: 36 },
-  { head: "LEFT", width: 9 },
-  { head: "CALLS", width: 9 },
-  { head: "INSTANCE", width: 20 },
-  { head: "TOOL", width: 24 },
-  { head: "WHEN", width: 20 },
-];
+const GRANT: FixedColumn = { head: "GRANT", width: 36 };
+const LEFT: FixedColumn = { head: "LEFT", width: 9 };
+const CALLS: FixedColumn = { head: "CALLS", width: 9 };
+const INSTANCE: FixedColumn = { head: "INSTANCE", width: 20 };
+const TOOL: FixedColumn = { head: "TOOL", width: 24 };
+const SERVER: FixedColumn = { head: "SERVER", width: 16 };
+const WHEN: FixedColumn = { head: "WHEN", width: 20 };
 
-/** @param columns width of the terminal; conditions fill what the other columns leave */
+/**
+ * Servers have a column if a grant names one.
+ *
+ * @param columns width of the terminal; conditions fill what the other columns leave
+ */
 export function renderGrants(grants: readonly Grant[], now: number, columns: number): string {
+  const isNamed = grants.some(({ server }) => server !== undefined);
   const rows = grants.map((grant) => {
-    const {
-      id,
-      state,
-      expires_at: expiresAt,
-      calls,
-      calls_max: callsMax,
-      instance,
-      tool,
-      session,
-    } = grant;
+    const { id, state, expires_at: expiresAt, calls, calls_max: callsMax, session } = grant;
     const left = state === "active" ? timeLeft(expiresAt, now) : state;
     const when = [grant.when ?? "", session === undefined ? "" : `session ${session}`];
     const terms = when.filter((part) => part !== "").join(", ");
-    return [id, left, `${calls}/${callsMax}`, instance.name, tool, terms];
+    const row = [id, left, `${calls}/${callsMax}`, grant.instance.name, grant.tool];
+    if (isNamed) row.push(grant.server ?? "");
+    row.push(terms);
+    return row;
   });
-  return renderTableOf(COLUMNS, rows, columns);
+  const fixed = [GRANT, LEFT, CALLS, INSTANCE, TOOL];
+  if (isNamed) fixed.push(SERVER);
+  fixed.push(WHEN);
+  return renderTableOf(fixed, rows, columns);
 }

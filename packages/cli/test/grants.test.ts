@@ -97,3 +97,16 @@ test("[ours.grant.cli] an invalid or rejected grant is reported and not created"
   }
   assert.equal(await done(t, "list", "--json"), before);
 });
+
+test("[ours.extensions.server.identity] a grant for the tools of a server is created and listed with both names", async (t) => {
+  const terms = ["--instance", instanceId, "--tool", "create_*", "--server", "github"];
+  const card = await done(t, "create", ...terms);
+  assert.match(card, /^tool +create_\*\nserver +github$/m);
+  const id = /^grant +([0-9a-f-]{36})$/m.exec(card)?.[1] ?? "";
+  const [head, ...rows] = (await done(t, "list")).trimEnd().split("\n");
+  assert.match(head ?? "", /^GRANT +LEFT +CALLS +INSTANCE +TOOL +SERVER +WHEN$/);
+  const row = rows.find((each) => each.startsWith(id));
+  assert.match(row ?? "", / create_\* +github *$/);
+  assert.equal((await agent.submit({ tool: "mcp__github__create_issue" })).status, "approved");
+  await done(t, "revoke", id);
+});

@@ -179,6 +179,7 @@ const simulatedChange = v.object({
   event: v.literal("changed"),
   id,
   tool: v.string(),
+  server: v.optional(v.string()),
   instance: named,
   created_at: timestamp,
   was: verb,

@@ -14,6 +14,7 @@ import { until } from "./support/until.ts";
 interface Changed {
   readonly id: string;
   readonly tool: string;
+  readonly server?: string;
   readonly instance: { readonly id: string; readonly name: string };
   readonly was: string;
   readonly would_be: string;
@@ -76,6 +77,29 @@ function judged(verb: Judgement["verb"], because = "a-rule"): string | null {
   const empty = { fired: [], errors: [], project: null, floor: null };
   return writeJudgement({ verb, because, ...empty });
 }
+
+test("[ours.extensions.server.names] a draft for joined names is simulated for calls with a server", async (t) => {
+  const scene = await startEditorScene(t);
+  const servers = ['"github"', '"gitlab"', null];
+  await storePast(scene.server, scene.instance.id, 3, (i) => ({
+    tool: '"create_issue"',
+    server: servers[i] ?? null,
+  }));
+  const source = `version: 1
+rules:
+  - id: issues
+    match: { tool: "mcp__git*" }
+    when: history.calls("1h") == 0
+    then: approve
+  - { id: lab, match: { tool: gitlab/create_issue }, then: deny }
+`;
+  const { changed } = await simulate(scene, source);
+  const seen = changed.map(({ tool, server, would_be }) => [tool, server, would_be]);
+  assert.deepEqual(seen, [
+    ["create_issue", "gitlab", "deny"],
+    ["create_issue", "github", "approve"],
+  ]);
+});
 
 test("[ours.policy.simulate.changes] a change by a draft is reported with both verdicts and the reason", async (t) => {
   const scene = await startEditorScene(t);

@@ -114,7 +114,8 @@ function progress(replayed: number, total: number | null): string {
 }
 
 function renderChange(change: SimulatedChange): string {
-  const { id, tool, instance, was, would_be: wouldBe, because, status, differs = [] } = change;
+  const { id, server, instance, was, would_be: wouldBe, because, status, differs = [] } = change;
+  const tool = server === undefined ? change.tool : `${change.tool} on ${server}`;
   if (differs.length > 0) {
     const parts = differs.join(", ");
     return visibleText(`${id}  ask changes    ${tool}  ${instance.name}  in ${parts}; ${because}`);

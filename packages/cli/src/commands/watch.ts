@@ -143,7 +143,8 @@ class Lines implements View {
   }
 
   #print(event: "opened" | "voted" | "resolved", request: ReviewedRequest): void {
-    const { id, status, tool } = request;
+    const { id, status, server } = request;
+    const tool = server === undefined ? request.tool : `${request.tool} on ${server}`;
     const args = exactText(request.arguments);
     const label = event === "voted" ? event : status;
     const columns = Math.max(20, this.#terminal.columns - id.length - 50);

@@ -8,6 +8,7 @@ import { requests as known } from "../../live/pending-list.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 import { Button, messageOf } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { OnServer } from "../../parts/on-server.tsx";
 import { Scroller } from "../../parts/scroller.tsx";
 import { compare } from "./bulk.ts";
 import { type BulkVerdict, type Failure, sendAll } from "./send.ts";
@@ -66,7 +67,7 @@ function Failures({ sent, failures }: Sending) {
       <ul>
         {failures.map(({ request, error }) => (
           <li key={request.id}>
-            <Text>{request.tool}</Text>: {messageOf(error)}
+            <Text>{request.tool}</Text> <OnServer server={request.server} />: {messageOf(error)}
           </li>
         ))}
       </ul>
@@ -121,11 +122,7 @@ export function ApproveDialog(props: BulkProps) {
         <strong>
           <Text>{first.tool}</Text>
         </strong>{" "}
-        {first.server !== undefined && (
-          <>
-            of <Text>{first.server}</Text>{" "}
-          </>
-        )}
+        <OnServer server={first.server} />
         by <Text>{first.instance.name || first.instance.id}</Text>
       </p>
       <Differences requests={requests} />

@@ -36,11 +36,12 @@ export function groupsOf(requests: readonly PendingRequest[]): RequestGroup[] {
   }));
 }
 
-/** Whether all words of a filter are in the call: tool, instance, rule or arguments. */
+/** Whether all words of a filter are in the call: tool, server, instance, rule or arguments. */
 export function fits(request: PendingRequest, filter: string): boolean {
-  const { tool, instance, policy, argumentsSource } = request;
+  const { tool, server = "", instance, policy, argumentsSource } = request;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  const text = [tool, instance.name, policy.because, argumentsSource].join("\n").toLowerCase();
+  const names = [tool, server, instance.name, policy.because];
+  const text = [...names, argumentsSource].join("\n").toLowerCase();
   return words.every((word) => text.includes(word));
 }

@@ -72,9 +72,9 @@ test("[ours.console.groups] only identical calls of one instance with one requir
   assert.equal(groups[0]?.first, same[0]);
 });
 
-test("[ours.console.keys] all words of a filter are looked for in tool, instance, rule and arguments", () => {
-  const one = request('{"order":"A-17"}');
-  for (const filter of ["", "  ", "REFUND", "bot a-17", "r1 order"]) {
+test("[ours.console.keys] all words of a filter are looked for in tool, server, instance, rule and arguments", () => {
+  const one = request('{"order":"A-17"}', { server: "production" });
+  for (const filter of ["", "  ", "REFUND", "bot a-17", "r1 order", "refund prod"]) {
     assert.ok(fits(one, filter), filter);
   }
   for (const filter of ["refund a-18", "x"]) assert.ok(!fits(one, filter), filter);

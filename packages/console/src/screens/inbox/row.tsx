@@ -4,6 +4,7 @@ import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
 import { isDecidable, type PendingRequest } from "../../live/pending-request.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { OnServer } from "../../parts/on-server.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
 import { collectsVotes } from "../../requests/words.ts";
 import { href } from "../../route.ts";
@@ -80,11 +81,7 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
         <span class="tool">
           <Text>{tool}</Text>
         </span>
-        {server !== undefined && (
-          <span class="faint server">
-            on <Text>{server}</Text>
-          </span>
-        )}
+        <OnServer server={server} />
         {count > 1 && <span class="badge times">× {count}</span>}
         {held !== undefined && <Held held={held} />}
       </span>

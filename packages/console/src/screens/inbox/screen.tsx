@@ -145,7 +145,7 @@ interface FilterProps {
 function Filter({ input, value, onInput }: FilterProps) {
   return (
     <label class="filter">
-      <span class="spoken">Filter by tool, instance, rule or arguments</span>
+      <span class="spoken">Filter by tool, server, instance, rule or arguments</span>
       <input
         ref={input}
         type="search"

@@ -5,6 +5,7 @@ import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Fault } from "../../parts/notice.tsx";
+import { OnServer } from "../../parts/on-server.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
@@ -47,9 +48,9 @@ function columns(onRevoked: () => void): Column<Grant>[] {
     {
       title: "Calls of",
       isHead: true,
-      cell: ({ tool, when, session: only }) => (
+      cell: ({ tool, server, when, session: only }) => (
         <>
-          <Text>{tool}</Text>
+          <Text>{tool}</Text> <OnServer server={server} />
           {when !== undefined && (
             <code class="grant-when">
               <Text>{when}</Text>

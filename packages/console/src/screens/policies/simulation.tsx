@@ -4,6 +4,7 @@ import type { PolicyPath, SimulatedChange, SimulationSummary } from "@countersig
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { messageOf } from "../../parts/button.tsx";
+import { OnServer } from "../../parts/on-server.tsx";
 import { href } from "../../route.ts";
 import { simulate } from "./policy-api.ts";
 
@@ -154,12 +155,13 @@ function summaryOf(summary: SimulationSummary): string {
 }
 
 function ChangeRow({ change }: { readonly change: SimulatedChange }) {
-  const { id, tool, instance, was, would_be, because, differs = [], errors } = change;
+  const { id, tool, server, instance, was, would_be, because, differs = [], errors } = change;
   return (
     <li>
       <a href={href(`/inbox/${id}`)}>
         <Text>{tool}</Text>
       </a>{" "}
+      <OnServer server={server} />
       <span class="hint">
         <Text>{instance.name || instance.id}</Text>
       </span>

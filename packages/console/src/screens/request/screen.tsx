@@ -13,6 +13,7 @@ import { connection } from "../../live/live.ts";
 import { Button } from "../../parts/button.tsx";
 import { FaultBoundary } from "../../parts/fault-boundary.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { OnServer } from "../../parts/on-server.tsx";
 import { href } from "../../route.ts";
 import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
@@ -202,12 +203,13 @@ function keysOf(decision: Decision, { canApprove, canDeny }: AvailableActions): 
   ];
 }
 
-function Call({ request: { tool, instance } }: Pick<Shown, "request">) {
+function Call({ request: { tool, server, instance } }: Pick<Shown, "request">) {
   return (
     <header class="call">
       <h1 id="tool" tabIndex={-1}>
         <Text>{tool}</Text>
       </h1>
+      <OnServer server={server} />
       <p class="lead">
         <strong>
           <Text>{instance.name || instance.id}</Text>

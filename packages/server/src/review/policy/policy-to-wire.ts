@@ -133,11 +133,12 @@ function toWireChange({
   draft,
   differs,
 }: ChangedRequest): Writable<SimulationEvent> {
-  const { id, instanceId, tool, createdAt, status, decision } = request;
+  const { id, instanceId, tool, server, createdAt, status, decision } = request;
   return {
     event: "changed",
     id,
     tool: new JsonText(tool),
+    server: server === null ? undefined : new JsonText(server),
     instance: { id: instanceId, name: new JsonText(instanceName) },
     created_at: formatTimestamp(createdAt),
     was,
