@@ -12,7 +12,7 @@ import { evaluateConditions } from "./evaluate-conditions.ts";
 import { type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
-import { namesForApproval } from "./tool-names.ts";
+import { type CallNames, namesForApproval, namesOfCall } from "./tool-names.ts";
 
 /**
  * A glob and a condition over the call; `session` is the text of `context.session_id`. `server`
@@ -55,8 +55,9 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
  */
 export function findMatchingTerms<T extends Terms>(all: readonly T[], call: Call): ReadonlySet<T> {
   const meter = new Meter(RULE_STEPS_MAX);
+  const names = namesOfCall(call);
   const fitting = all.flatMap((terms) => {
-    const found = namesOfTerms(terms, call, meter);
+    const found = namesOfTerms(terms, call, names, meter);
     return found === undefined ? [] : [{ terms, ...found }];
   });
   if (fitting.length === 0) return new Set();
@@ -78,13 +79,18 @@ interface NamedTerms {
 }
 
 /** @returns undefined when session, server or tool do not match */
-function namesOfTerms(terms: Terms, call: Call, meter: Meter): NamedTerms | undefined {
+function namesOfTerms(
+  terms: Terms,
+  call: Call,
+  callNames: CallNames,
+  meter: Meter,
+): NamedTerms | undefined {
   try {
     if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
     const { glob, condition } = compiled(terms);
     const { server } = terms;
     const fitsServer = server === undefined ? undefined : (name: string) => name === server;
-    const names = namesForApproval(call, { tools: [glob], fitsServer }, meter);
+    const names = namesForApproval(callNames, { tools: [glob], fitsServer }, meter);
     return names.length === 0 ? undefined : { condition, names };
   } catch {
     return undefined;

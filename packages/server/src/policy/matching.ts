@@ -6,8 +6,10 @@ import type { HistoryQuery } from "./history.ts";
 import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
 import {
+  type CallNames,
   namesForApproval,
   namesForRestriction,
+  namesOfCall,
   possibleNames,
   type ToolName,
 } from "./tool-names.ts";
@@ -60,7 +62,7 @@ export function candidateRules(
   prefix: string,
   tool: ToolName,
 ): readonly QualifiedRule[] {
-  return candidatesOf(indexFor(policy, prefix), tool);
+  return candidatesOf(indexFor(policy, prefix), namesOfCall(tool));
 }
 
 /** The rules with matching tools and servers, in order. */
@@ -75,8 +77,9 @@ export function rulesMatchingTool(
   const known = index.fitting.get(key);
   if (known !== undefined) return known;
   const found: MatchingRule[] = [];
-  for (const qualified of candidatesOf(index, tool)) {
-    const names = namesOf(qualified.rule, tool, meter);
+  const call = namesOfCall(tool);
+  for (const qualified of candidatesOf(index, call)) {
+    const names = namesOf(qualified.rule, call, meter);
     if (names.length > 0) found.push({ ...qualified, names });
   }
   found.sort(compareEvaluationOrder);
@@ -100,13 +103,14 @@ export function historyQueriesFor(
 ): readonly HistoryQuery[] {
   const { usingHistory } = indexFor(policy, prefix);
   if (usingHistory.length === 0) return [];
-  return usingHistory.filter(({ rule }) => mayFit(rule, tool)).flatMap(({ rule }) => rule.history);
+  const call = namesOfCall(tool);
+  return usingHistory.filter(({ rule }) => mayFit(rule, call)).flatMap(({ rule }) => rule.history);
 }
 
 /** False only for tools that certainly do not match. */
-function mayFit(rule: Rule, tool: ToolName): boolean {
+function mayFit(rule: Rule, call: CallNames): boolean {
   try {
-    return namesOf(rule, tool, new Meter(MATCH_STEPS_MAX)).length > 0;
+    return namesOf(rule, call, new Meter(MATCH_STEPS_MAX)).length > 0;
   } catch {
     return true;
   }
@@ -120,10 +124,10 @@ function indexFor(policy: Policy, prefix: string): RuleIndex {
   return index;
 }
 
-function candidatesOf({ byTool, others }: RuleIndex, tool: ToolName): readonly QualifiedRule[] {
+function candidatesOf({ byTool, others }: RuleIndex, call: CallNames): readonly QualifiedRule[] {
   if (byTool.size === 0) return others;
   const found = new Set(others);
-  for (const name of possibleNames(tool)) {
+  for (const name of possibleNames(call)) {
     for (const rule of byTool.get(name) ?? []) found.add(rule);
   }
   return [...found];
@@ -152,7 +156,7 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
 
 /** The names by which the rule matches the call; empty: it does not apply. */
 export function namesMatching(rule: Rule, call: Call, meter: Meter): readonly string[] {
-  return matchesInstance(rule.match, call, meter) ? namesOf(rule, call, meter) : [];
+  return matchesInstance(rule.match, call, meter) ? namesOf(rule, namesOfCall(call), meter) : [];
 }
 
 /** True when the rule applies to the instance, for any tool. */
@@ -165,7 +169,7 @@ export function matchesInstance(match: Match, { instance }: Call, meter: Meter):
 }
 
 /** The names by which the rule matches a tool, of any instance. */
-function namesOf({ match, verb }: Rule, tool: ToolName, meter: Meter): readonly string[] {
+function namesOf({ match, verb }: Rule, call: CallNames, meter: Meter): readonly string[] {
   const { tools, servers } = match;
   const fitsServer =
     servers === undefined
@@ -173,6 +177,6 @@ function namesOf({ match, verb }: Rule, tool: ToolName, meter: Meter): readonly 
       : (server: string) => servers.some((glob) => matchesGlob(glob, server, meter));
   const patterns = { tools, fitsServer };
   return verb === "approve"
-    ? namesForApproval(tool, patterns, meter)
-    : namesForRestriction(tool, patterns, meter);
+    ? namesForApproval(call, patterns, meter)
+    : namesForRestriction(call, patterns, meter);
 }

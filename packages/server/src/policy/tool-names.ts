@@ -98,10 +98,38 @@ function isOnlyReading({ server, tool }: ServerTool, separator: string): boolean
   return only?.server === server && another === undefined;
 }
 
-/** The names that a rule with literal names can match a call by, without duplicates. */
-export function possibleNames({ tool, server }: ToolName): readonly string[] {
+/** All names of one call, to match many rules against it. */
+export interface CallNames extends ToolName {
+  /** Every tool that the call can mean. */
+  readonly readings: readonly Reading[];
+  /** The tool of a server that the call certainly means. */
+  readonly certain: ServerTool | undefined;
+  /** Joined names of `certain` that no other tool has. */
+  readonly certainNames: readonly MarkedName[];
+}
+
+interface Reading extends ServerTool {
+  readonly joined: readonly string[];
+}
+
+export function namesOfCall({ tool, server }: ToolName): CallNames {
   const tools = server === undefined ? readings(tool) : [{ server, tool }];
-  const names = tools.flatMap((each) => [each.tool, ...joinedNames(each)]);
+  const certain = server === undefined ? onlyReading(tool) : { server, tool };
+  return {
+    tool,
+    server,
+    readings: tools.map((each) => ({ ...each, joined: joinedNames(each) })),
+    certain,
+    certainNames:
+      certain === undefined
+        ? []
+        : markedNames(certain).filter(({ separator }) => isOnlyReading(certain, separator)),
+  };
+}
+
+/** The names that a rule with literal names can match a call by, without duplicates. */
+export function possibleNames({ tool, readings }: CallNames): readonly string[] {
+  const names = readings.flatMap((each) => [each.tool, ...each.joined]);
   // A longer name equals no pattern, so it is not worth its hash.
   return [...new Set([tool, ...names].filter(({ length }) => length <= GLOB_CHARS_MAX))];
 }
@@ -111,7 +139,7 @@ export function possibleNames({ tool, server }: ToolName): readonly string[] {
  * true for one of them. A joined name counts only where the tool's own name does not match.
  */
 export function namesForRestriction(
-  { tool, server }: ToolName,
+  { tool, server, readings }: CallNames,
   { tools, fitsServer }: NamePatterns,
   meter: Meter,
 ): readonly string[] {
@@ -119,10 +147,10 @@ export function namesForRestriction(
     return [tool];
   }
   const names = new Set<string>();
-  for (const each of server === undefined ? readings(tool) : [{ server, tool }]) {
+  for (const each of readings) {
     if (fitsServer?.(each.server) === false) continue;
     if (fitsTool(tools, each.tool, meter)) names.add(each.tool);
-    else for (const name of joinedNames(each)) if (fitsTool(tools, name, meter)) names.add(name);
+    else for (const name of each.joined) if (fitsTool(tools, name, meter)) names.add(name);
   }
   return [...names];
 }
@@ -132,22 +160,21 @@ export function namesForRestriction(
  * is true for all of them, so that no exception such as `tool != "mcp__github__merge"` is lost.
  */
 export function namesForApproval(
-  { tool, server }: ToolName,
+  { tool, server, certain, certainNames }: CallNames,
   { tools, fitsServer }: NamePatterns,
   meter: Meter,
 ): readonly string[] {
-  const named = server === undefined ? onlyReading(tool) : { server, tool };
   if (fitsServer === undefined) {
     if (server === undefined && fitsTool(tools, tool, meter)) return [tool];
   } else {
-    if (named === undefined || !fitsServer(named.server)) return [];
-    if (fitsTool(tools, named.tool, meter)) return [named.tool];
+    if (certain === undefined || !fitsServer(certain.server)) return [];
+    if (fitsTool(tools, certain.tool, meter)) return [certain.tool];
   }
-  if (named === undefined || tools === undefined) return [];
+  if (tools === undefined) return [];
   const names: string[] = [];
-  for (const { name, opening, separator } of markedNames(named)) {
+  for (const { name, opening } of certainNames) {
     const spelling = tools.filter((glob) => literalPrefix(glob).startsWith(opening));
-    if (isOnlyReading(named, separator) && fitsTool(spelling, name, meter)) names.push(name);
+    if (fitsTool(spelling, name, meter)) names.push(name);
   }
   return names;
 }
