@@ -120,6 +120,10 @@ test("[ours.extensions.server.names] a condition reads the name by which its rul
     assert.equal(verbFor({ server: "github", tool: "merge" }, rule), "ask", pattern);
     assert.equal(verbFor({ server: "github", tool: "read" }, rule), "approve", pattern);
   }
+  const both = `id: a, match: { tool: ["mcp__github__*", "github/*"] }`;
+  const except = `${both}, when: 'tool != "mcp__github__merge"', then: approve`;
+  assert.equal(verbFor({ server: "github", tool: "merge" }, except), "ask");
+  assert.equal(verbFor({ server: "github", tool: "read" }, except), "approve");
   const split = `id: a, match: { server: github, tool: "*e*" }, when: 'tool != "merge"', then: approve`;
   assert.equal(verbFor({ tool: "mcp__github__merge" }, split), "ask");
   assert.equal(verbFor({ tool: "mcp__github__read" }, split), "approve");
