@@ -76,6 +76,7 @@ test("a row opens the resolved request, and Back returns to the previous positio
   await page.goto("/history?status=denied");
   await row("stripe.refund").click();
   await page.waitForURL(/\/inbox\/[0-9a-f-]{36}$/);
+  await page.locator(".call").getByText("on stripe-eu").waitFor();
   await page.goBack();
   await page.waitForURL("**/history?status=denied");
   await row("stripe.refund").waitFor();

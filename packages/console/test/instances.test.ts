@@ -130,6 +130,7 @@ test("active grants are listed with their terms and revoked", async () => {
   const body = {
     instance_id: instance.id,
     tool: "edit",
+    server: "files",
     when: 'args.path == "<i>a</i>"',
     calls: 5,
   };
@@ -137,6 +138,7 @@ test("active grants are listed with their terms and revoked", async () => {
   await page.goto(`/instances/${instance.id}`);
   const table = page.getByRole("table", { name: "Active grants" });
   await table.getByText('args.path == "<i>a</i>"').waitFor();
+  await table.getByText("on files").waitFor();
   await table.getByText("0 of 5").waitFor();
   await picture(page, "instance-grants");
   await table.getByRole("button", { name: "Revoke" }).click();

@@ -5,8 +5,8 @@ import { Text } from "../exact/text.tsx";
 export function OnServer({ server }: { readonly server: string | undefined }) {
   if (server === undefined) return null;
   return (
-    <span class="faint server">
+    <bdi class="faint server">
       on <Text>{server}</Text>{" "}
-    </span>
+    </bdi>
   );
 }
