@@ -1,6 +1,6 @@
 /**
- * A message before it is formatted for one kind of channel. Tool, server, instance and arguments are
- * as the agent sent them. The notifier escapes them.
+ * A message before it is formatted for one kind of channel. Tool, server, instance and arguments
+ * are as the agent sent them. The notifier escapes them.
  */
 
 export type ChannelMessage = CallMessage | DigestMessage | TestMessage;

@@ -124,7 +124,8 @@ test("[ours.extensions.server.names] a condition reads the name by which its rul
   const except = `${both}, when: 'tool != "mcp__github__merge"', then: approve`;
   assert.equal(verbFor({ server: "github", tool: "merge" }, except), "ask");
   assert.equal(verbFor({ server: "github", tool: "read" }, except), "approve");
-  const split = `id: a, match: { server: github, tool: "*e*" }, when: 'tool != "merge"', then: approve`;
+  const own = 'match: { server: github, tool: "*e*" }';
+  const split = `id: a, ${own}, when: 'tool != "merge"', then: approve`;
   assert.equal(verbFor({ tool: "mcp__github__merge" }, split), "ask");
   assert.equal(verbFor({ tool: "mcp__github__read" }, split), "approve");
 });
