@@ -121,11 +121,11 @@ test("[ours.extensions.server.names] a condition reads the name by which its rul
     assert.equal(verbFor({ server: "github", tool: "read" }, rule), "approve", pattern);
   }
   const both = `id: a, match: { tool: ["mcp__github__*", "github/*"] }`;
-  const except = `${both}, when: 'tool != "mcp__github__merge"', then: approve`;
+  const except = `${both}, when: '!(tool == "mcp__github__merge")', then: approve`;
   assert.equal(verbFor({ server: "github", tool: "merge" }, except), "ask");
   assert.equal(verbFor({ server: "github", tool: "read" }, except), "approve");
-  const own = 'match: { server: github, tool: "*e*" }';
-  const split = `id: a, ${own}, when: 'tool != "merge"', then: approve`;
+  const own = 'id: a, match: { server: github, tool: "*e*" }, then: approve';
+  const split = `${own}, when: '!(tool == "merge")'`;
   assert.equal(verbFor({ tool: "mcp__github__merge" }, split), "ask");
   assert.equal(verbFor({ tool: "mcp__github__read" }, split), "approve");
 });
