@@ -14,7 +14,7 @@ import {
 import { visibleText } from "@countersign/protocol";
 import { type Probe, probeProvider, SdkError } from "@countersign/sdk";
 import { type CheckedServer, checkServers, writePins } from "./check.ts";
-import type { GatewayConfig } from "./config.ts";
+import { askedAs, type GatewayConfig } from "./config.ts";
 import {
   configOfCommand,
   defaultStateFolder,
@@ -203,7 +203,7 @@ function toJson({ name, config, version: spoken, tools, fault }: CheckedServer):
     fault,
     tools: tools.map((tool) => ({
       name: config.prefix + tool.name,
-      asked_as: config.askPrefix + tool.name,
+      asked_as: askedAs(config, tool.name),
       definition: tool.digest,
       pinned: config.pins === undefined ? undefined : config.pins.get(tool.name) === tool.digest,
     })),
@@ -216,7 +216,7 @@ function render({ name, config, tools, fault }: CheckedServer): string {
     const isPinned = config.pins?.get(tool.name) === tool.digest;
     return [
       `  ${visibleText(config.prefix + tool.name)}`,
-      visibleText(config.askPrefix + tool.name),
+      visibleText(askedAs(config, tool.name).tool),
       tool.digest.slice(0, 19),
       config.pins === undefined ? "" : isPinned ? "pinned" : "differs from pin",
     ];

@@ -5,6 +5,7 @@
  */
 
 import { JsonObject, type JsonValue } from "@countersign/protocol";
+import type { ToolIdentity } from "@countersign/sdk";
 import type { ChildOrder } from "./child-channel.ts";
 import type { Definitions } from "./definitions.ts";
 import type { HttpOrder } from "./http-channel.ts";
@@ -14,8 +15,8 @@ export interface ServerConfig {
   readonly name: string;
   /** Begins the names of its tools and prompts, as the client knows them. */
   readonly prefix: string;
-  /** Begins the names of its tools, as the provider is asked about them. */
-  readonly askPrefix: string;
+  /** Start of the submitted tool names. Undefined: the server is submitted beside the tool. */
+  readonly askPrefix: string | undefined;
   readonly child: ChildOrder | undefined;
   readonly http: HttpOrder | undefined;
   /** Path of the file with the definitions that may be called; undefined for any. */
@@ -116,7 +117,7 @@ function readServers(file: Section, faults: string[]): ServerConfig[] {
   for (const key of ["prefix", "askPrefix"] as const) {
     for (const one of read) {
       // A name that begins with both would belong to two.
-      const other = read.find((o) => o !== one && one[key].startsWith(o[key]));
+      const other = read.find((o) => o !== one && startsWith(one[key], o[key]));
       if (other === undefined) continue;
       const member = key === "prefix" ? "prefix" : "ask_as";
       faults.push(
@@ -128,15 +129,24 @@ function readServers(file: Section, faults: string[]): ServerConfig[] {
   return read;
 }
 
+function startsWith(text: string | undefined, start: string | undefined): boolean {
+  return text !== undefined && start !== undefined && text.startsWith(start);
+}
+
+/** The names under which the provider is asked about a tool. */
+export function askedAs({ name, askPrefix }: ServerConfig, tool: string): ToolIdentity {
+  return askPrefix === undefined ? { tool, server: name } : { tool: askPrefix + tool };
+}
+
 function readServer(servers: Section, name: string, isOnly: boolean): ServerConfig {
   const server = servers.section(name) as Section;
   if (!NAME.test(name)) servers.fault(name, "must be 1 to 32 of a-z, 0-9 and -");
   const prefix = server.text("prefix") ?? (isOnly ? "" : `${name}__`);
   if (!PREFIX.test(prefix))
     server.fault("prefix", "contains characters that tool names cannot have");
-  const askAs = server.text("ask_as") ?? `${name}/{tool}`;
-  const askPrefix = askAs.replace(/\{tool\}$/, "");
-  if (askPrefix === askAs || !ASK_PREFIX.test(askPrefix)) {
+  const askAs = server.text("ask_as");
+  const askPrefix = askAs?.replace(/\{tool\}$/, "");
+  if (askPrefix !== undefined && (askPrefix === askAs || !ASK_PREFIX.test(askPrefix))) {
     server.fault("ask_as", "must be printable ASCII without spaces that ends with {tool}");
   }
   const config = {

@@ -9,6 +9,7 @@
 import { randomUUID } from "node:crypto";
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
 import { type Countersign, SdkError } from "@countersign/sdk";
+import { askedAs } from "./config.ts";
 import type { ListedTool } from "./definitions.ts";
 import {
   CODE,
@@ -94,7 +95,7 @@ async function askAndCall(
     {
       // Each call is asked about by itself, whatever was decided about another.
       idempotencyKey: `mcp-gateway ${randomUUID()}`,
-      tool: server.config.askPrefix + tool,
+      ...askedAs(server.config, tool),
       // Letter for letter as the client wrote them.
       arguments: args ?? (parseJson("{}") as JsonObject),
       context: contextOf(order, listed),

@@ -39,6 +39,8 @@ export interface ApprovalRequest {
   readonly id: string;
   /** Name of the tool. */
   readonly tool: string;
+  /** The MCP server of the tool; undefined for other tools. */
+  readonly server?: string | undefined;
   /** The exact JSON, with the original spelling of numbers. */
   readonly arguments: JsonObject;
   /** Time that reviewers have to decide, such as `10m`. */
@@ -60,12 +62,13 @@ export interface ApprovalRequest {
 /** The submitted fields. Every answer must contain them unchanged. */
 export type Submission = Pick<
   ApprovalRequest,
-  "tool" | "arguments" | "timeout" | "agentReasoning" | "context"
+  "tool" | "server" | "arguments" | "timeout" | "agentReasoning" | "context"
 >;
 
 const REQUEST_FIELDS = [
   "id",
   "tool",
+  "server",
   "arguments",
   "timeout",
   "agent_reasoning",
@@ -93,6 +96,7 @@ export function readRequest(body: JsonValue | undefined): ApprovalRequest {
     return Object.freeze({
       id: identifier(fields, "id"),
       tool: fields.required("tool", fields.text("tool", 1)),
+      server: fields.text("server", 1),
       arguments: fields.required("arguments", fields.object("arguments")),
       timeout,
       agentReasoning: fields.text("agent_reasoning", 0),
@@ -154,6 +158,7 @@ function readDecision(
  */
 export function assertHolds(request: ApprovalRequest, submitted: Submission): void {
   if (request.tool !== submitted.tool) throw invalidAnswer("tool is not what was submitted");
+  if (request.server !== submitted.server) throw invalidAnswer("server is not what was submitted");
   if (!equalJson(request.arguments, submitted.arguments)) {
     throw invalidAnswer("arguments are not what was submitted");
   }

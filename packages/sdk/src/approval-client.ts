@@ -43,6 +43,12 @@ export interface CreateInput {
   readonly idempotencyKey: string;
   /** Name of the tool. */
   readonly tool: string;
+  /**
+   * The MCP server of the tool. A provider without the extension `server` refuses it.
+   *
+   * @see docs/reference/extensions.md
+   */
+  readonly server?: string | undefined;
   /** A plain object of JSON values, or a JsonObject, which is submitted as its exact text. */
   readonly arguments: object;
   /** Time that reviewers have to decide, such as `10m`. */
@@ -273,7 +279,10 @@ export function readKey(key: string): string {
 
 /** @throws SdkError `invalid_call` */
 export function readSubmission(input: Omit<CreateInput, "idempotencyKey">): Submission {
-  const { tool, timeout, reasoning, context } = input;
+  const { tool, server, timeout, reasoning, context } = input;
+  if (server !== undefined && (typeof server !== "string" || server === "")) {
+    throw new SdkError("invalid_call", "server must be the name of an MCP server.");
+  }
   if (typeof tool !== "string" || tool === "") {
     throw new SdkError("invalid_call", "tool must be the name of the tool.");
   }
@@ -283,15 +292,16 @@ export function readSubmission(input: Omit<CreateInput, "idempotencyKey">): Subm
       "timeout must be a whole number with s, m or h, such as 10m.",
     );
   }
-  for (const text of [tool, reasoning ?? ""]) {
+  for (const text of [tool, server ?? "", reasoning ?? ""]) {
     if (text.isWellFormed()) continue;
     throw new SdkError(
       "invalid_call",
-      "tool or reasoning contains a lone surrogate, which is not valid Unicode.",
+      "tool, server or reasoning contains a lone surrogate, which is not valid Unicode.",
     );
   }
   return {
     tool,
+    server,
     arguments: snapshot(input.arguments, "arguments").json,
     timeout,
     agentReasoning: reasoning,
@@ -300,9 +310,10 @@ export function readSubmission(input: Omit<CreateInput, "idempotencyKey">): Subm
 }
 
 function writeSubmission(submission: Submission): string {
-  const { tool, timeout, agentReasoning, context } = submission;
+  const { tool, server, timeout, agentReasoning, context } = submission;
   const members: [string, string | undefined][] = [
     ["tool", JSON.stringify(tool)],
+    ["server", server === undefined ? undefined : JSON.stringify(server)],
     ["arguments", sourceOf(submission.arguments)],
     ["timeout", JSON.stringify(timeout)],
     ["agent_reasoning", agentReasoning === undefined ? undefined : JSON.stringify(agentReasoning)],

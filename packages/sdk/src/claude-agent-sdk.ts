@@ -30,6 +30,7 @@ import {
 } from "./framework-call.ts";
 import { causeOf } from "./network-error.ts";
 import type { NotExecuted, Suspended } from "./result.ts";
+import { splitToolName } from "./tool-identity.ts";
 
 export { isNotRun, type NotRun } from "./framework-call.ts";
 
@@ -233,8 +234,14 @@ async function ask<T = Arguments>(
   waiting: Pick<Proposal, "signal" | "mustWait">,
   start = (approved: object) => approved as T | Promise<T>,
 ): Promise<FrameworkResult<T>> {
-  const { toolName: tool, callId } = origin;
-  const proposal = { runtime: "claude-agent-sdk", tool, callId, arguments: args, ...waiting };
+  const { toolName, callId } = origin;
+  const proposal = {
+    ...splitToolName(toolName),
+    ...waiting,
+    runtime: "claude-agent-sdk",
+    callId,
+    arguments: args,
+  };
   return runCall(settings, proposal, origin, (approved) => start(approved as object));
 }
 

@@ -30,6 +30,7 @@ import {
   type ToolCall,
   type ToolFunction,
 } from "./tool-call.ts";
+import { joinIdentity, refusesServer } from "./tool-identity.ts";
 import { recordUse, type UseRefusal } from "./use-of-approval.ts";
 import { validityOf } from "./validity.ts";
 
@@ -46,6 +47,8 @@ export class Countersign {
   readonly #results: ResultKeeper;
   readonly #cancelling = new BackgroundWork();
   readonly #tools = new Map<string, ToolFunction<object, unknown>>();
+  /** False after the provider refused a submission with a server. */
+  #recordsServers = true;
 
   /**
    * Without options, it uses the environment variables COUNTERSIGN_URL and COUNTERSIGN_API_KEY, and
@@ -120,8 +123,8 @@ export class Countersign {
    * @throws SdkError `invalid_call` for a call that cannot be submitted
    */
   async check<A extends object>(call: ToolCall<A>): Promise<Verdict<A>> {
-    const attempt = readCall(call, this.#settings.timeout);
-    const obtained = await this.#obtain(attempt, call.wait ?? this.#settings.wait);
+    const waits = call.wait ?? this.#settings.wait;
+    const { attempt, obtained } = await this.#submit(call, waits);
     if (obtained.kind !== "answered") return this.#outcomes.failed(obtained);
     return this.#judge(attempt, obtained.request);
   }
@@ -136,8 +139,7 @@ export class Countersign {
   async submit<A extends object>(
     call: ToolCall<A> & { readonly idempotencyKey: string },
   ): Promise<Submitted<A>> {
-    const attempt = readCall(call, this.#settings.timeout);
-    const obtained = await this.#obtain(attempt, false);
+    const { attempt, obtained } = await this.#submit(call, false);
     if (obtained.kind !== "answered") return this.#outcomes.failed(obtained);
     const { id: requestId, status, decision } = obtained.request;
     if (status === "pending") return this.#outcomes.suspended(attempt, obtained.request);
@@ -254,6 +256,22 @@ export class Countersign {
   /** Sends one line to the operator through the logger. Adapters use it too. */
   warn(message: string): void {
     this.#observers.warn(message);
+  }
+
+  /** Submits the call with its server, or with the joined name to a provider without servers. */
+  async #submit<A extends object>(
+    call: ToolCall<A>,
+    waits: boolean,
+  ): Promise<{ readonly attempt: Attempt<A>; readonly obtained: Obtained }> {
+    const split = readCall(call, this.#settings.timeout);
+    const joined = { ...split, submission: joinIdentity(split.submission) };
+    if (this.#recordsServers) {
+      const obtained = await this.#obtain(split, waits);
+      const isRefused = obtained.kind === "failed" && refusesServer(obtained.error);
+      if (!isRefused) return { attempt: split, obtained };
+      this.#recordsServers = false;
+    }
+    return { attempt: joined, obtained: await this.#obtain(joined, waits) };
   }
 
   async #obtain(attempt: Attempt<object>, waits: boolean): Promise<Obtained> {

@@ -63,6 +63,8 @@ export interface Proposal {
   /** Name of the adapter, such as `ai`. */
   readonly runtime: string;
   readonly tool: string;
+  /** The MCP server of the tool, as the agent names it. */
+  readonly server?: string | undefined;
   /** Id of the call from the model. */
   readonly callId: string;
   readonly arguments: unknown;
@@ -256,7 +258,7 @@ export function callOf<CallOrigin>(
   proposal: Proposal,
   origin: CallOrigin,
 ): KeyedCall {
-  const { runtime, tool, callId, signal, mustWait } = proposal;
+  const { runtime, tool, server, callId, signal, mustWait } = proposal;
   const runId = typeof options.runId === "function" ? options.runId(origin) : options.runId;
   if (typeof runId !== "string" || runId === "") {
     throw new SdkError("invalid_option", "runId must name the run, with at least one character.");
@@ -266,6 +268,7 @@ export function callOf<CallOrigin>(
   return {
     idempotencyKey: `${keyPart(runId)}/${keyPart(callId)}`,
     tool,
+    server,
     arguments: argumentsOf(proposal),
     reasoning: options.reasoning?.(origin) ?? proposal.reasoning,
     context: { ...more, ...proposal.context, runtime, session_id: runId, call_id: callId },

@@ -65,6 +65,7 @@ export type {
   ToolCall,
   ToolFunction,
 } from "./tool-call.ts";
+export { splitToolName, type ToolIdentity } from "./tool-identity.ts";
 export {
   type ResolvedWebhook,
   type VerificationWebhook,

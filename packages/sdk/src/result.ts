@@ -157,6 +157,8 @@ export interface Pending<A extends object = object> {
   readonly requestId: string;
   /** Name of the tool. */
   readonly tool: string;
+  /** The MCP server of the tool. */
+  readonly server?: string;
   /** The exact JSON text of the arguments. */
   readonly argumentsJson: string;
   /** Time that reviewers have to decide, such as `10m`. */
@@ -233,7 +235,7 @@ export function messageFor(
 export function readPending(value: unknown): Pending {
   const pending = Object(value) as Partial<Record<keyof Pending, unknown>>;
   const texts = ["url", "idempotencyKey", "requestId", "tool", "argumentsJson", "timeout"] as const;
-  const optional = ["reasoning", "contextJson"] as const;
+  const optional = ["server", "reasoning", "contextJson"] as const;
   const times = ["createdAt", "deadlineAt"] as const;
   const isWhole =
     texts.every((name) => typeof pending[name] === "string") &&

@@ -22,12 +22,13 @@ export function suspend<A extends object>(
   url: string,
 ): Pending<A> {
   const { submission, idempotencyKey } = attempt;
-  const { tool, timeout, agentReasoning, context, arguments: args } = submission;
+  const { tool, server, timeout, agentReasoning, context, arguments: args } = submission;
   return Object.freeze({
     url,
     idempotencyKey,
     requestId: request.id,
     tool,
+    ...(server !== undefined && { server }),
     argumentsJson: args.source,
     timeout,
     ...(agentReasoning !== undefined && { reasoning: agentReasoning }),
@@ -54,12 +55,19 @@ export function revive<A extends object>(
   if (pending.url !== provider.url) {
     throw new SdkError("invalid_call", "This Pending belongs to another provider.");
   }
-  const { tool, timeout, reasoning, contextJson, createdAt, deadlineAt } = pending;
+  const { tool, server, timeout, reasoning, contextJson, createdAt, deadlineAt } = pending;
   // The provider confirms the text. A number that a double cannot represent becomes a JsonNumber.
   const taken = snapshotOfText(pending.argumentsJson, exact, "argumentsJson") as Snapshot<A>;
   const context =
     contextJson === undefined ? undefined : snapshotOfText(contextJson, true, "contextJson").json;
-  const submission = readSubmission({ tool, timeout, reasoning, context, arguments: taken.json });
+  const submission = readSubmission({
+    tool,
+    server,
+    timeout,
+    reasoning,
+    context,
+    arguments: taken.json,
+  });
   const before = {
     ...submission,
     id: pending.requestId,

@@ -34,6 +34,11 @@ export interface CallOptions {
 export interface ToolCall<A extends object = object> extends CallOptions {
   /** Name of the tool. */
   readonly tool: string;
+  /**
+   * The MCP server of the tool, as the agent names it. A provider that does not record servers
+   * receives the tool `mcp__<server>__<tool>`, with both names in the context.
+   */
+  readonly server?: string | undefined;
   /** Arguments: a plain object of JSON values, or a JsonObject for exact JSON text. */
   readonly arguments: A;
 }
@@ -85,7 +90,8 @@ export function readCall<A extends object>(
   call: ToolCall<A>,
   defaultTimeout: DecisionWindow,
 ): Attempt<A> {
-  assertKnownOptions("a call", call, ["tool", "arguments", ...CALL_OPTIONS], "invalid_call");
+  const known = ["tool", "server", "arguments", ...CALL_OPTIONS];
+  assertKnownOptions("a call", call, known, "invalid_call");
   const { wait, signal, timeout = defaultTimeout, idempotencyKey = crypto.randomUUID() } = call;
   if (wait !== undefined && typeof wait !== "boolean") {
     throw new SdkError("invalid_call", "Invalid wait. Expected true or false.");

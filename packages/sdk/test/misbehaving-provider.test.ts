@@ -101,7 +101,7 @@ test("[ours.sdk.gate.fail-closed] the call runs after an approval in a correct a
 
 test("[ours.sdk.client.strict] unknown members of the request are ignored, and the call runs", async (t) => {
   const { outcome } = await guardAt(t, ({ correctAnswer }) =>
-    correctAnswer.replace('{"id"', '{"server":"x","id"'),
+    correctAnswer.replace('{"id"', '{"region":"x","id"'),
   );
   assert.equal(outcome.status, "executed");
 });

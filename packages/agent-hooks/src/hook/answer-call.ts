@@ -68,7 +68,7 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   const canaryId = canaryIdOf(input.arguments);
   if (canaryId !== undefined) return block(canaryReason(canaryId));
   const settings = read();
-  if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
+  if (input.tool !== CANARY_TOOL && matchesAny(input.toolName, settings.leave)) {
     return say(agent.left);
   }
   // The model reads stderr, so the store must not write an error there.
@@ -95,7 +95,7 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
 /** The submission of a call: identical for the same input. */
 export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
   const ms = input.tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs;
-  const { key: idempotencyKey, ...call } = input;
+  const { key: idempotencyKey, toolName: _, ...call } = input;
   return { ...call, idempotencyKey, timeout: formatDuration(ms) as DecisionWindow };
 }
 

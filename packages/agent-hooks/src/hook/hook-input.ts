@@ -7,10 +7,16 @@
  */
 
 import { JsonObject, type JsonValue, Problem, parseJsonBytes } from "@countersign/protocol";
+import { splitToolName } from "@countersign/sdk";
 import type { Agent } from "../agents.ts";
 
 export interface HookInput {
+  /** As the agent writes it, such as `Bash` or `mcp__memory__create_entities`. */
+  readonly toolName: string;
+  /** The tool's own name. */
   readonly tool: string;
+  /** The MCP server of the tool. */
+  readonly server?: string;
   readonly arguments: JsonObject;
   /** Identical for each attempt of one call, different for every other call. */
   readonly key: string;
@@ -47,14 +53,17 @@ export function readHookInput(bytes: Uint8Array, agent: Agent): HookInput {
     const named = typeof event === "string" ? JSON.stringify(event.slice(0, 80)) : "none";
     throw new UnusableInput(`The hook is for the event PreToolUse, and this event is ${named}.`);
   }
-  const tool = input.members.get("tool_name");
-  if (typeof tool !== "string" || tool === "") throw new UnusableInput("There is no tool_name.");
+  const toolName = input.members.get("tool_name");
+  if (typeof toolName !== "string" || toolName === "") {
+    throw new UnusableInput("There is no tool_name.");
+  }
   const args = input.members.get("tool_input");
   if (!(args instanceof JsonObject)) throw new UnusableInput("tool_input is not a JSON object.");
   const session = idOf(input, "session_id", agent);
   const call = idOf(input, "tool_use_id", agent);
   return {
-    tool,
+    toolName,
+    ...splitToolName(toolName),
     arguments: args,
     key: `${agent.name} ${session} ${call}`,
     context: contextOf(input, agent, call),
