@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
 import { fileOwner } from "@countersign/testing/child";
-import { AGENTS } from "../src/agents.ts";
+import { AGENTS } from "../src/agents/index.ts";
 import { checkSettings } from "../src/doctor/check-settings.ts";
 import { readProfile } from "../src/profile/profile.ts";
 import {

@@ -6,15 +6,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parse } from "jsonc-parser";
-import { AGENTS, type Agent } from "../src/agents.ts";
+import type { Agent } from "../src/agents/agent.ts";
+import { CLAUDE_CODE } from "../src/agents/claude-code.ts";
+import { CODEX } from "../src/agents/codex.ts";
+import { hookCommand } from "../src/install/hook-command.ts";
 import {
   handlersIn,
   insertHandler,
   ownHandlers,
   removeHandlers,
   UnusableSettings,
-} from "../src/install/edit-settings.ts";
-import { hookCommand } from "../src/install/hook-command.ts";
+} from "../src/install/json-settings.ts";
 import { findSettingsFault } from "../src/install/settings-fault.ts";
 
 const PLACE = {
@@ -27,8 +29,29 @@ const PLACE = {
   program: "countersign-agent-hooks",
 };
 
-function handler(agent = "claude-code"): Record<string, unknown> {
-  return { type: "command", command: hookCommand({ ...PLACE, agent }), timeout: 700 };
+const EVENT = "PreToolUse";
+const SHAPE = { isGrouped: true, head: {} };
+
+function handler(agent = CLAUDE_CODE): Record<string, unknown> {
+  const { denied } = agent.events[0].output;
+  const command = hookCommand({ ...PLACE, agent: agent.name, denied, isPrompt: false });
+  return { type: "command", command, timeout: 700 };
+}
+
+function inserting(text: string, agent?: Agent) {
+  return insertHandler(text, EVENT, handler(agent), SHAPE);
+}
+
+function removing(text: string, ...inserted: string[]) {
+  return removeHandlers(text, [EVENT], CLAUDE_CODE, inserted);
+}
+
+function handlers(text: string) {
+  return handlersIn(text, [EVENT], SHAPE);
+}
+
+function own(text: string, agent = CLAUDE_CODE) {
+  return ownHandlers(text, [EVENT], agent);
 }
 
 /** Files as people and agents write them. */
@@ -68,24 +91,24 @@ const CORPUS: Readonly<Record<string, string>> = {
 
 test("[ours.adapters.settings.whole] an insertion appears once, and its removal restores the original text", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
-    const { text: made, inserted } = insertHandler(text, handler());
+    const { text: made, inserted } = inserting(text);
     assert.equal(made.replace(inserted, ""), text, name);
-    const own = ownHandlers(made, "claude-code").map(({ value }) => ({ ...value }));
-    assert.deepEqual(own, [handler()], name);
-    assert.equal(handlersIn(made).length, handlersIn(text).length + 1, name);
-    const lastGroup = Math.max(...handlersIn(made).map(({ group }) => group));
-    assert.equal(ownHandlers(made, "claude-code")[0]?.group, lastGroup, name);
-    assert.equal(removeHandlers(made, "claude-code", inserted), text, name);
+    const found = own(made).map(({ value }) => ({ ...value }));
+    assert.deepEqual(found, [handler()], name);
+    assert.equal(handlers(made).length, handlers(text).length + 1, name);
+    const lastGroup = Math.max(...handlers(made).map(({ group }) => group));
+    assert.equal(own(made)[0]?.group, lastGroup, name);
+    assert.equal(removing(made, inserted), text, name);
   }
 });
 
 test("[ours.adapters.settings.whole] hooks of two agents in one file leave each other alone", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
-    const first = insertHandler(text, handler());
-    const second = insertHandler(first.text, handler("codex"));
-    const left = removeHandlers(second.text, "claude-code");
-    assert.equal(ownHandlers(left, "codex").length, 1, name);
-    assert.equal(ownHandlers(left, "claude-code").length, 0, name);
+    const first = inserting(text);
+    const second = inserting(first.text, CODEX);
+    const left = removing(second.text);
+    assert.equal(own(left, CODEX).length, 1, name);
+    assert.equal(own(left).length, 0, name);
   }
 });
 
@@ -96,11 +119,11 @@ function asWritten(text: string) {
 
 test("[ours.adapters.settings.whole] uninstall removes only the hook from a file that its agent rewrote", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
-    const { text: made, inserted } = insertHandler(text, handler());
+    const { text: made, inserted } = inserting(text);
     const rewritten = { ...parse(made.replace(/^\uFEFF/, "")), added: true };
     const anew = `${JSON.stringify(rewritten, null, 4)}\n`;
-    const left = removeHandlers(anew, "claude-code", inserted);
-    assert.deepEqual(ownHandlers(left, "claude-code"), [], name);
+    const left = removing(anew, inserted);
+    assert.deepEqual(own(left), [], name);
     // Containers that were created for the hook may stay, empty.
     const { hooks: { PreToolUse = [], ...events } = {}, ...rest } = parse(left);
     const { hooks: { PreToolUse: before = [], ...eventsBefore } = {}, ...restBefore } =
@@ -113,7 +136,7 @@ test("[ours.adapters.settings.whole] uninstall removes only the hook from a file
 test("[ours.adapters.settings.whole] uninstall removes only the hook from a group with other hooks", () => {
   const other = { type: "command", command: "b" };
   const text = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [other, handler(), other] }] } });
-  const left = JSON.parse(removeHandlers(text, "claude-code"));
+  const left = JSON.parse(removing(text));
   assert.deepEqual(left, { hooks: { PreToolUse: [{ hooks: [other, other] }] } });
 });
 
@@ -123,20 +146,16 @@ test("[ours.adapters.settings.whole] uninstall restores the exact text of any JS
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), spaces, (value, space) => {
       fc.pre(!("hooks" in value));
       const text = JSON.stringify(value, null, space);
-      const { text: made, inserted } = insertHandler(text, handler());
-      assert.equal(ownHandlers(made, "claude-code").length, 1);
-      assert.equal(removeHandlers(made, "claude-code", inserted), text);
+      const { text: made, inserted } = inserting(text);
+      assert.equal(own(made).length, 1);
+      assert.equal(removing(made, inserted), text);
     }),
     { numRuns: 300 },
   );
 });
 
 test("[ours.adapters.settings.refused] a file that the agent ignores as a whole is recognized", () => {
-  const agents: readonly Agent[] = AGENTS;
-  assert.deepEqual(
-    agents.map(({ name }) => name),
-    ["claude-code", "codex"],
-  );
+  const agents = [CLAUDE_CODE, CODEX];
   const pre = (handler: string) => `{"hooks": {"PreToolUse": [{"hooks": [${handler}]}]}}`;
   // As Claude Code 2.1.330 and Codex 0.169.0 treat them.
   const files: readonly (readonly [string, RegExp | undefined, RegExp | undefined])[] = [
@@ -190,7 +209,7 @@ test("[ours.adapters.settings.refused] unreadable or ambiguous settings are not 
     const refusal = (error: unknown) => {
       return error instanceof UnusableSettings && message.test(error.message);
     };
-    assert.throws(() => insertHandler(text, handler()), refusal, text);
-    assert.throws(() => removeHandlers(text, "claude-code"), refusal, text);
+    assert.throws(() => inserting(text), refusal, text);
+    assert.throws(() => removing(text), refusal, text);
   }
 });

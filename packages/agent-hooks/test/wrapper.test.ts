@@ -12,7 +12,8 @@ import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
-import { hookCommand } from "../src/install/hook-command.ts";
+import { findAgent } from "../src/agents/index.ts";
+import { type HookPlace, hookCommand } from "../src/install/hook-command.ts";
 import { HOOK_VARIABLES, readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {
@@ -39,16 +40,20 @@ before(async () => {
     waitMs: 60_000,
     leave: [],
     keepPrompts: false,
+    promptsOnly: false,
+    localPrompt: false,
     environment: false,
     uses: join(scene.home, "uses"),
   });
 });
 
-function commandOf(fields: object = {}): string {
+function commandOf({ agent = "claude-code", ...fields }: Partial<HookPlace> = {}): string {
   const place = {
     node: process.execPath,
     script: BIN,
-    agent: "claude-code",
+    agent,
+    denied: findAgent(agent)?.events[0].output.denied,
+    isPrompt: false,
     profile,
     home: scene.home,
     caFile: undefined,

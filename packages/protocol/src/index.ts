@@ -13,5 +13,6 @@ export * from "./problems.ts";
 export * from "./resources.ts";
 export * from "./signature.ts";
 export * from "./timestamp.ts";
+export * from "./tool-name.ts";
 export * from "./visible-text.ts";
 export * from "./webhook-url.ts";

@@ -17,6 +17,7 @@ import type {
   PreToolUseHookInput,
   PreToolUseHookSpecificOutput,
 } from "@anthropic-ai/claude-agent-sdk";
+import { splitToolName } from "@countersign/protocol";
 import type { Countersign } from "./countersign.ts";
 import { DeferredCalls } from "./deferred-calls.ts";
 import { SdkError } from "./errors.ts";
@@ -30,7 +31,6 @@ import {
 } from "./framework-call.ts";
 import { causeOf } from "./network-error.ts";
 import type { NotExecuted, Suspended } from "./result.ts";
-import { splitToolName } from "./tool-identity.ts";
 
 export { isNotRun, type NotRun } from "./framework-call.ts";
 

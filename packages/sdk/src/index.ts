@@ -4,7 +4,14 @@
  * `@countersign/sdk/file-store` and `@countersign/sdk/node` need Node.
  */
 
-export { JsonArray, JsonNumber, JsonObject, parseJson } from "@countersign/protocol";
+export {
+  JsonArray,
+  JsonNumber,
+  JsonObject,
+  parseJson,
+  splitToolName,
+  type ToolIdentity,
+} from "@countersign/protocol";
 export type { ApprovalRequest, Decision } from "./answer.ts";
 export {
   ApprovalClient,
@@ -65,7 +72,6 @@ export type {
   ToolCall,
   ToolFunction,
 } from "./tool-call.ts";
-export { splitToolName, type ToolIdentity } from "./tool-identity.ts";
 export {
   type ResolvedWebhook,
   type VerificationWebhook,

@@ -8,7 +8,8 @@ import {
   usageError,
 } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import { AGENTS, type Agent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
+import { AGENTS } from "../agents/index.ts";
 import { examine } from "../doctor/doctor.ts";
 import type { Finding } from "../doctor/finding.ts";
 import type { InstallPlace } from "../install/install.ts";

@@ -10,10 +10,11 @@ import {
   typedCommand,
   usageError,
 } from "@countersign/command-line";
-import { visibleText } from "@countersign/protocol";
+import { formatDuration, visibleText } from "@countersign/protocol";
 import { probeProvider } from "@countersign/sdk";
+import type { Agent } from "../agents/agent.ts";
 import { checkSettings } from "../doctor/check-settings.ts";
-import { assertInstallable, type InstallPlace, install } from "../install/install.ts";
+import { assertInstallable, type InstallPlace, install, waitMsMax } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
 import { usesFolder } from "../profile/folders.ts";
 import { deprecatedVariables, findDifferentVariables, namesIn } from "../profile/hook-settings.ts";
@@ -41,6 +42,14 @@ export const installCommand: Command = {
       value: "TOOLS",
       help: "Tools that need no approval, such as Read,mcp__docs__*.",
     },
+    "prompts-only": {
+      type: "flag",
+      help: "Ask only where the agent would ask its own user.",
+    },
+    "local-prompt": {
+      type: "flag",
+      help: "With --prompts-only: prompt locally without a provider.",
+    },
     "keep-prompts": { type: "flag", help: "Keep the agent's own prompts after an approval." },
     environment: { type: "flag", help: "Allow environment variables to override the profile." },
     ...PLACE,
@@ -53,7 +62,7 @@ export const installCommand: Command = {
     const known = changeFiles(() => readProfile(place.profile));
     const keeps = line.text("url") === undefined && known !== undefined;
     assertProvisions(line, keeps ? place.profile : undefined);
-    const options = optionsOf(line, known);
+    const options = optionsOf(agent, line, known);
     // Before --provision creates an instance.
     changeFiles(() => assertInstallable(place));
     const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
@@ -151,10 +160,19 @@ async function assertWorks(url: string, token: string): Promise<void> {
 }
 
 /** The options of the command line. Default: those of the existing profile. */
-function optionsOf(line: CommandLine, known: Profile | undefined) {
+function optionsOf(agent: Agent, line: CommandLine, known: Profile | undefined) {
   const wait = line.text("wait");
-  const waitMs = wait === undefined ? (known?.waitMs ?? WAIT_MS) : readWait(wait);
-  if (waitMs === undefined) throw usageError("--wait must be from 1s to 168h, such as 24h");
+  const maxMs = waitMsMax(agent);
+  const waitMs = wait === undefined ? (known?.waitMs ?? Math.min(WAIT_MS, maxMs)) : readWait(wait);
+  if (waitMs === undefined || waitMs > maxMs) {
+    throw usageError(`--wait must be from 1s to ${formatDuration(maxMs)}, such as 5m`);
+  }
+  const promptsOnly = line.flag("prompts-only") || (known?.promptsOnly ?? false);
+  const localPrompt = line.flag("local-prompt") || (known?.localPrompt ?? false);
+  if (promptsOnly && agent.promptEvent === undefined) {
+    throw usageError(`--prompts-only is not possible: ${agent.title} has no event for its prompts`);
+  }
+  if (localPrompt && !promptsOnly) throw usageError("--local-prompt needs --prompts-only");
   const leave = line.text("leave");
   // The hook's environment is empty, so the profile stores the authorities of this process.
   const { NODE_EXTRA_CA_CERTS: caFile } = process.env;
@@ -162,6 +180,8 @@ function optionsOf(line: CommandLine, known: Profile | undefined) {
     waitMs,
     leave: leave === undefined ? (known?.leave ?? []) : namesIn(leave),
     keepPrompts: line.flag("keep-prompts") || (known?.keepPrompts ?? false),
+    promptsOnly,
+    localPrompt,
     environment: line.flag("environment") || (known?.environment ?? false),
     caFile: caFile ? resolve(caFile) : known?.caFile,
   };

@@ -12,7 +12,8 @@ import {
   type Terminal,
   usageError,
 } from "@countersign/command-line";
-import { AGENTS, type Agent, findAgent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
+import { AGENTS, findAgent } from "../agents/index.ts";
 import type { InstallPlace } from "../install/install.ts";
 import { profileFile } from "../profile/folders.ts";
 
@@ -39,7 +40,7 @@ export function agentOf(name: string | undefined): Agent {
 }
 
 export function placeOf(agent: Agent, line: CommandLine, program: string): InstallPlace {
-  const settings = line.text("settings") ?? agent.settingsFile(process.env);
+  const settings = line.text("settings") ?? agent.settings.file(process.env);
   const profile = line.text("profile") ?? profileFile(agent.name, process.env);
   return {
     agent,

@@ -2,8 +2,10 @@
 
 import { type Command, type CommandLine, EXIT, renderColumns } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import { AGENTS, type Agent } from "../agents.ts";
-import { ownHandlers } from "../install/edit-settings.ts";
+import type { Agent } from "../agents/agent.ts";
+import { AGENTS } from "../agents/index.ts";
+import { namesOf } from "../install/install.ts";
+import { ownHandlers } from "../install/json-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { readProfile } from "../profile/profile.ts";
 import { placeOf } from "./options.ts";
@@ -42,7 +44,7 @@ function statusOf(agent: Agent, line: CommandLine, program: string): Row {
   try {
     const profile = readProfile(path);
     file = profile?.installed?.settings ?? settings;
-    const count = ownHandlers(new SettingsFile(file).text || "{}", agent.name).length;
+    const count = ownHandlers(new SettingsFile(file).text || "{}", namesOf(agent), agent).length;
     const state = count > 0 ? "installed" : "not installed";
     return { agent: agent.name, state, settings: file, url: profile?.url };
   } catch {

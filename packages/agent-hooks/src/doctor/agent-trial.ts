@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type { Agent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
 import { CANARY_PROGRAM, canaryReason } from "../hook/canary-call.ts";
 import type { InstallPlace } from "../install/install.ts";
 import { SettingsFile } from "../install/settings-file.ts";
@@ -39,18 +39,33 @@ interface Start {
   readonly variables: Readonly<Record<string, string>>;
 }
 
+type Prepare = (
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+) => Start;
+
+/** How to start an agent with a temporary configuration folder and the model stand-in. */
+const PREPARE: Readonly<Record<string, Prepare>> = {
+  "claude-code": prepareClaudeCode,
+  codex: prepareCodex,
+};
+
+/** @returns undefined if no trial is known for this agent */
 export async function tryWithAgent(
   place: InstallPlace,
   program: string,
   folder: string,
   environment: NodeJS.ProcessEnv,
-): Promise<Finding> {
+): Promise<Finding | undefined> {
   const { agent } = place;
+  const prepare = PREPARE[agent.name];
+  if (prepare === undefined) return undefined;
   const nonce = randomUUID();
   const configuration = realpathSync(mkdtempSync(join(tmpdir(), "countersign-doctor-")));
   const model = await startModelStandIn(`${CANARY_PROGRAM} ${nonce}`);
   try {
-    const prepare = agent.name === "codex" ? prepareCodex : prepareClaudeCode;
     const { args, variables } = prepare(agent, configuration, model.url, environment);
     const passed = PASSED.flatMap((name): [string, string][] => {
       const value = environment[name];
@@ -107,7 +122,7 @@ function prepareClaudeCode(
   url: string,
   environment: NodeJS.ProcessEnv,
 ): Start {
-  const settings = agent.settingsFile(environment);
+  const settings = agent.settings.file(environment);
   if (existsSync(settings)) copyFileSync(settings, join(configuration, "settings.json"));
   const variables = {
     ...noOtherHost(url),
@@ -133,7 +148,7 @@ function prepareCodex(
   url: string,
   environment: NodeJS.ProcessEnv,
 ): Start {
-  const settings = agent.settingsFile(environment);
+  const settings = agent.settings.file(environment);
   const hooks = join(configuration, basename(settings));
   if (existsSync(settings)) copyFileSync(settings, hooks);
   // Codex records which hooks its user trusts by the path of the file.

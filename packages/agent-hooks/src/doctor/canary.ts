@@ -6,10 +6,12 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { ApprovalClient } from "@countersign/sdk";
-import type { Agent } from "../agents.ts";
+import type { Agent, HookEvent } from "../agents/agent.ts";
+import { eventsOf } from "../agents/index.ts";
 import { CANARY_TOOL, submissionOf } from "../hook/answer-call.ts";
 import { readHookInput } from "../hook/hook-input.ts";
 import type { HookSettings } from "../profile/hook-settings.ts";
+import type { InstalledHook } from "./check-settings.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** Above the canary's own wait plus the time after which an unreachable provider fails. */
@@ -24,41 +26,58 @@ interface Ran {
 
 export async function runCanaries(
   agent: Agent,
-  command: string,
+  { event: name, command }: InstalledHook,
   settings: HookSettings | undefined,
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding[]> {
+  const event = eventsOf(agent).find((each) => each.name === name) ?? agent.events[0];
   const run = (input: string) => runAs(agent, command, input, environment);
   const garbled = await run('{"hook_event_name":');
-  const findings = [judge(agent, "canary.garbled", garbled, "Invalid input")];
-  const bytes = Buffer.from(inputOf(agent));
+  const findings = [judge(event, "canary.garbled", garbled, "Invalid input")];
+  const bytes = Buffer.from(inputOf(agent, event));
   const ran = await run(bytes.toString());
-  const blocked = judge(agent, "canary.blocked", ran, "A call without approval");
+  const blocked = judge(event, "canary.blocked", ran, "A call without approval");
   if (blocked.level === "fail" || settings === undefined) return [...findings, blocked];
   return [...findings, blocked, await confirm(agent, bytes, settings, ran)];
 }
 
-/** The input of both agents, with new ids so that no earlier decision applies. */
-function inputOf(agent: Agent): string {
-  return JSON.stringify({
-    session_id: randomUUID(),
-    transcript_path: null,
-    cwd: process.cwd(),
-    permission_mode: "default",
-    hook_event_name: "PreToolUse",
-    tool_name: CANARY_TOOL,
-    tool_input: { note: `A test call of the hook for ${agent.title}. Deny it or ignore it.` },
-    tool_use_id: randomUUID(),
-  });
+/** The input of the agent for the canary, with new ids so that no earlier decision applies. */
+function inputOf({ input, title }: Agent, { name, call }: HookEvent): string {
+  const args = { note: `A test call of the hook for ${title}. Deny it or ignore it.` };
+  const paths: Readonly<Record<string, unknown>> = {
+    ...(input.event === undefined ? {} : { [input.event]: name }),
+    ...(input.session === undefined ? {} : { [input.session]: randomUUID() }),
+    ...(input.call === undefined ? {} : { [input.call]: randomUUID() }),
+    ...("path" in call.tool ? { [call.tool.path]: CANARY_TOOL } : {}),
+    [call.arguments]: call.isText ? JSON.stringify(args) : args,
+  };
+  const written: Record<string, unknown> = {};
+  for (const [path, value] of Object.entries(paths)) assign(written, path.split("."), value);
+  return JSON.stringify(written);
 }
 
-function judge(agent: Agent, check: string, ran: Ran, what: string): Finding {
+/** Sets the member at a path, and creates the objects that lead to it. */
+function assign(
+  object: Record<string, unknown>,
+  [name = "", ...rest]: readonly string[],
+  value: unknown,
+): void {
+  if (rest.length === 0) {
+    object[name] = value;
+    return;
+  }
+  const inner = Object(object[name]) as Record<string, unknown>;
+  object[name] = inner;
+  assign(inner, rest, value);
+}
+
+function judge({ output }: HookEvent, check: string, ran: Ran, what: string): Finding {
   const { code, stdout, stderr } = ran;
   if (code === 2 && stderr.trim() !== "") {
     if (stdout.trim() === "") return ok(check, `${what} is blocked.`);
     return warn(check, `${what} is blocked, and something else prints to stdout.`, PRINTS);
   }
-  if (code === 0 && agent.denied !== undefined && isDenial(stdout)) {
+  if (code === 0 && output.denied !== undefined && isDenial(stdout, output.denied)) {
     return ok(check, `${what} is denied.`);
   }
   if (code === null) {
@@ -70,13 +89,23 @@ function judge(agent: Agent, check: string, ran: Ran, what: string): Finding {
 
 const PRINTS = "Something else writes to stdout, probably a shell startup file.";
 
-function isDenial(stdout: string): boolean {
+/** True if the text is a denial in this form, with any reason. */
+function isDenial(stdout: string, denied: (reason: string) => string): boolean {
+  const reason = randomUUID();
   try {
-    const { permissionDecision } = Object(JSON.parse(stdout).hookSpecificOutput);
-    return permissionDecision === "deny";
+    return isOfForm(JSON.parse(stdout), JSON.parse(denied(reason)), reason);
   } catch {
     return false;
   }
+}
+
+function isOfForm(value: unknown, form: unknown, reason: string): boolean {
+  if (typeof form === "string" && form.includes(reason)) return typeof value === "string";
+  if (typeof form !== "object" || form === null) return value === form;
+  const members = Object.entries(form);
+  const others = Object(value) as Record<string, unknown>;
+  if (members.length !== Object.keys(others).length) return false;
+  return members.every(([name, each]) => isOfForm(others[name], each, reason));
 }
 
 /**

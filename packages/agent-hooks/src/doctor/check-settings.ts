@@ -2,21 +2,26 @@
  * Checks that the agent's settings contain the hook as install writes it and nothing disables it.
  */
 
-import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { typedCommand } from "@countersign/command-line";
-import { parse as parseToml } from "smol-toml";
-import { type Handler, handlersIn, ownHandlers } from "../install/edit-settings.ts";
-import { type EntryOptions, handlerFor, type InstallPlace } from "../install/install.ts";
+import { installedEvents } from "../agents/index.ts";
+import { type EntryOptions, handlerFor, type InstallPlace, namesOf } from "../install/install.ts";
+import { commandOf, type Handler, handlersIn, ownHandlers } from "../install/json-settings.ts";
 import { findSettingsFault } from "../install/settings-fault.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { checkClaudeFiles } from "./check-claude-files.ts";
+import { checkCodexConfig } from "./check-codex-config.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
 export interface SettingsCheck {
   readonly findings: readonly Finding[];
-  /** The command of the hook. */
-  readonly command: string | undefined;
+  /** Undefined: the file does not contain the hook. */
+  readonly hook: InstalledHook | undefined;
+}
+
+export interface InstalledHook {
+  readonly event: string;
+  readonly command: string;
 }
 
 /**
@@ -36,45 +41,78 @@ export function checkSettings(
   let file: SettingsFile;
   try {
     file = new SettingsFile(settings);
-    handlers = handlersIn(file.text || "{}");
-    own = ownHandlers(file.text || "{}", agent.name);
+    const text = file.text || "{}";
+    handlers = handlersIn(text, namesOf(agent), agent.settings);
+    own = ownHandlers(text, namesOf(agent), agent);
   } catch (error) {
     const text = `${settings} cannot be read: ${Object(error).message}`;
     const advice = `Fix it. Until then, ${agent.title} may ignore the whole file.`;
-    return { findings: [fail("settings", text, advice)], command: undefined };
+    return { findings: [fail("settings", text, advice)], hook: undefined };
   }
   const fault = findSettingsFault(file.text ?? "", agent);
   const [first] = own;
   if (first === undefined) {
     const text = `${file.path} does not contain the hook. Calls run without approval.`;
-    return { findings: [fail("settings", text, `Run: ${again}`)], command: undefined };
+    return { findings: [fail("settings", text, `Run: ${again}`)], hook: undefined };
   }
-  const command = String(first.value.command);
+  const hook = { event: first.event, command: commandOf(first.value) ?? "" };
   const what = `${agent.title} ignores all of ${file.path}: ${fault}. Calls run without approval.`;
   const findings = [
     ...(fault === undefined ? [] : [fail("settings.ignored", what, "Fix that in the file.")]),
-    ...checkEntry(first, own.length, place, profile, again),
+    ...checkEvents(own, place, profile, again),
+    ...own.flatMap((handler) => checkEntry(handler, place, profile, again)),
     ...checkOtherHandlers(handlers.length - own.length),
-    ...(agent.name === "codex" ? checkCodex(settings, first) : checkClaudeFiles(file.path, folder)),
+    ...(CHECKS[agent.name]?.({ settings, path: file.path, folder, handler: first }) ?? []),
   ];
   const isWhole = findings.every(({ level }) => level !== "fail");
   const text = `${file.path} contains the hook for every tool.`;
-  return { findings: isWhole ? [ok("settings", text), ...findings] : findings, command };
+  return { findings: isWhole ? [ok("settings", text), ...findings] : findings, hook };
+}
+
+interface Checked {
+  /** As install names the file, and its real path. */
+  readonly settings: string;
+  readonly path: string;
+  /** Of the project. */
+  readonly folder: string;
+  readonly handler: Handler;
+}
+
+/** Checks of the other files of an agent. */
+const CHECKS: Readonly<Record<string, (checked: Checked) => Finding[]>> = {
+  "claude-code": ({ path, folder }) => checkClaudeFiles(path, folder),
+  codex: ({ settings, handler }) => checkCodexConfig(settings, handler),
+};
+
+/** Each event of the profile has the hook once, and no other event has it. */
+function checkEvents(
+  own: readonly Handler[],
+  { agent }: InstallPlace,
+  profile: EntryOptions | undefined,
+  again: string,
+): Finding[] {
+  const advice = `Run: ${again}`;
+  const wanted = installedEvents(agent, { promptsOnly: profile?.promptsOnly ?? false });
+  const missing = wanted.filter(({ name }) => own.every(({ event }) => event !== name));
+  const findings = missing.map(({ name }) => {
+    return fail("settings.event", `The hook is missing for the event ${name}.`, advice);
+  });
+  if (own.length + missing.length > wanted.length) {
+    const text = `The hook is installed ${own.length} times. The second one finds a used approval.`;
+    findings.push(fail("settings.twice", text, advice));
+  }
+  return findings;
 }
 
 function checkEntry(
   { matcher, value }: Handler,
-  count: number,
   place: InstallPlace,
   profile: EntryOptions | undefined,
   again: string,
 ): Finding[] {
-  const expected = handlerFor(place, profile ?? { waitMs: 0, environment: false });
+  const unknown = { waitMs: 0, promptsOnly: false, environment: false };
+  const expected = handlerFor(place, profile ?? unknown);
   const findings: Finding[] = [];
-  if (count > 1) {
-    const text = `The hook is installed ${count} times. The second one finds a used approval.`;
-    findings.push(fail("settings.twice", text, `Run: ${again}`));
-  }
   if (matcher !== undefined && matcher !== "" && matcher !== "*") {
     const text = `Tools that do not match ${JSON.stringify(matcher)} run without approval.`;
     findings.push(fail("settings.matcher", text, `Run: ${again}`));
@@ -84,7 +122,7 @@ function checkEntry(
     // Without a profile the correct limit is unknown.
     if (name === "timeout" && profile === undefined) continue;
     if (name === "statusMessage") continue;
-    if (name === "command") {
+    if (name === "command" || name === "bash") {
       const text = `The hook's command is not the one that this ${place.program} installs.`;
       findings.push(warn("settings.command", text, `If you moved or upgraded it, run: ${again}`));
       continue;
@@ -102,40 +140,4 @@ function checkOtherHandlers(count: number): Finding[] {
   const text = `${count} other hook(s) run before tools. If one changes the call, it changes it `;
   const advice = "Make sure that none of them returns updatedInput.";
   return [warn("settings.others", `${text}after it was approved.`, advice)];
-}
-
-/** Codex: switches in its configuration, and its record of trusted hooks. */
-function checkCodex(path: string, handler: Handler): Finding[] {
-  const config = join(dirname(path), "config.toml");
-  let root: Record<string, unknown>;
-  try {
-    root = parseToml(new SettingsFile(config).text ?? "");
-  } catch {
-    return [fail("settings.config", `${config} cannot be read.`, "Fix it.")];
-  }
-  const findings: Finding[] = [];
-  const features = Object(root.features) as Record<string, unknown>;
-  if (features.hooks === false || features.codex_hooks === false) {
-    const text = `${config} disables hooks. Calls run without approval.`;
-    findings.push(fail("settings.disabled", text, "Set [features] hooks = true."));
-  }
-  if (features.unified_exec_tty !== false) {
-    const text =
-      "An approved interactive shell runs what write_stdin sends to it, without the hook.";
-    const advice = `Set [features] unified_exec_tty = false in ${config}.`;
-    findings.push(fail("settings.tty", text, advice));
-  }
-  const states = Object(Object(root.hooks).state) as Record<string, unknown>;
-  const key = `${path}:pre_tool_use:${handler.group}:${handler.index}`;
-  const state = Object(states[key]) as Record<string, unknown>;
-  if (state.enabled === false) {
-    const text = "The hook is disabled in Codex. Calls run without approval.";
-    findings.push(fail("settings.disabled", text, "Enable it: /hooks in Codex."));
-  }
-  if (typeof state.trusted_hash !== "string") {
-    const text = "Codex skips the hook until you trust it. Calls run without approval.";
-    const advice = "Start codex, review the hook (/hooks), and trust it.";
-    findings.push(fail("settings.trusted", text, advice));
-  }
-  return findings;
 }

@@ -7,7 +7,7 @@
 import { execFile } from "node:child_process";
 import { typedCommand } from "@countersign/command-line";
 import { probeProvider } from "@countersign/sdk";
-import type { Agent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
 import type { InstallPlace } from "../install/install.ts";
 import {
   deprecatedVariables,
@@ -25,9 +25,6 @@ import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** A larger difference can end an approval early: two clocks check its validity. */
 const CLOCK_MS_MAX = 5_000;
-
-/** The first version that blocks when a hook fails. */
-const CLAUDE_CODE_MIN = [2, 1, 295] as const;
 
 export interface DoctorOrder {
   readonly place: InstallPlace;
@@ -48,24 +45,23 @@ export async function examine(order: DoctorOrder): Promise<Finding[]> {
   const third = settings === undefined ? [] : await checkProvider(typed, settings);
   // Skip the check that the provider was asked when it cannot be reached.
   const reachable = third.some(({ level }) => level === "fail") ? undefined : settings;
-  const canaries =
-    settingsCheck.command === undefined
-      ? []
-      : await runCanaries(agent, settingsCheck.command, reachable, environment);
-  const program = agent.name === "claude-code" ? "claude" : "codex";
-  const version = await versionOf(program, environment);
+  const { hook } = settingsCheck;
+  const canaries = hook === undefined ? [] : await runCanaries(agent, hook, reachable, environment);
+  const { program } = agent;
+  const version = program === undefined ? undefined : await versionOf(program, environment);
+  const isTried = withAgent && version !== undefined && hook !== undefined;
   const trial =
-    withAgent && version !== undefined && settingsCheck.command !== undefined
-      ? [await tryWithAgent(place, program, folder, environment)]
-      : [];
+    isTried && program !== undefined
+      ? await tryWithAgent(place, program, folder, environment)
+      : undefined;
   return [
     ...first,
     ...second,
     ...settingsCheck.findings,
     ...third,
     ...canaries,
-    checkVersion(agent, program, version),
-    ...trial,
+    ...checkVersion(agent, version),
+    ...(trial === undefined ? [] : [trial]),
   ];
 }
 
@@ -130,26 +126,27 @@ async function checkProvider(
   return [first, warn("clock", apart, "Approvals may end early. Synchronize the clock with NTP.")];
 }
 
-/** Checks the version of the agent, if it is installed. */
-function checkVersion(agent: Agent, program: string, text: string | undefined): Finding {
+/** Reports what this version of the agent does with a call when its hook fails. */
+function checkVersion({ program, title, failures }: Agent, text: string | undefined): Finding[] {
+  if (program === undefined) return [];
   const version = /(\d+)\.(\d+)\.(\d+)/
     .exec(text ?? "")
     ?.slice(1)
     .map(Number);
   if (text === undefined || version === undefined) {
     const missing = `${program} is not on the PATH. Its version and a trial with it are missing.`;
-    return warn("version", missing, `Run doctor where ${program} starts.`);
+    return [warn("version", missing, `Run doctor where ${program} starts.`)];
   }
-  const seen = `${agent.title} ${version.join(".")}`;
-  if (agent.name === "codex") {
-    const advice = "Keep the time limit of the hook above its wait, as install does.";
-    return warn("version", `${seen} runs a tool when its hook was stopped or timed out.`, advice);
+  const seen = `${title} ${version.join(".")}`;
+  const { killed, timeout, blocksSince } = failures;
+  const isOld = blocksSince !== undefined && isOlder(version, blocksSince);
+  if (!isOld && killed === "blocks" && timeout === "blocks") {
+    return [ok("version", `${seen} blocks when the hook is stopped or times out.`)];
   }
-  if (isOlder(version, CLAUDE_CODE_MIN)) {
-    const advice = `Upgrade to ${CLAUDE_CODE_MIN.join(".")} or newer.`;
-    return warn("version", `${seen} runs a tool when its hook was stopped or timed out.`, advice);
-  }
-  return ok("version", `${seen} blocks when the hook is stopped or times out.`);
+  const advice = isOld
+    ? `Upgrade to ${blocksSince.join(".")} or newer.`
+    : "Keep the time limit of the hook above its wait, as install does.";
+  return [warn("version", `${seen} runs a tool when its hook was stopped or timed out.`, advice)];
 }
 
 function isOlder(version: readonly number[], than: readonly number[]): boolean {

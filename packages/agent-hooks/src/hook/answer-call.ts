@@ -15,17 +15,18 @@ import {
   type Suspended,
 } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
-import type { Agent } from "../agents.ts";
+import type { Agent, HookOutput } from "../agents/agent.ts";
+import { DENIED_FOR_ANY_AGENT } from "../agents/outputs.ts";
 import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
 import { canaryIdOf, canaryReason } from "./canary-call.ts";
-import { type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
+import { foreignAgent, type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
 import { matchesAny } from "./tool-names.ts";
 
 export type HookAnswer =
   /** `text` goes to stdout, and the exit code is 0. */
   | { readonly kind: "say"; readonly text: string; mayStart(): boolean }
-  /** The call does not run, and the model reads `reason`. */
-  | { readonly kind: "block"; readonly reason: string };
+  /** The call does not run, and the model reads `reason`, in the form of `output`. */
+  | { readonly kind: "block"; readonly reason: string; readonly output: HookOutput | undefined };
 
 /** The tool name of the call that doctor submits. A reviewer or a policy should deny it. */
 export const CANARY_TOOL = "countersign_canary";
@@ -47,6 +48,8 @@ const PRUNE_EVERY = 256;
 
 export interface HookCall {
   readonly agent: Agent;
+  /** The output for input without a readable event. */
+  readonly output: HookOutput;
   readonly bytes: Uint8Array;
   readonly settings: () => HookSettings;
   /** Aborted when the agent has ended or its time limit is near. */
@@ -56,20 +59,29 @@ export interface HookCall {
 }
 
 export async function answerCall(call: HookCall): Promise<HookAnswer> {
+  const { agent, bytes } = call;
+  const foreign = foreignAgent(bytes, agent);
+  if (foreign !== undefined) {
+    const reason = `${foreign} started the hook of ${agent.title}. Install a hook for ${foreign}.`;
+    return block(reason, DENIED_FOR_ANY_AGENT);
+  }
+  let { output } = call;
   try {
-    return await ask(call);
+    const input = readHookInput(bytes, agent);
+    output = input.event.output;
+    return await ask(input, call);
   } catch (error) {
-    return block(explain(error, call));
+    return block(explain(error, call), output);
   }
 }
 
-async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<HookAnswer> {
-  const input = readHookInput(bytes, agent);
+async function ask(input: HookInput, { settings: read, signal }: HookCall): Promise<HookAnswer> {
+  const { output } = input.event;
   const canaryId = canaryIdOf(input.arguments);
-  if (canaryId !== undefined) return block(canaryReason(canaryId));
+  if (canaryId !== undefined) return block(canaryReason(canaryId), output);
   const settings = read();
   if (input.tool !== CANARY_TOOL && matchesAny(input.toolName, settings.leave)) {
-    return say(agent.left);
+    return say(output.left);
   }
   // The model reads stderr, so the store must not write an error there.
   const store = new FileStore(settings.uses, { onPruneError: () => {} });
@@ -85,18 +97,28 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   });
   const verdict = await approvals.check({ ...submissionOf(input, settings), signal });
   await approvals.settled();
-  if (verdict.status !== "approved") return block(reasonOf(verdict));
+  if (verdict.status !== "approved") {
+    const isLeft = input.isPrompt && settings.localPrompt && isUnreachable(verdict);
+    return isLeft ? say(output.left) : block(reasonOf(verdict), output);
+  }
   // The canary never runs. Doctor reads from the provider that it was approved.
-  if (input.tool === CANARY_TOOL) return block("The canary was approved, and is not run.");
-  const text = settings.keepPrompts ? agent.left : agent.approved;
+  if (input.tool === CANARY_TOOL) return block("The canary was approved, and is not run.", output);
+  const text = settings.keepPrompts ? output.left : output.approved;
   return { kind: "say", text, mayStart: () => verdict.mayStart() };
 }
 
 /** The submission of a call: identical for the same input. */
 export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
   const ms = input.tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs;
-  const { key: idempotencyKey, toolName: _, ...call } = input;
-  return { ...call, idempotencyKey, timeout: formatDuration(ms) as DecisionWindow };
+  const { tool, server, arguments: args, context, key } = input;
+  return {
+    tool,
+    ...(server === undefined ? {} : { server }),
+    arguments: args,
+    context,
+    idempotencyKey: key,
+    timeout: formatDuration(ms) as DecisionWindow,
+  };
 }
 
 type Reason = (NotExecuted | Suspended)["reason"];
@@ -114,6 +136,12 @@ const IS_RECORDED: Readonly<Record<Reason, boolean>> = {
   not_recorded: false,
   frozen: false,
 };
+
+/** True if no provider received the call, as far as the hook knows. */
+function isUnreachable({ reason, requestId, ...rest }: NotExecuted | Suspended): boolean {
+  if (reason !== "no_decision" || requestId !== undefined) return false;
+  return "error" in rest && rest.error instanceof SdkError && rest.error.code === "unavailable";
+}
 
 /** The text for the model and its user. */
 function reasonOf(verdict: NotExecuted | Suspended): string {
@@ -135,8 +163,8 @@ function explain(error: unknown, { agent, program }: HookCall): string {
   return `This call was not run. ${what}. Run: ${program} doctor ${agent.name}`;
 }
 
-function block(reason: string): HookAnswer {
-  return { kind: "block", reason };
+function block(reason: string, output: HookOutput): HookAnswer {
+  return { kind: "block", reason, output };
 }
 
 function say(text: string): HookAnswer {

@@ -6,14 +6,15 @@
  */
 
 import { parseArgs } from "node:util";
-import { AGENTS, type Agent, findAgent } from "../agents.ts";
+import type { Agent, HookOutput } from "../agents/agent.ts";
+import { AGENTS, findAgent } from "../agents/index.ts";
 import { readHookSettings } from "../profile/hook-settings.ts";
 import { WAIT_MS } from "../profile/profile.ts";
 import { answerCall, type HookAnswer } from "./answer-call.ts";
 import { INPUT_BYTES_MAX } from "./hook-input.ts";
 import { writeAll } from "./write-all.ts";
 
-/** Exit codes as both agents read them. */
+/** Exit codes as all agents read them. */
 const GO = 0;
 const BLOCK = 2;
 
@@ -45,20 +46,20 @@ export async function runHook(
   }
   const abandoned = new AbortController();
   let isAsking = false;
-  let agent: Agent | undefined;
+  let output: HookOutput | undefined;
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(name, () => {
       // The first signal cancels the pending request. The second one does not wait for that.
       if (isAsking && !abandoned.signal.aborted) abandoned.abort();
-      else end(STOPPED, agent);
+      else end(STOPPED, output);
     });
   }
   watchParent(abandoned);
   const options = readArguments(args, program);
   if (typeof options === "string") return end(block(options));
-  agent = options.agent;
+  output = options.output;
   const bytes = await readInput();
-  if (bytes === undefined) return end(TOO_LARGE, agent);
+  if (bytes === undefined) return end(TOO_LARGE, output);
   isAsking = true;
   const settings = () => {
     const { name } = options.agent;
@@ -67,27 +68,35 @@ export async function runHook(
     return read;
   };
   const { signal } = abandoned;
-  const call = { agent: options.agent, bytes, settings, signal, program };
-  return end(await answerCall(call), agent);
+  const call = { agent: options.agent, output, bytes, settings, signal, program };
+  return end(await answerCall(call), output);
 }
 
 const TOO_LARGE = block("This call was not run: its input is larger than 16 MiB.");
 const STOPPED: HookAnswer = block("This call was not run: the hook was stopped while it waited.");
 
-function readArguments(
-  args: readonly string[],
-  program: string,
-): { readonly agent: Agent; readonly profile: string | undefined } | string {
+interface HookArguments {
+  readonly agent: Agent;
+  /** The form of a denial before the event of the input is known. */
+  readonly output: HookOutput;
+  readonly profile: string | undefined;
+}
+
+function readArguments(args: readonly string[], program: string): HookArguments | string {
   try {
-    const options = { profile: { type: "string" } } as const;
+    const options = { profile: { type: "string" }, prompts: { type: "boolean" } } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const agent = findAgent(positionals[0]);
-    if (agent !== undefined && positionals.length === 1) return { agent, profile: values.profile };
+    const event = values.prompts ? agent?.promptEvent : agent?.events[0];
+    if (agent !== undefined && event !== undefined && positionals.length === 1) {
+      return { agent, output: event.output, profile: values.profile };
+    }
   } catch {
     // The message below shows the usage.
   }
   const names = AGENTS.map(({ name }) => name).join("|");
-  return `Invalid arguments of the hook. Usage: ${program} hook ${names} [--profile FILE].`;
+  const usage = `${program} hook ${names} [--profile FILE] [--prompts]`;
+  return `Invalid arguments of the hook. Usage: ${usage}.`;
 }
 
 /**
@@ -127,17 +136,18 @@ function watchParent(abandoned: AbortController): void {
 }
 
 /** Exits with 2 where the agent has no denial for stdout, is unknown, or stdout is closed. */
-function end(answer: HookAnswer, agent?: Agent): never {
+function end(answer: HookAnswer, output?: HookOutput): never {
   // Checked immediately before the answer: the approval may have expired since the decision.
   const isAllowed = answer.kind === "say" && answer.mayStart();
   const reason = answer.kind === "block" ? answer.reason : "The approval ended before the call.";
   const denial = `Countersign: ${reason}`;
-  const text = isAllowed ? answer.text : agent?.denied?.(denial);
+  const form = answer.kind === "block" ? (answer.output ?? output) : output;
+  const text = isAllowed ? answer.text : form?.denied?.(denial);
   if (text !== undefined && writeAll(1, text)) return process.exit(GO);
   writeAll(2, denial);
   return process.exit(BLOCK);
 }
 
 function block(reason: string): HookAnswer {
-  return { kind: "block", reason };
+  return { kind: "block", reason, output: undefined };
 }

@@ -7,7 +7,6 @@
  * a killed process. Agents run the tool in those cases.
  */
 
-import { findAgent } from "../agents.ts";
 import { HOOK_VARIABLES } from "../profile/hook-settings.ts";
 
 /** The shell's `$0`. It marks an entry in the settings as ours. */
@@ -38,6 +37,10 @@ export interface HookPlace {
   /** Path of the program, which runs the hook with the argument `hook`. */
   readonly script: string;
   readonly agent: string;
+  /** The stdout that blocks the call if the hook fails. Undefined: exit code 2. */
+  readonly denied: ((reason: string) => string) | undefined;
+  /** The hook is for the event before the agent's own prompt. */
+  readonly isPrompt: boolean;
   readonly profile: string;
   /** Home of the user. The compile cache is below it. */
   readonly home: string;
@@ -51,10 +54,10 @@ export interface HookPlace {
 
 /** For `sh -c`, and for other shells with plain single quotes. */
 export function hookCommand(place: HookPlace): string {
-  const { node, script, agent, profile, home, caFile, environment, program } = place;
+  const { node, script, agent, profile, home, caFile, environment, program, isPrompt } = place;
   const failure = "Countersign: The approval hook failed. The call did not run.";
   const advice = `Run: ${program} doctor ${agent}`;
-  const denial = findAgent(agent)?.denied?.(`${failure} ${advice}`) ?? "";
+  const denial = place.denied?.(`${failure} ${advice}`) ?? "";
   const variables = [`HOME=${home}`, "PATH=/usr/bin:/bin"];
   if (caFile !== undefined) variables.push(`NODE_EXTRA_CA_CERTS=${caFile}`);
   const passed = environment ? HOOK_VARIABLES.map((name) => `${name}="$${name}"`) : [];
@@ -70,6 +73,7 @@ export function hookCommand(place: HookPlace): string {
     "--profile",
     profile,
   ];
+  if (isPrompt) words.push("--prompts");
   // `exec` replaces the agent's own shell: a signal of the agent reaches the parent of the hook.
   return [
     "exec /usr/bin/env -i",

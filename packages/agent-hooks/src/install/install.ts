@@ -7,11 +7,18 @@
 
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
-import type { Agent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
+import { eventsOf, installedEvents } from "../agents/index.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";
-import { type Installed, type Profile, readProfile, writeProfile } from "../profile/profile.ts";
-import { insertHandler, ownHandlers, removeHandlers, UnusableSettings } from "./edit-settings.ts";
+import {
+  type Installed,
+  type Profile,
+  readProfile,
+  WAIT_MS_MAX,
+  writeProfile,
+} from "../profile/profile.ts";
 import { hookCommand } from "./hook-command.ts";
+import { insertHandler, ownHandlers, removeHandlers, UnusableSettings } from "./json-settings.ts";
 import { findSettingsFault } from "./settings-fault.ts";
 import { SettingsFile } from "./settings-file.ts";
 
@@ -38,20 +45,33 @@ export interface InstallPlace {
 }
 
 /** The options of the profile that the settings entry depends on. */
-export type EntryOptions = Pick<Profile, "waitMs" | "environment" | "caFile">;
+export type EntryOptions = Pick<Profile, "waitMs" | "promptsOnly" | "environment" | "caFile">;
 
-/** The entry of the hook, as agents read it. */
-export function handlerFor(place: InstallPlace, options: EntryOptions): Record<string, unknown> {
-  const { agent, ...paths } = place;
-  const { waitMs, environment, caFile } = options;
-  return {
-    type: "command",
-    command: hookCommand({ ...paths, agent: agent.name, environment, caFile }),
-    // Seconds. The hook itself ends before this limit.
-    timeout: Math.ceil((waitMs + GRACE_MS + LIMIT_MARGIN_MS) / 1000),
-    statusMessage: "Waiting for approval",
-    ...agent.entry,
-  };
+/** The entry of the hook, as the agent reads it. */
+export function handlerFor(
+  { agent, ...paths }: InstallPlace,
+  { waitMs, promptsOnly, environment, caFile }: EntryOptions,
+): Readonly<Record<string, unknown>> {
+  const [{ output }] = installedEvents(agent, { promptsOnly });
+  const command = hookCommand({
+    ...paths,
+    agent: agent.name,
+    denied: output.denied,
+    isPrompt: promptsOnly,
+    environment,
+    caFile,
+  });
+  return agent.settings.handler(command, limitFor(waitMs));
+}
+
+/** The agent's time limit for a hook that waits this long. The hook itself ends before it. */
+function limitFor(waitMs: number): number {
+  return waitMs + GRACE_MS + LIMIT_MARGIN_MS;
+}
+
+/** The longest wait of a hook of this agent. */
+export function waitMsMax({ settings: { limitMaxMs } }: Agent): number {
+  return limitMaxMs === undefined ? WAIT_MS_MAX : limitMaxMs - limitFor(0);
 }
 
 /** @throws UnusableSettings, Error: install cannot change these settings */
@@ -60,7 +80,7 @@ export function assertInstallable(place: InstallPlace): void {
 }
 
 function openInstallable({ agent, profile, settings }: InstallPlace) {
-  const file = openSettings(settings);
+  const file = openSettings(settings, agent);
   const fault = findSettingsFault(file.text ?? "", agent);
   if (fault !== undefined) {
     const what = `${file.path} was not changed. ${agent.title} ignores the whole file: ${fault}`;
@@ -83,7 +103,7 @@ export function install(place: InstallPlace, wanted: Omit<Profile, "installed">)
   const { agent, profile } = place;
   const { file, before } = openInstallable(place);
   const original = originalOf(file, agent, before);
-  const edited = inserting(original ?? "", handlerFor(place, wanted), file.path);
+  const edited = reading(file.path, () => insertHandlers(original ?? "", place, wanted));
   const installed: Installed = {
     settings: place.settings,
     sha256: digest(edited.text),
@@ -106,7 +126,7 @@ export function uninstall(
 ): { readonly settings: string; readonly isChanged: boolean } {
   const before = readProfile(profile)?.installed;
   const path = before?.settings ?? settings;
-  const file = openSettings(path);
+  const file = openSettings(path, agent);
   const original = originalOf(file, agent, before);
   file.replace(original);
   rmSync(profile, { force: true });
@@ -121,18 +141,34 @@ function originalOf(
 ): string | undefined {
   if (file.text === undefined) return undefined;
   if (before !== undefined && digest(file.text) === before.sha256) return before.backup;
-  return reading(file.path, () => removeHandlers(file.text ?? "", agent.name, before?.inserted));
+  const { text } = file;
+  return reading(file.path, () => removeHandlers(text, namesOf(agent), agent, before?.inserted));
 }
 
-function openSettings(path: string): SettingsFile {
+function openSettings(path: string, agent: Agent): SettingsFile {
   const file = new SettingsFile(path);
   // Parsed before anything is written: a rejected file leaves no trace.
-  reading(file.path, () => ownHandlers(file.text || "{}", ""));
+  reading(file.path, () => ownHandlers(file.text || "{}", namesOf(agent), agent));
   return file;
 }
 
-function inserting(text: string, handler: object, path: string) {
-  return reading(path, () => insertHandler(text, handler));
+/** The names of all events that can have the hook. */
+export function namesOf(agent: Agent): readonly string[] {
+  return eventsOf(agent).map(({ name }) => name);
+}
+
+/** Adds the hook to each event. */
+function insertHandlers(original: string, place: InstallPlace, options: EntryOptions) {
+  const { agent } = place;
+  const handler = handlerFor(place, options);
+  let text = original;
+  const inserted: string[] = [];
+  for (const { name } of installedEvents(agent, options)) {
+    const edited = insertHandler(text, name, handler, agent.settings);
+    text = edited.text;
+    inserted.push(edited.inserted);
+  }
+  return { text, inserted };
 }
 
 function reading<T>(path: string, read: () => T): T {

@@ -4,7 +4,7 @@
 
 import { hostname } from "node:os";
 import { Provisioner } from "@countersign/sdk";
-import type { Agent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
 
 /** A user waits for the result. */
 const RETRY_FOR = "10s";

@@ -6,7 +6,7 @@
  */
 
 import { type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import type { Agent } from "../agents.ts";
+import type { Agent } from "../agents/agent.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -122,6 +122,8 @@ export function readHookSettings(setup: HookSetup): HookSettings {
     waitMs: waitOf(environment[wait], profile, install) ?? profile?.waitMs ?? WAIT_MS,
     leave: environment[leave] ? namesIn(environment[leave]) : (profile?.leave ?? []),
     keepPrompts: flagOf(environment[keepPrompts]) ?? profile?.keepPrompts ?? false,
+    promptsOnly: profile?.promptsOnly ?? false,
+    localPrompt: profile?.localPrompt ?? false,
     uses: profile?.uses ?? usesFolder(name, environment),
   };
 }

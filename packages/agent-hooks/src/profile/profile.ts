@@ -23,8 +23,8 @@ export interface Installed {
   readonly settings: string;
   /** SHA-256 of the file as install left it. */
   readonly sha256: string;
-  /** The exact inserted text, which uninstall finds and removes. */
-  readonly inserted: string;
+  /** The exact inserted texts, one for each event, which uninstall finds and removes. */
+  readonly inserted: readonly string[];
   /** The file as it was before; undefined when there was none. */
   readonly backup: string | undefined;
 }
@@ -42,6 +42,10 @@ export interface Profile {
   readonly leave: readonly string[];
   /** After an approval the agent's own permissions still ask. */
   readonly keepPrompts: boolean;
+  /** The hook runs only where the agent would ask its own user. */
+  readonly promptsOnly: boolean;
+  /** With promptsOnly: the agent asks its own user if the provider is unreachable. */
+  readonly localPrompt: boolean;
   /** Environment variables may override members of the profile. */
   readonly environment: boolean;
   /** Absolute path of a PEM file: certificate authorities that Node trusts besides its own. */
@@ -64,6 +68,8 @@ const MEMBERS = [
   "wait",
   "leave",
   "keep_prompts",
+  "prompts_only",
+  "local_prompt",
   "environment",
   "ca_file",
   "uses",
@@ -96,6 +102,8 @@ export function parseProfile(text: string): Profile {
     waitMs,
     leave: readTexts(fields, "leave"),
     keepPrompts: readFlag(fields, "keep_prompts"),
+    promptsOnly: readFlag(fields, "prompts_only"),
+    localPrompt: readFlag(fields, "local_prompt"),
     environment: readFlag(fields, "environment"),
     caFile: fields.text("ca_file", 1),
     uses: fields.required("uses", fields.text("uses", 1)),
@@ -105,7 +113,7 @@ export function parseProfile(text: string): Profile {
 
 export function writeProfile(path: string, profile: Profile): void {
   const { url, token, instanceId, waitMs, leave, keepPrompts, environment, uses } = profile;
-  const { caFile, installed } = profile;
+  const { promptsOnly, localPrompt, caFile, installed } = profile;
   const text = JSON.stringify(
     {
       version: 1,
@@ -115,6 +123,8 @@ export function writeProfile(path: string, profile: Profile): void {
       wait: formatDuration(waitMs),
       leave,
       keep_prompts: keepPrompts,
+      prompts_only: promptsOnly,
+      local_prompt: localPrompt,
       environment,
       ca_file: caFile,
       uses,
@@ -140,10 +150,12 @@ export function readWait(text: string): number | undefined {
 function readTexts(fields: Fields, name: string): string[] {
   const value: JsonValue | undefined = fields.value(name);
   if (value === undefined) return [];
+  // Version 0.6 wrote one inserted text.
+  if (typeof value === "string" && name === "inserted") return [value];
   const items = value instanceof JsonArray ? value.items : [undefined];
   return items.map((item) => {
     if (typeof item === "string" && item !== "") return item;
-    throw fields.invalid(name, "must be a list of names of tools");
+    throw fields.invalid(name, "must be a list of texts");
   });
 }
 
@@ -159,7 +171,7 @@ function readInstalled(value: JsonObject | undefined): Installed | undefined {
   return {
     settings: fields.required("settings", fields.text("settings", 1)),
     sha256: fields.required("sha256", fields.text("sha256", 1)),
-    inserted: fields.required("inserted", fields.text("inserted", 1)),
+    inserted: readTexts(fields, "inserted"),
     backup: fields.text("backup", 0),
   };
 }

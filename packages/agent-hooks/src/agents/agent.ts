@@ -1,0 +1,117 @@
+/**
+ * The description of a coding agent: its events, the input and output of its hooks, its settings,
+ * and what it does when a hook fails. The hook and all commands are generic over it.
+ *
+ * Promises: imports types only, because the hook loads it before every tool call.
+ */
+
+import type { ToolIdentity } from "@countersign/protocol";
+
+export interface Agent {
+  /** In arguments, `context.runtime`, keys and file names. */
+  readonly name: string;
+  readonly title: string;
+  /** The executable. Undefined for an application that a command cannot start. */
+  readonly program: string | undefined;
+  readonly input: HookInputFormat;
+  /** The events of tool calls. install adds the hook to each of them. */
+  readonly events: readonly [HookEvent, ...HookEvent[]];
+  /**
+   * The event before the agent asks its own user for permission. Undefined where the agent has no
+   * such event, or runs the tool after a hook of it that decides nothing.
+   */
+  readonly promptEvent: HookEvent | undefined;
+  readonly settings: HookSettingsFormat;
+  readonly failures: HookFailures;
+  /** The shell that runs the command of a hook, which is its last argument. */
+  shell(environment: NodeJS.ProcessEnv): readonly [file: string, ...options: string[]];
+}
+
+/** Names are paths of members: `tool_info.command_line` is a member of the object `tool_info`. */
+export interface HookInputFormat {
+  /** The event. Undefined: the input does not contain it, and the agent has one event. */
+  readonly event: string | undefined;
+  readonly session: string | undefined;
+  /** The id of the call. Undefined: the agent sends none, and each run is a new request. */
+  readonly call: string | undefined;
+  /** The members of `context` of the request, with the paths of their values. */
+  readonly context: Readonly<Record<string, string>>;
+  /**
+   * Members that only another agent sends, with its title. Such an agent reads the settings of this
+   * one, and expects other answers.
+   */
+  readonly foreign: Readonly<Record<string, string>>;
+}
+
+export interface HookEvent {
+  /** In the settings and in the input. */
+  readonly name: string;
+  readonly call: CallFormat;
+  readonly output: HookOutput;
+}
+
+/** Where the input contains the call. Names are paths of members, as in HookInputFormat. */
+export interface CallFormat {
+  /** The name of the tool, or a path to it if the event is for more than one tool. */
+  readonly tool: { readonly name: string } | { readonly path: string };
+  /** The path of the MCP server's name. Undefined: the name of the tool contains it. */
+  readonly server: string | undefined;
+  readonly arguments: string;
+  /** True if the arguments are a text that contains JSON. */
+  readonly isText: boolean;
+  /** Separates the server from a tool name that contains both. */
+  split(name: string): ToolIdentity;
+}
+
+/** The answers of the hook. */
+export interface HookOutput {
+  /**
+   * The stdout after an approval. Never empty: the wrapper treats exit code 0 without output as a
+   * failure.
+   */
+  readonly approved: string;
+  /** The stdout that leaves the decision to the agent's own permissions. */
+  readonly left: string;
+  /**
+   * The stdout that blocks a call, with exit code 0. Undefined: the reason goes to stderr, and the
+   * exit code is 2.
+   */
+  readonly denied: ((reason: string) => string) | undefined;
+}
+
+/** A settings file of JSON with a list of handlers for each event: `{"hooks": {EVENT: [...]}}`. */
+export interface HookSettingsFormat {
+  /** Path of the user-level file. */
+  file(environment: NodeJS.ProcessEnv): string;
+  /** True if an item of the list is a group `{"hooks": [HANDLER]}`, false if it is a handler. */
+  readonly isGrouped: boolean;
+  /** Members of a new file before `hooks`. */
+  readonly head: Readonly<Record<string, unknown>>;
+  /** The longest time that the agent waits for a hook. Undefined: no limit is known. */
+  readonly limitMaxMs: number | undefined;
+  /** @param limitMs after which the agent stops the hook */
+  handler(command: string, limitMs: number): Readonly<Record<string, unknown>>;
+}
+
+export type Consequence = "blocks" | "runs" | "asks" | "unknown";
+
+/** The behaviour of the agent for a call, with the settings that install writes. */
+export interface HookFailures {
+  /** The hook exits with a code that is neither 0 nor 2. */
+  readonly otherExit: Consequence;
+  /** A signal ends the hook. */
+  readonly killed: Consequence;
+  /** The command of the hook does not exist. */
+  readonly notStarted: Consequence;
+  readonly timeout: Consequence;
+  /** Exit code 0 without output. */
+  readonly silent: Consequence;
+  /** Exit code 0 with output that is not a valid answer. */
+  readonly invalidOutput: Consequence;
+  /** The first version with this behaviour. Undefined: all supported versions. */
+  readonly blocksSince: readonly [number, number, number] | undefined;
+  /** The version with which the behaviour was observed. Undefined: documentation only. */
+  readonly observed: string | undefined;
+  /** Address of the documentation or source. */
+  readonly source: string;
+}

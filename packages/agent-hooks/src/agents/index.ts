@@ -1,0 +1,24 @@
+/** The supported coding agents, one file for each. */
+
+import type { Agent, HookEvent } from "./agent.ts";
+import { CLAUDE_CODE } from "./claude-code.ts";
+import { CODEX } from "./codex.ts";
+
+export const AGENTS: readonly Agent[] = [CLAUDE_CODE, CODEX];
+
+export function findAgent(name: string | undefined): Agent | undefined {
+  return AGENTS.find((agent) => agent.name === name);
+}
+
+/** All events that the hook answers. */
+export function eventsOf({ events, promptEvent }: Agent): readonly HookEvent[] {
+  return promptEvent === undefined ? events : [...events, promptEvent];
+}
+
+/** The events at which install adds the hook. */
+export function installedEvents(
+  { events, promptEvent }: Agent,
+  { promptsOnly }: { readonly promptsOnly: boolean },
+): Agent["events"] {
+  return promptsOnly && promptEvent !== undefined ? [promptEvent] : events;
+}
