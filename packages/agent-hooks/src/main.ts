@@ -7,7 +7,7 @@ export function main(args: readonly string[]): Promise<ExitCode> {
   const program = {
     name: "countersign-agent-hooks",
     version: readVersion(new URL("../package.json", import.meta.url)),
-    summary: "approval hooks for Claude Code and Codex",
+    summary: "approval hooks for coding agents",
     commands: COMMANDS,
   };
   return runProgram(program, args);

@@ -43,7 +43,7 @@ function inserting(text: string, agent?: Agent) {
 }
 
 function removing(text: string, ...inserted: string[]) {
-  return removeHandlers(text, [EVENT], CLAUDE_CODE, inserted);
+  return removeHandlers(text, [EVENT], { name: CLAUDE_CODE.name, settings: SHAPE }, inserted);
 }
 
 function handlers(text: string) {
@@ -51,7 +51,7 @@ function handlers(text: string) {
 }
 
 function own(text: string, agent = CLAUDE_CODE) {
-  return ownHandlers(text, [EVENT], agent);
+  return ownHandlers(text, [EVENT], { name: agent.name, settings: SHAPE });
 }
 
 /** Files as people and agents write them. */

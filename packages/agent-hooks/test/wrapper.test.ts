@@ -23,6 +23,7 @@ import {
   decisionIn,
   feed,
   type HookScene,
+  hooksBelow,
   startHookScene,
 } from "./support/hook-scene.ts";
 
@@ -71,23 +72,6 @@ function runAsAgent(
   env: Readonly<Record<string, string>> = {},
 ) {
   return feed(t, scene.home, ["/bin/sh", "-c", command], { input, env });
-}
-
-/** Processes of Node below one process. */
-function hooksBelow(pid: number): number[] {
-  const table = execFileSync("ps", ["-eo", "pid=,ppid=,comm="], { encoding: "utf8" });
-  const rows = table
-    .trim()
-    .split("\n")
-    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line)?.slice(1) ?? []);
-  const below = (parent: number): number[] => {
-    const children = rows.filter(([, ppid]) => Number(ppid) === parent);
-    return children.flatMap(([child, , name]) => {
-      const deeper = below(Number(child));
-      return /node|MainThread/.test(name ?? "") ? [Number(child), ...deeper] : deeper;
-    });
-  };
-  return below(pid);
 }
 
 test("[ours.adapters.hook.wrapped] the command passes the hook's answer through unchanged", async (t) => {

@@ -24,7 +24,10 @@ const COMMANDS: Readonly<Record<string, Forwarded>> = {
     code: 2,
     stderr: /^countersign: no hook is installed; run: (npx )?countersign install claude-code /m,
   },
-  "install other": { code: 2, stderr: /^countersign: the agent must be claude-code or codex$/m },
+  "install other": {
+    code: 2,
+    stderr: /^countersign: the agent must be one of claude-code, codex, /m,
+  },
   "conformance --list": { code: 0, stdout: /^cancel\.pending$/m },
   "conformance nowhere": { code: 2, stderr: /^countersign: BASE_URL must be/ },
   "mcp-gateway --config /nowhere": { code: 2, stderr: /^countersign: \/nowhere cannot be read/ },

@@ -54,8 +54,8 @@ export interface HookEvent {
 export interface CallFormat {
   /** The name of the tool, or a path to it if the event is for more than one tool. */
   readonly tool: { readonly name: string } | { readonly path: string };
-  /** The path of the MCP server's name. Undefined: the name of the tool contains it. */
-  readonly server: string | undefined;
+  /** Paths of both names of an MCP tool. A call without them is split. */
+  readonly mcp: { readonly server: string; readonly tool: string } | undefined;
   readonly arguments: string;
   /** True if the arguments are a text that contains JSON. */
   readonly isText: boolean;
@@ -65,10 +65,7 @@ export interface CallFormat {
 
 /** The answers of the hook. */
 export interface HookOutput {
-  /**
-   * The stdout after an approval. Never empty: the wrapper treats exit code 0 without output as a
-   * failure.
-   */
+  /** The stdout after an approval. */
   readonly approved: string;
   /** The stdout that leaves the decision to the agent's own permissions. */
   readonly left: string;
@@ -79,18 +76,31 @@ export interface HookOutput {
   readonly denied: ((reason: string) => string) | undefined;
 }
 
-/** A settings file of JSON with a list of handlers for each event: `{"hooks": {EVENT: [...]}}`. */
-export interface HookSettingsFormat {
+export type HookSettingsFormat = JsonSettings | OwnFile;
+
+interface AnySettings {
   /** Path of the user-level file. */
   file(environment: NodeJS.ProcessEnv): string;
+  /** The longest time that the agent waits for a hook. Undefined: no limit is known. */
+  readonly limitMaxMs: number | undefined;
+}
+
+/** A settings file of JSON with a list of handlers for each event: `{"hooks": {EVENT: [...]}}`. */
+export interface JsonSettings extends AnySettings {
+  readonly kind: "json";
   /** True if an item of the list is a group `{"hooks": [HANDLER]}`, false if it is a handler. */
   readonly isGrouped: boolean;
   /** Members of a new file before `hooks`. */
   readonly head: Readonly<Record<string, unknown>>;
-  /** The longest time that the agent waits for a hook. Undefined: no limit is known. */
-  readonly limitMaxMs: number | undefined;
   /** @param limitMs after which the agent stops the hook */
   handler(command: string, limitMs: number): Readonly<Record<string, unknown>>;
+}
+
+/** A file that only the hook uses, such as a plugin: install creates it, uninstall deletes it. */
+export interface OwnFile extends AnySettings {
+  readonly kind: "own-file";
+  /** The text of the file. It contains the command as a JSON string. */
+  text(command: string): string;
 }
 
 export type Consequence = "blocks" | "runs" | "asks" | "unknown";

@@ -36,6 +36,7 @@ export const CLAUDE_CODE: Agent = {
     output: PERMISSION_REQUEST,
   },
   settings: {
+    kind: "json",
     file: (environment) => {
       return join(environment.CLAUDE_CONFIG_DIR || join(homedir(), ".claude"), "settings.json");
     },

@@ -27,6 +27,7 @@ export const CODEX: Agent = {
     output: PERMISSION_REQUEST,
   },
   settings: {
+    kind: "json",
     file: (environment) => {
       return join(environment.CODEX_HOME || join(homedir(), ".codex"), "hooks.json");
     },

@@ -3,8 +3,23 @@
 import type { Agent, HookEvent } from "./agent.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
 import { CODEX } from "./codex.ts";
+import { COPILOT } from "./copilot.ts";
+import { CURSOR } from "./cursor.ts";
+import { GEMINI_CLI } from "./gemini-cli.ts";
+import { GOOSE } from "./goose.ts";
+import { OPENCODE } from "./opencode.ts";
+import { WINDSURF } from "./windsurf.ts";
 
-export const AGENTS: readonly Agent[] = [CLAUDE_CODE, CODEX];
+export const AGENTS: readonly Agent[] = [
+  CLAUDE_CODE,
+  CODEX,
+  COPILOT,
+  CURSOR,
+  GEMINI_CLI,
+  GOOSE,
+  OPENCODE,
+  WINDSURF,
+];
 
 export function findAgent(name: string | undefined): Agent | undefined {
   return AGENTS.find((agent) => agent.name === name);

@@ -2,12 +2,12 @@
  * The input that Claude Code introduced, and that other agents send with few differences.
  */
 
-import { splitToolName } from "@countersign/protocol";
+import { splitToolName, type ToolIdentity } from "@countersign/protocol";
 import type { CallFormat, HookInputFormat } from "./agent.ts";
 
 export const CLAUDE_CALL: CallFormat = {
   tool: { path: "tool_name" },
-  server: undefined,
+  mcp: undefined,
   arguments: "tool_input",
   isText: false,
   split: splitToolName,
@@ -29,6 +29,18 @@ export const CLAUDE_INPUT: HookInputFormat = {
   ]),
   foreign: {},
 };
+
+/** For tools without servers in their names. */
+export function asIs(name: string): ToolIdentity {
+  return { tool: name };
+}
+
+/** Splits `server__tool`. */
+export function splitAtUnderscores(name: string): ToolIdentity {
+  const at = name.indexOf("__");
+  if (at < 1 || at + 2 === name.length) return { tool: name };
+  return { tool: name.slice(at + 2), server: name.slice(0, at) };
+}
 
 /** Members of the context with the names that the input has. */
 export function sameNames(names: readonly string[]): Readonly<Record<string, string>> {

@@ -6,6 +6,9 @@ import type { HookOutput } from "./agent.ts";
 
 export const APPROVED = "Approved through Countersign.";
 
+/** Represents no output: the installed command prints nothing for it. */
+export const SILENT = "countersign:silent";
+
 /** Valid without a decision. */
 export const NO_OPINION = "{}";
 
@@ -36,6 +39,13 @@ export const PERMISSION_REQUEST: HookOutput = {
     const decision = { behavior: "deny", message };
     return JSON.stringify({ hookSpecificOutput: { hookEventName: "PermissionRequest", decision } });
   },
+};
+
+/** `decision` and `reason` at the top level, as Gemini CLI reads them. */
+export const TOP_LEVEL_DECISION: HookOutput = {
+  approved: JSON.stringify({ decision: "allow" }),
+  left: NO_OPINION,
+  denied: (reason) => JSON.stringify({ decision: "deny", reason }),
 };
 
 /** The answer only stops calls: an approval leaves the decision to the agent's permissions. */

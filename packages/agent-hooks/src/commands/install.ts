@@ -23,7 +23,7 @@ import { AGENT_NAMES, agentOf, changeFiles, PLACE, placeOf, readSecret } from ".
 
 export const installCommand: Command = {
   usage: "install AGENT",
-  help: "Add the hook to the settings of claude-code or codex.",
+  help: "Add the hook to the settings of a coding agent.",
   example: "install claude-code --url https://approvals.example.com",
   options: {
     url: {

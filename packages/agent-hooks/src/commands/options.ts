@@ -17,7 +17,7 @@ import { AGENTS, findAgent } from "../agents/index.ts";
 import type { InstallPlace } from "../install/install.ts";
 import { profileFile } from "../profile/folders.ts";
 
-export const AGENT_NAMES = AGENTS.map(({ name }) => name).join(" or ");
+export const AGENT_NAMES = AGENTS.map(({ name }) => name).join(", ");
 
 export const PROFILE: CommandOptions = {
   profile: { type: "text", value: "FILE", help: "Profile with the credential. [of your user]" },
@@ -35,7 +35,7 @@ export const PLACE: CommandOptions = {
 /** @throws CommandError */
 export function agentOf(name: string | undefined): Agent {
   const agent = findAgent(name);
-  if (agent === undefined) throw usageError(`the agent must be ${AGENT_NAMES}`);
+  if (agent === undefined) throw usageError(`the agent must be one of ${AGENT_NAMES}`);
   return agent;
 }
 

@@ -4,8 +4,7 @@ import { type Command, type CommandLine, EXIT, renderColumns } from "@countersig
 import { visibleText } from "@countersign/protocol";
 import type { Agent } from "../agents/agent.ts";
 import { AGENTS } from "../agents/index.ts";
-import { namesOf } from "../install/install.ts";
-import { ownHandlers } from "../install/json-settings.ts";
+import { findHooks } from "../install/agent-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { readProfile } from "../profile/profile.ts";
 import { placeOf } from "./options.ts";
@@ -44,7 +43,7 @@ function statusOf(agent: Agent, line: CommandLine, program: string): Row {
   try {
     const profile = readProfile(path);
     file = profile?.installed?.settings ?? settings;
-    const count = ownHandlers(new SettingsFile(file).text || "{}", namesOf(agent), agent).length;
+    const count = findHooks(agent, new SettingsFile(file).text ?? "").own.length;
     const state = count > 0 ? "installed" : "not installed";
     return { agent: agent.name, state, settings: file, url: profile?.url };
   } catch {

@@ -8,7 +8,8 @@ import { randomUUID } from "node:crypto";
 import { ApprovalClient } from "@countersign/sdk";
 import type { Agent, HookEvent } from "../agents/agent.ts";
 import { eventsOf } from "../agents/index.ts";
-import { CANARY_TOOL, submissionOf } from "../hook/answer-call.ts";
+import { submissionOf } from "../hook/answer-call.ts";
+import { CANARY_TOOL, type CanaryArguments } from "../hook/canary-call.ts";
 import { readHookInput } from "../hook/hook-input.ts";
 import type { HookSettings } from "../profile/hook-settings.ts";
 import type { InstalledHook } from "./check-settings.ts";
@@ -43,7 +44,10 @@ export async function runCanaries(
 
 /** The input of the agent for the canary, with new ids so that no earlier decision applies. */
 function inputOf({ input, title }: Agent, { name, call }: HookEvent): string {
-  const args = { note: `A test call of the hook for ${title}. Deny it or ignore it.` };
+  const args: CanaryArguments = {
+    note: `A test call of the hook for ${title}. Deny it or ignore it.`,
+    id: randomUUID(),
+  };
   const paths: Readonly<Record<string, unknown>> = {
     ...(input.event === undefined ? {} : { [input.event]: name }),
     ...(input.session === undefined ? {} : { [input.session]: randomUUID() }),

@@ -5,8 +5,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { typedCommand } from "@countersign/command-line";
 import { installedEvents } from "../agents/index.ts";
-import { type EntryOptions, handlerFor, type InstallPlace, namesOf } from "../install/install.ts";
-import { commandOf, type Handler, handlersIn, ownHandlers } from "../install/json-settings.ts";
+import { type FoundHooks, findHooks, handlerOf } from "../install/agent-settings.ts";
+import { type EntryOptions, entryFor, type InstallPlace } from "../install/install.ts";
+import { commandOf, type Handler } from "../install/json-settings.ts";
 import { findSettingsFault } from "../install/settings-fault.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { checkClaudeFiles } from "./check-claude-files.ts";
@@ -36,32 +37,33 @@ export function checkSettings(
 ): SettingsCheck {
   const { agent, settings } = place;
   const again = `${typedCommand(place.program, environment)} install ${agent.name}`;
-  let handlers: readonly Handler[];
-  let own: readonly Handler[];
+  let found: FoundHooks;
   let file: SettingsFile;
   try {
     file = new SettingsFile(settings);
-    const text = file.text || "{}";
-    handlers = handlersIn(text, namesOf(agent), agent.settings);
-    own = ownHandlers(text, namesOf(agent), agent);
+    found = findHooks(agent, file.text ?? "");
   } catch (error) {
     const text = `${settings} cannot be read: ${Object(error).message}`;
     const advice = `Fix it. Until then, ${agent.title} may ignore the whole file.`;
     return { findings: [fail("settings", text, advice)], hook: undefined };
   }
   const fault = findSettingsFault(file.text ?? "", agent);
+  const { all, own } = found;
   const [first] = own;
   if (first === undefined) {
     const text = `${file.path} does not contain the hook. Calls run without approval.`;
     return { findings: [fail("settings", text, `Run: ${again}`)], hook: undefined };
   }
-  const hook = { event: first.event, command: commandOf(first.value) ?? "" };
+  // Doctor's canary needs an event with a name of the tool.
+  const named = agent.events.filter(({ call }) => "path" in call.tool).map(({ name }) => name);
+  const tested = own.find(({ event }) => named.includes(event)) ?? first;
+  const hook = { event: tested.event, command: commandOf(tested.value) ?? "" };
   const what = `${agent.title} ignores all of ${file.path}: ${fault}. Calls run without approval.`;
   const findings = [
     ...(fault === undefined ? [] : [fail("settings.ignored", what, "Fix that in the file.")]),
     ...checkEvents(own, place, profile, again),
     ...own.flatMap((handler) => checkEntry(handler, place, profile, again)),
-    ...checkOtherHandlers(handlers.length - own.length),
+    ...checkOtherHandlers(all.length - own.length),
     ...(CHECKS[agent.name]?.({ settings, path: file.path, folder, handler: first }) ?? []),
   ];
   const isWhole = findings.every(({ level }) => level !== "fail");
@@ -111,7 +113,7 @@ function checkEntry(
   again: string,
 ): Finding[] {
   const unknown = { waitMs: 0, promptsOnly: false, environment: false };
-  const expected = handlerFor(place, profile ?? unknown);
+  const expected = handlerOf(place.agent.settings, entryFor(place, profile ?? unknown));
   const findings: Finding[] = [];
   if (matcher !== undefined && matcher !== "" && matcher !== "*") {
     const text = `Tools that do not match ${JSON.stringify(matcher)} run without approval.`;
@@ -122,7 +124,7 @@ function checkEntry(
     // Without a profile the correct limit is unknown.
     if (name === "timeout" && profile === undefined) continue;
     if (name === "statusMessage") continue;
-    if (name === "command" || name === "bash") {
+    if (name === "command") {
       const text = `The hook's command is not the one that this ${place.program} installs.`;
       findings.push(warn("settings.command", text, `If you moved or upgraded it, run: ${again}`));
       continue;

@@ -18,7 +18,7 @@ import { FileStore } from "@countersign/sdk/file-store";
 import type { Agent, HookOutput } from "../agents/agent.ts";
 import { DENIED_FOR_ANY_AGENT } from "../agents/outputs.ts";
 import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
-import { canaryIdOf, canaryReason } from "./canary-call.ts";
+import { CANARY_TOOL, canaryIdOf, canaryReason } from "./canary-call.ts";
 import { foreignAgent, type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
 import { matchesAny } from "./tool-names.ts";
 
@@ -27,9 +27,6 @@ export type HookAnswer =
   | { readonly kind: "say"; readonly text: string; mayStart(): boolean }
   /** The call does not run, and the model reads `reason`, in the form of `output`. */
   | { readonly kind: "block"; readonly reason: string; readonly output: HookOutput | undefined };
-
-/** The tool name of the call that doctor submits. A reviewer or a policy should deny it. */
-export const CANARY_TOOL = "countersign_canary";
 
 /** Short, because the canary needs no decision by a reviewer. */
 const CANARY_WAIT_MS = 4_000;

@@ -16,6 +16,7 @@ import {
 } from "@countersign/protocol";
 import type { Agent, CallFormat, HookEvent } from "../agents/agent.ts";
 import { eventsOf } from "../agents/index.ts";
+import { canaryKeyOf } from "./canary-call.ts";
 
 export interface HookInput {
   readonly event: HookEvent;
@@ -54,12 +55,16 @@ export function readHookInput(bytes: Uint8Array, agent: Agent): HookInput {
   // The agent sends the id of a call only with the events of calls.
   const isPrompt = event === agent.promptEvent;
   const hasId = call !== undefined && session !== undefined && !isPrompt;
-  const ids = hasId ? [idOf(input, session, agent), idOf(input, call, agent)] : [randomUUID()];
+  const tool = toolOf(input, event.call);
+  const args = argumentsOf(input, event.call);
+  const ids = hasId
+    ? [idOf(input, session, agent), idOf(input, call, agent)]
+    : [canaryKeyOf(tool.tool, args) ?? randomUUID()];
   return {
     event,
     isPrompt,
-    ...toolOf(input, event.call),
-    arguments: argumentsOf(input, event.call),
+    ...tool,
+    arguments: args,
     key: [agent.name, ...ids].join(" "),
     context: contextOf(input, agent, hasId ? ids[1] : undefined),
   };
@@ -93,12 +98,15 @@ function eventOf(input: JsonObject, agent: Agent): HookEvent {
 function toolOf(input: JsonObject, call: CallFormat): ToolIdentity & { readonly toolName: string } {
   const path = "path" in call.tool ? call.tool.path : undefined;
   const toolName = "name" in call.tool ? call.tool.name : memberAt(input, call.tool.path);
-  if (typeof toolName !== "string" || toolName === "") {
-    throw new UnusableInput(`There is no ${path}.`);
-  }
-  const server = call.server === undefined ? undefined : memberAt(input, call.server);
-  if (typeof server === "string" && server !== "") return { toolName, tool: toolName, server };
+  if (!isName(toolName)) throw new UnusableInput(`There is no ${path}.`);
+  const server = call.mcp === undefined ? undefined : memberAt(input, call.mcp.server);
+  const tool = call.mcp === undefined ? undefined : memberAt(input, call.mcp.tool);
+  if (isName(server) && isName(tool)) return { toolName, tool, server };
   return { toolName, ...call.split(toolName) };
+}
+
+function isName(value: JsonValue | undefined): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 function argumentsOf(input: JsonObject, call: CallFormat): JsonObject {

@@ -7,13 +7,16 @@
  * a killed process. Agents run the tool in those cases.
  */
 
+import { SILENT } from "../agents/outputs.ts";
 import { HOOK_VARIABLES } from "../profile/hook-settings.ts";
 
 /** The shell's `$0`. It marks an entry in the settings as ours. */
 const NAME = "countersign-hook";
 
 /**
- * Exit code 0 needs text on stdout: a script that was truncated to nothing also exits with 0.
+ * Exit code 0 needs text on stdout: a script that was truncated to nothing also exits with 0. The
+ * text SILENT represents no output, which is the approval of some agents.
+ *
  * A failure prints `$1`, the agent's denial, or exits with 2 where the agent has none.
  */
 function shellOf(program: string): string {
@@ -23,6 +26,7 @@ function shellOf(program: string): string {
     // No shell in between: the hook checks its parent to see whether the agent still runs.
     'o=$(exec "$@")',
     "c=$?",
+    `[ $c = 0 ] && [ "$o" = ${SILENT} ] && exit 0`,
     '[ $c = 0 ] && [ -n "$o" ] && printf "%s\\n" "$o" && exit 0',
     '[ $c = 2 ] || echo "Countersign: the hook failed (code $c), so this call was not run. ' +
       `See: ${program} doctor" >&2`,

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { Agent } from "../agents/agent.ts";
-import { eventsOf, installedEvents } from "../agents/index.ts";
+import { installedEvents } from "../agents/index.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";
 import {
   type Installed,
@@ -17,8 +17,9 @@ import {
   WAIT_MS_MAX,
   writeProfile,
 } from "../profile/profile.ts";
+import { addHooks, findHooks, type HookEntry, removeHooks } from "./agent-settings.ts";
 import { hookCommand } from "./hook-command.ts";
-import { insertHandler, ownHandlers, removeHandlers, UnusableSettings } from "./json-settings.ts";
+import { UnusableSettings } from "./json-settings.ts";
 import { findSettingsFault } from "./settings-fault.ts";
 import { SettingsFile } from "./settings-file.ts";
 
@@ -47,11 +48,10 @@ export interface InstallPlace {
 /** The options of the profile that the settings entry depends on. */
 export type EntryOptions = Pick<Profile, "waitMs" | "promptsOnly" | "environment" | "caFile">;
 
-/** The entry of the hook, as the agent reads it. */
-export function handlerFor(
+export function entryFor(
   { agent, ...paths }: InstallPlace,
   { waitMs, promptsOnly, environment, caFile }: EntryOptions,
-): Readonly<Record<string, unknown>> {
+): HookEntry {
   const [{ output }] = installedEvents(agent, { promptsOnly });
   const command = hookCommand({
     ...paths,
@@ -61,7 +61,7 @@ export function handlerFor(
     environment,
     caFile,
   });
-  return agent.settings.handler(command, limitFor(waitMs));
+  return { command, limitMs: limitFor(waitMs) };
 }
 
 /** The agent's time limit for a hook that waits this long. The hook itself ends before it. */
@@ -103,7 +103,10 @@ export function install(place: InstallPlace, wanted: Omit<Profile, "installed">)
   const { agent, profile } = place;
   const { file, before } = openInstallable(place);
   const original = originalOf(file, agent, before);
-  const edited = reading(file.path, () => insertHandlers(original ?? "", place, wanted));
+  const edited = reading(file.path, () => {
+    const events = installedEvents(agent, wanted);
+    return addHooks(agent, original ?? "", events, entryFor(place, wanted));
+  });
   const installed: Installed = {
     settings: place.settings,
     sha256: digest(edited.text),
@@ -142,33 +145,14 @@ function originalOf(
   if (file.text === undefined) return undefined;
   if (before !== undefined && digest(file.text) === before.sha256) return before.backup;
   const { text } = file;
-  return reading(file.path, () => removeHandlers(text, namesOf(agent), agent, before?.inserted));
+  return reading(file.path, () => removeHooks(agent, text, before?.inserted));
 }
 
 function openSettings(path: string, agent: Agent): SettingsFile {
   const file = new SettingsFile(path);
   // Parsed before anything is written: a rejected file leaves no trace.
-  reading(file.path, () => ownHandlers(file.text || "{}", namesOf(agent), agent));
+  reading(file.path, () => findHooks(agent, file.text ?? ""));
   return file;
-}
-
-/** The names of all events that can have the hook. */
-export function namesOf(agent: Agent): readonly string[] {
-  return eventsOf(agent).map(({ name }) => name);
-}
-
-/** Adds the hook to each event. */
-function insertHandlers(original: string, place: InstallPlace, options: EntryOptions) {
-  const { agent } = place;
-  const handler = handlerFor(place, options);
-  let text = original;
-  const inserted: string[] = [];
-  for (const { name } of installedEvents(agent, options)) {
-    const edited = insertHandler(text, name, handler, agent.settings);
-    text = edited.text;
-    inserted.push(edited.inserted);
-  }
-  return { text, inserted };
 }
 
 function reading<T>(path: string, read: () => T): T {

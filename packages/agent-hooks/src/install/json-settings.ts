@@ -16,7 +16,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import type { Agent } from "../agents/agent.ts";
+import type { JsonSettings } from "../agents/agent.ts";
 import { isHookCommand } from "./hook-command.ts";
 
 /** One hook of an event in a settings file. */
@@ -32,7 +32,13 @@ export interface Handler {
 }
 
 /** The shape of a settings file. */
-export type SettingsShape = Pick<Agent["settings"], "isGrouped" | "head">;
+export type SettingsShape = Pick<JsonSettings, "isGrouped" | "head">;
+
+/** An agent with such settings. */
+export interface JsonAgent {
+  readonly name: string;
+  readonly settings: SettingsShape;
+}
 
 export class UnusableSettings extends Error {}
 
@@ -65,7 +71,7 @@ export function handlersIn(
 export function ownHandlers(
   text: string,
   events: readonly string[],
-  { name, settings }: Pick<Agent, "name" | "settings">,
+  { name, settings }: JsonAgent,
 ): Handler[] {
   return handlersIn(text, events, settings).filter(({ value }) => {
     const command = commandOf(value);
@@ -73,10 +79,9 @@ export function ownHandlers(
   });
 }
 
-/** The command of a handler. Copilot CLI has one for each kind of shell. */
-export function commandOf({ command, bash }: Handler["value"]): string | undefined {
-  const text = command ?? bash;
-  return typeof text === "string" ? text : undefined;
+/** The command of a handler. A handler of another type has none. */
+export function commandOf({ command }: Handler["value"]): string | undefined {
+  return typeof command === "string" ? command : undefined;
 }
 
 /**
@@ -126,7 +131,7 @@ function insertionOf(text: string, root: Node, event: string, item: object) {
 export function removeHandlers(
   text: string,
   events: readonly string[],
-  agent: Pick<Agent, "name" | "settings">,
+  agent: JsonAgent,
   inserted: readonly string[] = [],
 ): string {
   let left = inserted.reduceRight(removeExactly, text);

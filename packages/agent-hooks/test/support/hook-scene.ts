@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -111,4 +112,21 @@ export function assertBlocked(outcome: Outcome, reason: RegExp, agent = "claude-
 /** The decision that Claude Code reads from stdout. */
 export function decisionIn({ stdout }: Outcome): { readonly [name: string]: string } {
   return JSON.parse(stdout).hookSpecificOutput;
+}
+
+/** Processes of Node below one process. */
+export function hooksBelow(pid: number): number[] {
+  const table = execFileSync("ps", ["-eo", "pid=,ppid=,comm="], { encoding: "utf8" });
+  const rows = table
+    .trim()
+    .split("\n")
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line)?.slice(1) ?? []);
+  const below = (parent: number): number[] => {
+    const children = rows.filter(([, ppid]) => Number(ppid) === parent);
+    return children.flatMap(([child, , name]) => {
+      const deeper = below(Number(child));
+      return /node|MainThread/.test(name ?? "") ? [Number(child), ...deeper] : deeper;
+    });
+  };
+  return below(pid);
 }

@@ -1,0 +1,127 @@
+/**
+ * The hooks in the settings text of any agent, by the kind of its settings.
+ *
+ * Pure.
+ */
+
+import type { Agent, HookEvent, HookSettingsFormat } from "../agents/agent.ts";
+import { eventsOf } from "../agents/index.ts";
+import { isHookCommand } from "./hook-command.ts";
+import {
+  type Handler,
+  handlersIn,
+  insertHandler,
+  ownHandlers,
+  removeHandlers,
+  UnusableSettings,
+} from "./json-settings.ts";
+
+/** The command of a hook, and its limit in the agent's settings. */
+export interface HookEntry {
+  readonly command: string;
+  readonly limitMs: number;
+}
+
+/** All handlers before tool calls, and those of install. */
+export interface FoundHooks {
+  readonly all: readonly Handler[];
+  readonly own: readonly Handler[];
+}
+
+/**
+ * @param text of the file; empty when it does not exist
+ * @throws UnusableSettings when the text is not readable
+ */
+export function findHooks(agent: Agent, text: string): FoundHooks {
+  const { name, settings } = agent;
+  if (settings.kind === "own-file") {
+    const own = ownFileHandlers(agent, text);
+    return { all: own, own };
+  }
+  if (text.trim() === "") return { all: [], own: [] };
+  const events = namesOf(agent);
+  return {
+    all: handlersIn(text, events, settings),
+    own: ownHandlers(text, events, { name, settings }),
+  };
+}
+
+/** The handler of the hook in the settings. */
+export function handlerOf(
+  settings: HookSettingsFormat,
+  { command, limitMs }: HookEntry,
+): Readonly<Record<string, unknown>> {
+  return settings.kind === "json" ? settings.handler(command, limitMs) : { command };
+}
+
+/**
+ * Adds the hook to each event.
+ *
+ * @returns the text, and its new parts in the order of their insertion
+ * @throws UnusableSettings when the text is not readable, or the file belongs to someone else
+ */
+export function addHooks(
+  { settings }: Agent,
+  original: string,
+  events: readonly HookEvent[],
+  entry: HookEntry,
+): { readonly text: string; readonly inserted: readonly string[] } {
+  if (settings.kind === "own-file") {
+    if (original.trim() !== "") {
+      throw new UnusableSettings("it exists, and install did not create it; rename or delete it");
+    }
+    const text = settings.text(entry.command);
+    return { text, inserted: [text] };
+  }
+  let text = original;
+  const inserted: string[] = [];
+  for (const { name } of events) {
+    const edited = insertHandler(text, name, handlerOf(settings, entry), settings);
+    text = edited.text;
+    inserted.push(edited.inserted);
+  }
+  return { text, inserted };
+}
+
+/**
+ * @param inserted the parts that install added, in the order of their insertion
+ * @returns the text without the hook; undefined: delete the file
+ * @throws UnusableSettings when the text is not readable
+ */
+export function removeHooks(
+  agent: Agent,
+  text: string,
+  inserted: readonly string[] | undefined,
+): string | undefined {
+  const { name, settings } = agent;
+  if (settings.kind === "json") {
+    return removeHandlers(text, namesOf(agent), { name, settings }, inserted);
+  }
+  return ownFileHandlers(agent, text).length > 0 ? undefined : text;
+}
+
+/** The names of all events that can have the hook. */
+function namesOf(agent: Agent): readonly string[] {
+  return eventsOf(agent).map(({ name }) => name);
+}
+
+/** A JSON string with the command of a hook. */
+const COMMAND = /"(?:[^"\\]|\\.)* countersign-hook (?:[^"\\]|\\.)*"/;
+
+/** The hook in a file of its own, one handler for each event. */
+function ownFileHandlers({ name, events }: Agent, text: string): Handler[] {
+  const [written] = COMMAND.exec(text) ?? [];
+  if (written === undefined) return [];
+  const command = JSON.parse(written) as string;
+  if (!isHookCommand(command, name)) return [];
+  return events.map((event) => {
+    return {
+      event: event.name,
+      group: 0,
+      index: 0,
+      matcher: undefined,
+      siblings: 1,
+      value: { command },
+    };
+  });
+}

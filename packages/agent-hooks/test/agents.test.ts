@@ -1,0 +1,173 @@
+/**
+ * Every supported agent: install into an empty home, calls with recorded inputs, uninstall.
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { before, type TestContext, test } from "node:test";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { fileOwner, type Outcome } from "@countersign/testing/child";
+import type { Agent } from "../src/agents/agent.ts";
+import { AGENTS } from "../src/agents/index.ts";
+import { SILENT } from "../src/agents/outputs.ts";
+import { readHookInput } from "../src/hook/hook-input.ts";
+import { findHooks } from "../src/install/agent-settings.ts";
+import { findings, type Home, newHome, run } from "./support/agent-home.ts";
+import { feed, hooksBelow, recorded } from "./support/hook-scene.ts";
+
+const file = fileOwner();
+let scene: AgentScene;
+
+before(async () => {
+  scene = await startAgentScene(file, { settings: { extensions: "server" } });
+});
+
+/** The call that each recorded input describes. */
+const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
+  "claude-code": {
+    "claude-code-observed": { tool: "Bash", server: undefined },
+    "claude-code-subagent-mcp": { tool: "create_entities", server: "memory" },
+  },
+  codex: {
+    "codex-bash": { tool: "Bash", server: undefined },
+  },
+  copilot: {
+    "copilot-cli-documented": { tool: "Bash", server: undefined },
+    "copilot-vscode-documented": { tool: "runInTerminal", server: undefined },
+  },
+  cursor: {
+    "cursor-documented": { tool: "Write", server: undefined },
+  },
+  "gemini-cli": {
+    "gemini-cli-documented": { tool: "create_issue", server: "github" },
+  },
+  goose: {
+    "goose-documented": { tool: "shell", server: "developer" },
+  },
+  opencode: {
+    "opencode-plugin": { tool: "bash", server: undefined },
+  },
+  windsurf: {
+    "windsurf-command-documented": { tool: "run_command", server: undefined },
+    "windsurf-mcp-documented": { tool: "create_issue", server: "github" },
+  },
+};
+
+test("[ours.adapters.agents.input] a recorded input of an agent describes the call", () => {
+  for (const agent of AGENTS) {
+    const inputs = Object.entries(CALLS[agent.name] ?? {});
+    assert.ok(inputs.length > 0, agent.name);
+    for (const [name, expected] of inputs) {
+      const { tool, server, context } = readHookInput(Buffer.from(recorded(name)), agent);
+      assert.deepEqual({ tool, server }, expected, name);
+      assert.equal(context.members.get("runtime"), agent.name);
+      assert.equal(typeof context.members.get("session_id"), "string", name);
+    }
+  }
+});
+
+for (const agent of AGENTS) {
+  const { name } = agent;
+
+  test(`[ours.adapters.agents.install] ${name}: uninstall restores an empty home and existing settings`, async (t) => {
+    const home = newHome(t);
+    const { settings } = await install(t, home, agent);
+    assert.ok(existsSync(settings));
+    await assertProven(t, home, agent);
+    await uninstall(t, home, agent);
+    assert.equal(existsSync(settings), false);
+    if (agent.settings.kind === "own-file") return;
+    const head = JSON.stringify({ ...agent.settings.head, hooks: {} }, null, 3);
+    writeFileSync(settings, `${head}\n\n`);
+    await install(t, home, agent);
+    await uninstall(t, home, agent);
+    assert.equal(readFileSync(settings, "utf8"), `${head}\n\n`);
+    assert.deepEqual(readdirSync(dirname(settings)), [basename(settings)]);
+  });
+
+  test(`[ours.adapters.agents.story] ${name}: only an approval of this call is an approval`, async (t) => {
+    const home = newHome(t);
+    const { command } = await install(t, home, agent);
+    const { output } = agent.events[0];
+    const [input = ""] = Object.keys(CALLS[name] ?? {});
+    const call = newCall(recorded(input));
+    const start = (words = command) =>
+      feed(t, home.path, ["/bin/sh", "-c", words], { input: call() });
+
+    const approved = start().ends();
+    await scene.decideNext("approve");
+    const expected = output.approved === SILENT ? "" : `${output.approved}\n`;
+    const { code, stdout } = await approved;
+    assert.deepEqual([code, stdout], [0, expected]);
+
+    const denied = start().ends();
+    await scene.decideNext("deny", { note: "Not today." });
+    assertDenied(agent, await denied, /Not today\./);
+
+    const killed = start();
+    await scene.nextPending();
+    for (const pid of hooksBelow(killed.pid)) process.kill(pid, "SIGKILL");
+    assertDenied(agent, await killed.ends(), /The approval hook failed|the hook failed/);
+    await scene.decideNext("deny");
+
+    const missing = start(command.replace(process.execPath, "/gone"));
+    assertDenied(agent, await missing.ends(), /The approval hook failed|the hook failed/);
+  });
+}
+
+/** Each call has new ids, where the input has one. */
+function newCall(input: string): () => string {
+  return () => {
+    const { tool_use_id: id, tool_call_id: other, ...members } = JSON.parse(input);
+    if (id !== undefined) members.tool_use_id = randomUUID();
+    if (other !== undefined) members.tool_call_id = randomUUID();
+    return JSON.stringify(members);
+  };
+}
+
+/** The agent blocks the call, and the model reads the reason. */
+function assertDenied({ name, events }: Agent, outcome: Outcome, reason: RegExp): void {
+  const { code, stdout, stderr } = outcome;
+  const [{ output }] = events;
+  if (output.denied === undefined) {
+    assert.deepEqual([code, stdout], [2, ""], name);
+    assert.match(stderr, reason, name);
+    return;
+  }
+  assert.equal(code, 0, name);
+  assert.match(stdout, reason, name);
+  // The members of a denial, with any reason.
+  const members = (text: string) => Object.keys(JSON.parse(text)).sort();
+  assert.deepEqual(members(stdout), members(output.denied("")), name);
+  assert.doesNotMatch(stdout, /"allow"/, name);
+}
+
+/** Installs the hook, as a user does. */
+async function install(t: TestContext, home: Home, agent: Agent) {
+  const args = ["install", agent.name, "--url", scene.url, "--json"];
+  const { code, stdout, stderr } = await run(t, home, args, { secret: scene.token });
+  assert.equal(code, 0, stderr);
+  const { settings } = JSON.parse(stdout) as { readonly settings: string };
+  assert.ok(settings.startsWith(home.path), settings);
+  const hooks = findHooks(agent, readFileSync(settings, "utf8"));
+  assert.equal(hooks.own.length, agent.events.length);
+  return { settings, command: String(hooks.own[0]?.value.command) };
+}
+
+/** doctor submits a call through the installed command, and sees that it is denied. */
+async function assertProven(t: TestContext, home: Home, { name }: Agent): Promise<void> {
+  const examined = findings(t, home, name);
+  await scene.decideNext("deny");
+  const { failed, all } = await examined;
+  // The user must trust the hook in Codex.
+  const expected = name === "codex" ? ["settings.tty", "settings.trusted"] : [];
+  assert.deepEqual(failed, expected);
+  assert.match(all["canary.asked"]?.text ?? "", /received the canary, and it is denied/);
+}
+
+async function uninstall(t: TestContext, home: Home, { name }: Agent): Promise<void> {
+  const { code, stderr } = await run(t, home, ["uninstall", name]);
+  assert.equal(code, 0, stderr);
+}
