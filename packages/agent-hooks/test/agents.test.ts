@@ -34,13 +34,14 @@ const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
     "codex-bash": { tool: "Bash", server: undefined },
   },
   copilot: {
-    "copilot-cli-documented": { tool: "Bash", server: undefined },
+    "copilot-cli-observed": { tool: "Bash", server: undefined },
     "copilot-vscode-documented": { tool: "runInTerminal", server: undefined },
   },
   cursor: {
     "cursor-documented": { tool: "Write", server: undefined },
   },
   "gemini-cli": {
+    "gemini-cli-observed": { tool: "run_shell_command", server: undefined },
     "gemini-cli-documented": { tool: "create_issue", server: "github" },
   },
   goose: {

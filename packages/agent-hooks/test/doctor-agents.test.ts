@@ -8,10 +8,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { before, type TestContext, test } from "node:test";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { AGENTS } from "../src/agents/index.ts";
 import {
   findings,
   type Home,
@@ -127,6 +129,32 @@ if (codex !== undefined) {
     writeFileSync(config, `${features}[hooks.state."${key}"]\ntrusted_hash = "${currentHash}"\n`);
     const trusted = await findings(t, home, "codex", env);
     assert.deepEqual([trusted.failed, trusted.all["agent.blocked"]?.level], [[], "ok"]);
+  });
+}
+
+/** Paths of real programs of further agents, by the name of the agent. */
+const PROGRAMS: Readonly<Record<string, string | undefined>> = {
+  copilot: process.env.COUNTERSIGN_TEST_COPILOT,
+  "gemini-cli": process.env.COUNTERSIGN_TEST_GEMINI,
+  opencode: process.env.COUNTERSIGN_TEST_OPENCODE,
+};
+
+for (const agent of AGENTS) {
+  const path = PROGRAMS[agent.name];
+  if (path === undefined) continue;
+  test(`[ours.adapters.doctor.trial] the real ${agent.title} loads the hook, and runs calls without it`, async (t) => {
+    const home = newHome(t);
+    await scene.install(t, home, agent.name, "--wait", "2s");
+    const env = withProgram(t, agent.program ?? "", path);
+    const good = await findings(t, home, agent.name, env);
+    assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
+    const settings = agent.settings.file({}).replace(homedir(), home.path);
+    const text = readFileSync(settings, "utf8");
+    // The agent ignores the file, and doctor still finds the hook in it.
+    const [from, to] = agent.settings.kind === "json" ? ['"hooks"', '"x"'] : ["before", "after"];
+    writeFileSync(settings, text.replaceAll(from, to));
+    const bad = await findings(t, home, agent.name, env);
+    assert.ok(bad.failed.includes(agent.settings.kind === "json" ? "settings" : "agent.blocked"));
   });
 }
 

@@ -65,7 +65,7 @@ export const CountersignPlugin = async ({ directory }) => ({
     silent: "blocks",
     invalidOutput: "blocks",
     blocksSince: undefined,
-    observed: undefined,
+    observed: "1.18.33",
     source: "https://opencode.ai/docs/plugins/",
   },
   shell: () => ["/bin/sh", "-c"],

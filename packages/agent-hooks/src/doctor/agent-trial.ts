@@ -9,48 +9,21 @@
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import { CANARY_PROGRAM, canaryReason } from "../hook/canary-call.ts";
 import type { InstallPlace } from "../install/install.ts";
-import { SettingsFile } from "../install/settings-file.ts";
+import { noOtherHost, STARTS } from "./agent-starts.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import { type ModelStandIn, startModelStandIn } from "./model-stand-in.ts";
 
 /** About ten times what a trial takes on an idle machine. */
 const TRIAL_MS_MAX = 60_000;
 
-const FALSE_CREDENTIAL = "countersign-doctor";
-
 /** Variables that the agent gets. No other one: they may hold credentials or name a provider. */
 const PASSED = ["HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR"];
-
-interface Start {
-  readonly args: readonly string[];
-  readonly variables: Readonly<Record<string, string>>;
-}
-
-type Prepare = (
-  agent: Agent,
-  configuration: string,
-  url: string,
-  environment: NodeJS.ProcessEnv,
-) => Start;
-
-/** How to start an agent with a temporary configuration folder and the model stand-in. */
-const PREPARE: Readonly<Record<string, Prepare>> = {
-  "claude-code": prepareClaudeCode,
-  codex: prepareCodex,
-};
 
 /** @returns undefined if no trial is known for this agent */
 export async function tryWithAgent(
@@ -60,7 +33,7 @@ export async function tryWithAgent(
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding | undefined> {
   const { agent } = place;
-  const prepare = PREPARE[agent.name];
+  const prepare = STARTS[agent.name];
   if (prepare === undefined) return undefined;
   const nonce = randomUUID();
   const configuration = realpathSync(mkdtempSync(join(tmpdir(), "countersign-doctor-")));
@@ -104,75 +77,6 @@ function judge(agent: Agent, model: ModelStandIn, reason: string, printed: strin
   }
   const text = `${agent.title} runs calls without the hook: it does not load it.${output}`;
   return fail(check, text, "Fix the settings that it names, and check which hooks it lists.");
-}
-
-/** Through the stand-in as a proxy, which refuses all connections. */
-function noOtherHost(url: string): Record<string, string> {
-  return {
-    HTTP_PROXY: url,
-    HTTPS_PROXY: url,
-    ALL_PROXY: url,
-    NO_PROXY: "127.0.0.1",
-  };
-}
-
-function prepareClaudeCode(
-  agent: Agent,
-  configuration: string,
-  url: string,
-  environment: NodeJS.ProcessEnv,
-): Start {
-  const settings = agent.settings.file(environment);
-  if (existsSync(settings)) copyFileSync(settings, join(configuration, "settings.json"));
-  const variables = {
-    ...noOtherHost(url),
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_KEY: FALSE_CREDENTIAL,
-    ANTHROPIC_AUTH_TOKEN: "",
-    CLAUDE_CODE_USE_BEDROCK: "",
-    CLAUDE_CODE_USE_VERTEX: "",
-    CLAUDE_CODE_USE_FOUNDRY: "",
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-  };
-  // The settings of the user and of the project can set the same members. These come last.
-  const last = JSON.stringify({ env: variables, apiKeyHelper: `echo ${FALSE_CREDENTIAL}` });
-  return {
-    args: ["-p", "countersign doctor", "--strict-mcp-config", "--settings", last],
-    variables: { ...variables, CLAUDE_CONFIG_DIR: configuration },
-  };
-}
-
-function prepareCodex(
-  agent: Agent,
-  configuration: string,
-  url: string,
-  environment: NodeJS.ProcessEnv,
-): Start {
-  const settings = agent.settings.file(environment);
-  const hooks = join(configuration, basename(settings));
-  if (existsSync(settings)) copyFileSync(settings, hooks);
-  // Codex records which hooks its user trusts by the path of the file.
-  const config = new SettingsFile(join(dirname(settings), "config.toml")).text ?? "";
-  const moved = config.replaceAll(`${settings}:`, `${hooks}:`);
-  writeFileSync(join(configuration, "config.toml"), moved, { mode: 0o600 });
-  const provider = {
-    name: "countersign doctor",
-    base_url: `${url}/v1`,
-    wire_api: "responses",
-    env_key: "COUNTERSIGN_DOCTOR_KEY",
-  };
-  const members = Object.entries(provider).map(([name, value]) => `${name}="${value}"`);
-  const overrides = [
-    'model_provider="countersign_doctor"',
-    `model_providers.countersign_doctor={${members.join(",")}}`,
-    "mcp_servers={}",
-    "notify=[]",
-  ].flatMap((override) => ["-c", override]);
-  const options = ["--ephemeral", "--skip-git-repo-check", "--sandbox", "read-only"];
-  return {
-    args: ["exec", ...options, ...overrides, "countersign doctor"],
-    variables: { CODEX_HOME: configuration, COUNTERSIGN_DOCTOR_KEY: FALSE_CREDENTIAL },
-  };
 }
 
 /** @returns what the agent printed */

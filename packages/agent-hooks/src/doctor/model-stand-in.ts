@@ -38,9 +38,10 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
     if (isFirst) wasCalled = true;
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of answer.events(isFirst ? command : undefined)) {
-      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      const name = event.type === undefined ? "" : `event: ${event.type}\n`;
+      response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
     }
-    response.end();
+    response.end(answer.end);
   };
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
@@ -65,89 +66,159 @@ interface ModelApi {
   results(body: Json): string[];
   /** One turn: the call, or a closing text without one. */
   events(command: string | undefined): Json[];
+  /** The last text of the stream, after the events. */
+  readonly end?: string;
 }
 
-const API: readonly ModelApi[] = [
-  {
-    // Anthropic Messages.
-    path: /^\/v1\/messages(\?|$)/,
-    hasTools: ({ tools }) => listOf(tools).some(({ name }) => name === "Bash"),
-    results: ({ messages }) => {
-      const blocks = listOf(messages).flatMap(({ content }) => listOf(content));
-      return blocks.filter(({ type }) => type === "tool_result").map(contentOf);
-    },
-    events: (command) => {
-      const usage = { input_tokens: 1, output_tokens: 1 };
-      const call = { type: "tool_use", id: "toolu_canary", name: "Bash", input: {} };
-      const delta =
-        command === undefined
-          ? { type: "text_delta", text: "Done." }
-          : { type: "input_json_delta", partial_json: JSON.stringify({ command }) };
-      const block = command === undefined ? { type: "text", text: "" } : call;
-      const reason = command === undefined ? "end_turn" : "tool_use";
-      const message = {
-        id: "msg_canary",
-        type: "message",
-        role: "assistant",
-        model: "canary",
-        content: [],
-        stop_reason: null,
-        stop_sequence: null,
-        usage,
-      };
-      return [
-        { type: "message_start", message },
-        { type: "content_block_start", index: 0, content_block: block },
-        { type: "content_block_delta", index: 0, delta },
-        { type: "content_block_stop", index: 0 },
-        { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage },
-        { type: "message_stop" },
-      ];
-    },
+const ANTHROPIC_MESSAGES: ModelApi = {
+  path: /^\/v1\/messages(\?|$)/,
+  hasTools: ({ tools }) => listOf(tools).some(({ name }) => name === "Bash"),
+  results: ({ messages }) => {
+    const blocks = listOf(messages).flatMap(({ content }) => listOf(content));
+    return blocks.filter(({ type }) => type === "tool_result").map(contentOf);
   },
-  {
-    // OpenAI Responses.
-    path: /^\/v1\/responses(\?|$)/,
-    hasTools: () => true,
-    results: ({ input }) => {
-      const outputs = listOf(input).filter(({ type }) => String(type).endsWith("_output"));
-      return outputs.map(contentOf);
-    },
-    events: (command) => {
-      const item =
-        command === undefined
-          ? {
-              type: "message",
-              id: "msg_canary",
-              role: "assistant",
-              status: "completed",
-              content: [{ type: "output_text", text: "Done.", annotations: [] }],
-            }
-          : {
-              type: "function_call",
-              id: "fc_canary",
-              call_id: "call_canary",
-              name: "exec_command",
-              arguments: JSON.stringify({ cmd: command }),
-              status: "completed",
-            };
-      const response = { id: "resp_canary", object: "response", output: [item] };
-      const usage = {
-        input_tokens: 1,
-        input_tokens_details: { cached_tokens: 0 },
-        output_tokens: 1,
-        output_tokens_details: { reasoning_tokens: 0 },
-        total_tokens: 2,
-      };
-      return [
-        { type: "response.created", response: { ...response, output: [], status: "in_progress" } },
-        { type: "response.output_item.added", output_index: 0, item },
-        { type: "response.output_item.done", output_index: 0, item },
-        { type: "response.completed", response: { ...response, status: "completed", usage } },
-      ];
-    },
+  events: (command) => {
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const call = { type: "tool_use", id: "toolu_canary", name: "Bash", input: {} };
+    const delta =
+      command === undefined
+        ? { type: "text_delta", text: "Done." }
+        : { type: "input_json_delta", partial_json: JSON.stringify({ command }) };
+    const block = command === undefined ? { type: "text", text: "" } : call;
+    const reason = command === undefined ? "end_turn" : "tool_use";
+    const message = {
+      id: "msg_canary",
+      type: "message",
+      role: "assistant",
+      model: "canary",
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage,
+    };
+    return [
+      { type: "message_start", message },
+      { type: "content_block_start", index: 0, content_block: block },
+      { type: "content_block_delta", index: 0, delta },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage },
+      { type: "message_stop" },
+    ];
   },
-];
+};
+
+const OPENAI_RESPONSES: ModelApi = {
+  path: /^\/v1\/responses(\?|$)/,
+  hasTools: () => true,
+  results: ({ input }) => {
+    const outputs = listOf(input).filter(({ type }) => String(type).endsWith("_output"));
+    return outputs.map(contentOf);
+  },
+  events: (command) => {
+    const item =
+      command === undefined
+        ? {
+            type: "message",
+            id: "msg_canary",
+            role: "assistant",
+            status: "completed",
+            content: [{ type: "output_text", text: "Done.", annotations: [] }],
+          }
+        : {
+            type: "function_call",
+            id: "fc_canary",
+            call_id: "call_canary",
+            name: "exec_command",
+            arguments: JSON.stringify({ cmd: command }),
+            status: "completed",
+          };
+    const response = { id: "resp_canary", object: "response", output: [item] };
+    const usage = {
+      input_tokens: 1,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 1,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 2,
+    };
+    return [
+      { type: "response.created", response: { ...response, output: [], status: "in_progress" } },
+      { type: "response.output_item.added", output_index: 0, item },
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: { ...response, status: "completed", usage } },
+    ];
+  },
+};
+
+const CHAT_COMPLETIONS: ModelApi = {
+  path: /^\/v1\/chat\/completions(\?|$)/,
+  hasTools: ({ tools }) => {
+    return listOf(tools).some((tool) => Object(tool.function).name === "bash");
+  },
+  results: ({ messages }) => {
+    return listOf(messages)
+      .filter(({ role }) => role === "tool")
+      .map(contentOf);
+  },
+  events: (command) => {
+    const call = {
+      index: 0,
+      id: "call_canary",
+      type: "function",
+      function: {
+        name: "bash",
+        arguments: JSON.stringify({ command, description: "countersign doctor" }),
+      },
+    };
+    const delta =
+      command === undefined
+        ? { role: "assistant", content: "Done." }
+        : { role: "assistant", content: null, tool_calls: [call] };
+    const reason = command === undefined ? "stop" : "tool_calls";
+    const chunk = {
+      id: "chat_canary",
+      object: "chat.completion.chunk",
+      created: 1,
+      model: "canary",
+    };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    return [
+      { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },
+      { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: reason }], usage },
+    ];
+  },
+  end: "data: [DONE]\n\n",
+};
+
+const GEMINI: ModelApi = {
+  path: /:streamGenerateContent\?/,
+  hasTools: ({ tools }) => {
+    return listOf(tools)
+      .flatMap(({ functionDeclarations }) => listOf(functionDeclarations))
+      .some(({ name }) => name === "run_shell_command");
+  },
+  results: ({ contents }) => {
+    return listOf(contents)
+      .flatMap(({ parts }) => listOf(parts))
+      .filter(({ functionResponse }) => functionResponse !== undefined)
+      .map(({ functionResponse }) => JSON.stringify(functionResponse));
+  },
+  events: (command) => {
+    const args = { command, description: "countersign doctor" };
+    const part =
+      command === undefined
+        ? { text: "Done." }
+        : { functionCall: { name: "run_shell_command", args } };
+    const content = { role: "model", parts: [part] };
+    return [
+      {
+        candidates: [{ content, finishReason: "STOP", index: 0 }],
+        usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+      },
+    ];
+  },
+};
+
+const API: readonly ModelApi[] = [ANTHROPIC_MESSAGES, OPENAI_RESPONSES, CHAT_COMPLETIONS, GEMINI];
 
 function listOf(value: unknown): Json[] {
   return Array.isArray(value) ? value.map((item) => Object(item) as Json) : [];

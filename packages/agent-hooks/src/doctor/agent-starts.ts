@@ -1,0 +1,194 @@
+/**
+ * How doctor starts each agent for a trial: with a copy of the hook in a temporary configuration
+ * folder, a false credential, and the model stand-in as its provider and proxy. It runs no other
+ * MCP server of the user.
+ */
+
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { applyEdits, modify } from "jsonc-parser";
+import type { Agent } from "../agents/agent.ts";
+import { SettingsFile } from "../install/settings-file.ts";
+
+const FALSE_CREDENTIAL = "countersign-doctor";
+
+const PROMPT = "countersign doctor";
+
+export interface Start {
+  readonly args: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+type Prepare = (
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+) => Start;
+
+/** By the name of the agent. Doctor cannot start the others without a window or an account. */
+export const STARTS: Readonly<Record<string, Prepare>> = {
+  "claude-code": prepareClaudeCode,
+  codex: prepareCodex,
+  copilot: prepareCopilot,
+  "gemini-cli": prepareGemini,
+  opencode: prepareOpenCode,
+};
+
+/** Through the stand-in as a proxy, which refuses all connections. */
+export function noOtherHost(url: string): Record<string, string> {
+  return {
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    ALL_PROXY: url,
+    NO_PROXY: "127.0.0.1",
+  };
+}
+
+function prepareClaudeCode(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const settings = agent.settings.file(environment);
+  if (existsSync(settings)) copyFileSync(settings, join(configuration, "settings.json"));
+  const variables = {
+    ...noOtherHost(url),
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: FALSE_CREDENTIAL,
+    ANTHROPIC_AUTH_TOKEN: "",
+    CLAUDE_CODE_USE_BEDROCK: "",
+    CLAUDE_CODE_USE_VERTEX: "",
+    CLAUDE_CODE_USE_FOUNDRY: "",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  };
+  // The settings of the user and of the project can set the same members. These come last.
+  const last = JSON.stringify({ env: variables, apiKeyHelper: `echo ${FALSE_CREDENTIAL}` });
+  return {
+    args: ["-p", PROMPT, "--strict-mcp-config", "--settings", last],
+    variables: { ...variables, CLAUDE_CONFIG_DIR: configuration },
+  };
+}
+
+function prepareCodex(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const settings = agent.settings.file(environment);
+  const hooks = join(configuration, basename(settings));
+  if (existsSync(settings)) copyFileSync(settings, hooks);
+  // Codex records which hooks its user trusts by the path of the file.
+  const config = new SettingsFile(join(dirname(settings), "config.toml")).text ?? "";
+  const moved = config.replaceAll(`${settings}:`, `${hooks}:`);
+  writeFileSync(join(configuration, "config.toml"), moved, { mode: 0o600 });
+  const provider = {
+    name: "countersign doctor",
+    base_url: `${url}/v1`,
+    wire_api: "responses",
+    env_key: "COUNTERSIGN_DOCTOR_KEY",
+  };
+  const members = Object.entries(provider).map(([name, value]) => `${name}="${value}"`);
+  const overrides = [
+    'model_provider="countersign_doctor"',
+    `model_providers.countersign_doctor={${members.join(",")}}`,
+    "mcp_servers={}",
+    "notify=[]",
+  ].flatMap((override) => ["-c", override]);
+  const options = ["--ephemeral", "--skip-git-repo-check", "--sandbox", "read-only"];
+  return {
+    args: ["exec", ...options, ...overrides, PROMPT],
+    variables: { CODEX_HOME: configuration, COUNTERSIGN_DOCTOR_KEY: FALSE_CREDENTIAL },
+  };
+}
+
+/** Copies the settings with the hook to the same place below another folder. */
+function copySettings(agent: Agent, environment: NodeJS.ProcessEnv, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(agent.settings.file(environment), to);
+}
+
+function prepareCopilot(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  copySettings(agent, environment, join(configuration, "hooks", "countersign.json"));
+  return {
+    args: ["-p", PROMPT, "--allow-all-tools"],
+    variables: {
+      COPILOT_HOME: configuration,
+      COPILOT_OFFLINE: "true",
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_API_KEY: FALSE_CREDENTIAL,
+      COPILOT_MODEL: "gpt-4.1",
+    },
+  };
+}
+
+function prepareGemini(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const copy = join(configuration, ".gemini", "settings.json");
+  copySettings(agent, environment, copy);
+  const text = readFileSync(copy, "utf8");
+  // With another base URL it otherwise expects a gateway's credential. The rest is unchanged.
+  const signIn = modify(text, ["security", "auth", "selectedType"], "gemini-api-key", {});
+  writeFileSync(copy, applyEdits(text, signIn));
+  const only = ["--allowed-mcp-server-names", "none", "--extensions", "none"];
+  return {
+    args: ["--yolo", "--skip-trust", ...only, "-m", "gemini-2.5-flash", "-p", PROMPT],
+    variables: {
+      GEMINI_CLI_HOME: configuration,
+      GEMINI_CLI_NO_RELAUNCH: "1",
+      GEMINI_API_KEY: FALSE_CREDENTIAL,
+      GOOGLE_GEMINI_BASE_URL: url,
+    },
+  };
+}
+
+function prepareOpenCode(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const folder = join(configuration, "opencode");
+  copySettings(agent, environment, join(folder, "plugin", "countersign.js"));
+  const options = { baseURL: `${url}/v1`, apiKey: FALSE_CREDENTIAL };
+  const provider = {
+    npm: "@ai-sdk/openai-compatible",
+    name: "countersign doctor",
+    options,
+    models: { canary: { name: "canary", tool_call: true } },
+  };
+  const config = {
+    model: "countersign/canary",
+    small_model: "countersign/canary",
+    autoupdate: false,
+    share: "disabled",
+    provider: { countersign: provider },
+  };
+  writeFileSync(join(folder, "opencode.json"), JSON.stringify(config));
+  return {
+    args: ["run", "-m", "countersign/canary", PROMPT],
+    variables: {
+      // Behind a proxy that refuses connections, it does not start.
+      HTTP_PROXY: "",
+      HTTPS_PROXY: "",
+      ALL_PROXY: "",
+      XDG_CONFIG_HOME: configuration,
+      XDG_DATA_HOME: join(configuration, "data"),
+      XDG_STATE_HOME: join(configuration, "state"),
+      XDG_CACHE_HOME: join(configuration, "cache"),
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+    },
+  };
+}
