@@ -36,9 +36,13 @@ export const grant = v.object({
   reviewer: named,
   tool: v.string(),
   server: v.optional(v.string()),
+  /** Calls of any server and calls without one. */
+  any_server: v.optional(v.literal(true)),
   /** A condition in CEL. */
   when: v.optional(v.string()),
   session: v.optional(v.string()),
+  /** A turn of the session: `turn_id` or `prompt_id` of the context. */
+  turn: v.optional(v.string()),
   note: v.optional(v.string()),
   valid_for: v.optional(v.string()),
   calls: v.number(),
@@ -81,10 +85,16 @@ export const grants = {
       instance_id: v.optional(identifier("an instance")),
       tool: v.optional(text(NAME_CHARS_MAX)),
       server: v.optional(text(NAME_CHARS_MAX)),
+      /** Calls of any server and calls without one; excludes `server`. */
+      any_server: v.optional(flag),
       when: v.optional(v.pipe(v.string("must be a string"), v.minLength(1, "must not be empty"))),
       session: v.optional(text(500)),
       /** Excludes `session`. */
       any_session: v.optional(flag),
+      /** A turn of the session: `turn_id` or `prompt_id` of the context. */
+      turn: v.optional(text(500)),
+      /** Takes session and turn from the request; excludes `session`, `any_session`, `turn`. */
+      same_turn: v.optional(flag),
       note: v.optional(text(2_000)),
       valid_for: v.optional(duration()),
       calls: v.optional(wholeNumber(1, GRANT_CALLS.max), GRANT_CALLS.default),

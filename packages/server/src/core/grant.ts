@@ -11,10 +11,14 @@ export interface GrantTerms {
   readonly tool: string;
   /** The server that a call must name. Undefined: the call must name none. */
   readonly server?: string;
+  /** Calls of any server and calls without one; excludes `server`. */
+  readonly anyServer?: true;
   /** A condition with the variables of policy conditions. */
   readonly when?: string;
   /** `session_id` of the context. Agents choose it, so it can only narrow the grant. */
   readonly session?: string;
+  /** `turn_id` or `prompt_id` of the context, in this session only; it also can only narrow. */
+  readonly turn?: string;
   /** Note for agents in each approval. */
   readonly note?: string;
   /** Validity of each approval. */

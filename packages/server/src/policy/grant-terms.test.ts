@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JsonObject, parseJson } from "@countersign/protocol";
 import fc from "fast-check";
-import { escapeGlob, findMatchingTerms, sessionOf, type Terms, termsFault } from "./grant-terms.ts";
+import {
+  escapeGlob,
+  findMatchingTerms,
+  sessionOf,
+  type Terms,
+  termsFault,
+  turnOf,
+} from "./grant-terms.ts";
 import type { Call } from "./rule.ts";
 
 function object(text: string): JsonObject {
@@ -37,6 +44,53 @@ test("terms fit when tool, session and condition all do", () => {
   for (const [terms, fields, fits] of cases) {
     assert.equal(termsFit(terms, call(fields)), fits, JSON.stringify(terms));
   }
+});
+
+test("[ours.grant.turn] terms with a turn match only calls of this turn in this session", () => {
+  const cases: readonly (readonly [Terms, string, boolean])[] = [
+    [{ tool: "edit", session: "s", turn: "t" }, '{"session_id":"s","turn_id":"t"}', true],
+    [{ tool: "edit", session: "s", turn: "t" }, '{"session_id":"s","prompt_id":"t"}', true],
+    [{ tool: "edit", session: "s", turn: "t" }, '{"session_id":"s","turn_id":"u"}', false],
+    [{ tool: "edit", session: "s", turn: "t" }, '{"session_id":"r","turn_id":"t"}', false],
+    [{ tool: "edit", session: "s", turn: "t" }, '{"session_id":"s"}', false],
+    [{ tool: "edit", session: "s", turn: "t" }, '{"turn_id":"t"}', false],
+    [{ tool: "other", session: "s", turn: "t" }, '{"session_id":"s","turn_id":"t"}', false],
+    [{ tool: "edit", turn: "t" }, '{"session_id":"s","turn_id":"t"}', false],
+    [{ tool: "edit", turn: "t" }, '{"turn_id":"t"}', false],
+  ];
+  for (const [terms, context, fits] of cases) {
+    assert.equal(termsFit(terms, call({ context: object(context) })), fits, context);
+  }
+  assert.equal(termsFit({ tool: "edit", session: "s", turn: "t" }, call()), false);
+});
+
+test("[ours.grant.turn] the turn of a call is turn_id, or prompt_id in a context without turn_id", () => {
+  const turn = (context: string) => turnOf(call({ context: object(context) }));
+  assert.equal(turn('{"turn_id":"t"}'), "t");
+  assert.equal(turn('{"prompt_id":"p"}'), "p");
+  assert.equal(turn('{"prompt_id":"p","turn_id":"t"}'), "t");
+  for (const context of ['{"prompt_id":"p","turn_id":1}', '{"turn_id":""}', '{"turn_id":["t"]}']) {
+    assert.equal(turn(context), undefined, context);
+  }
+  assert.equal(turnOf(call()), undefined);
+});
+
+test("[ours.grant.any-server] terms for any server match calls with every server and without one", () => {
+  const all: Terms = { tool: "*", anyServer: true };
+  for (const fields of [
+    { tool: "edit" },
+    { tool: "edit", server: "files" },
+    { tool: "mcp__files__edit" },
+    { tool: "mcp__a__b__c" },
+  ]) {
+    assert.equal(termsFit(all, call(fields)), true, JSON.stringify(fields));
+  }
+  const edit: Terms = { tool: "edit", anyServer: true };
+  assert.equal(termsFit(edit, call({ tool: "edit", server: "files" })), true);
+  assert.equal(termsFit(edit, call({ tool: "remove", server: "files" })), false);
+  const joined: Terms = { tool: "mcp__files__*", anyServer: true, when: "args == args" };
+  assert.equal(termsFit(joined, call({ tool: "edit", server: "files" })), true);
+  assert.equal(termsFit(joined, call({ tool: "edit", server: "other" })), false);
 });
 
 test("[ours.policy.exact-numbers] terms apply to calls with numbers of any size", () => {

@@ -12,18 +12,22 @@ import { evaluateConditions } from "./evaluate-conditions.ts";
 import { type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
-import { type CallNames, namesForApproval, namesOfCall } from "./tool-names.ts";
+import { type CallNames, type NamePatterns, namesForApproval, namesOfCall } from "./tool-names.ts";
 
 /**
- * A glob and a condition over the call; `session` is the text of `context.session_id`. `server`
- * must equal the call's server. Without it, only calls without a server match, and calls whose
- * joined name the glob spells, because tools of different servers may have the same name.
+ * A glob and a condition over the call. `server` must equal the call's server. Without it, only
+ * calls without a server match, and calls whose joined name the glob spells, because tools of
+ * different servers may have the same name. With `anyServer`, the server does not matter.
  */
 export interface Terms {
   readonly tool: string;
   readonly server?: string;
+  readonly anyServer?: true;
   readonly when?: string;
+  /** The text of `context.session_id`. */
   readonly session?: string;
+  /** A turn of `session`; see {@link turnOf}. Without a session, it matches nothing. */
+  readonly turn?: string;
 }
 
 export interface TermsFault {
@@ -78,7 +82,7 @@ interface NamedTerms {
   readonly names: readonly string[];
 }
 
-/** @returns undefined when session, server or tool do not match */
+/** @returns undefined when session, turn, server or tool do not match */
 function namesOfTerms(
   terms: Terms,
   call: Call,
@@ -86,21 +90,48 @@ function namesOfTerms(
   meter: Meter,
 ): NamedTerms | undefined {
   try {
-    if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
+    if (!fitsScope(terms, call)) return undefined;
     const { glob, condition } = compiled(terms);
-    const { server } = terms;
-    const fitsServer = server === undefined ? undefined : (name: string) => name === server;
-    const names = namesForApproval(callNames, { tools: [glob], fitsServer }, meter);
-    return names.length === 0 ? undefined : { condition, names };
+    const names = serverPatterns(terms).flatMap((fitsServer) =>
+      namesForApproval(callNames, { tools: [glob], fitsServer }, meter),
+    );
+    return names.length === 0 ? undefined : { condition, names: [...new Set(names)] };
   } catch {
     return undefined;
   }
+}
+
+/** True when the call is in the session and in the turn of the terms. */
+function fitsScope({ session, turn }: Terms, call: Call): boolean {
+  if (turn !== undefined && (session === undefined || turnOf(call) !== turn)) return false;
+  return session === undefined || sessionOf(call) === session;
+}
+
+type ServerPattern = NamePatterns["fitsServer"];
+
+/** The patterns for the server of a call, of which one must match. Undefined: without a server. */
+function serverPatterns({ server, anyServer }: Terms): readonly ServerPattern[] {
+  if (anyServer === true) return [undefined, () => true];
+  return [server === undefined ? undefined : (name) => name === server];
 }
 
 /** The session of a call, as the agent reported it. */
 export function sessionOf({ context }: Pick<Call, "context">): string | undefined {
   const session = context?.members.get("session_id");
   return typeof session === "string" ? session : undefined;
+}
+
+/** Members of the context with the id of a turn: of Codex, and of a prompt of Claude Code. */
+const TURN_MEMBERS = ["turn_id", "prompt_id"];
+
+/**
+ * The turn of a call, as the agent reported it: all calls between one input of the user and the
+ * next one. Undefined when the context has no text for it.
+ */
+export function turnOf({ context }: Pick<Call, "context">): string | undefined {
+  const member = TURN_MEMBERS.find((name) => context?.members.has(name));
+  const turn = member === undefined ? undefined : context?.members.get(member);
+  return typeof turn === "string" && turn !== "" ? turn : undefined;
 }
 
 /** A pattern that matches exactly this text. */

@@ -13,8 +13,11 @@ export interface ReviewedGrant {
   readonly instance: { readonly id: string; readonly name: string };
   readonly reviewer: { readonly id: string; readonly name: string };
   readonly tool: string;
+  readonly server?: string;
+  readonly any_server?: true;
   readonly when?: string;
   readonly session?: string;
+  readonly turn?: string;
   readonly note?: string;
   readonly valid_for?: string;
   readonly calls: number;

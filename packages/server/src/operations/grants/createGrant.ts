@@ -1,4 +1,4 @@
-import { Problem, parseJson, uuidV7 } from "@countersign/protocol";
+import { JsonObject, Problem, parseJson, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Context } from "../../context.ts";
@@ -7,7 +7,7 @@ import type { GrantTerms, StoredGrant } from "../../core/grant.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { escapeGlob, sessionOf, termsFault } from "../../policy/grant-terms.ts";
+import { escapeGlob, sessionOf, termsFault, turnOf } from "../../policy/grant-terms.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
 import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "../../steps/grants/useGrant.ts";
@@ -28,9 +28,15 @@ export interface GrantOrder {
   readonly instanceId: string | undefined;
   readonly tool: string | undefined;
   readonly server: string | undefined;
+  /** Excludes `server`. */
+  readonly anyServer: true | undefined;
   readonly when: string | undefined;
   /** Null: any session, even when the request has one. */
   readonly session: string | null | undefined;
+  /** A turn of the session. */
+  readonly turn: string | undefined;
+  /** The session and the turn of the request; excludes `session` and `turn`. */
+  readonly sameTurn: true | undefined;
   readonly note: string | undefined;
   readonly validityMs: number | undefined;
   readonly callsMax: number;
@@ -141,23 +147,68 @@ async function completed(
   }
   const tool = order.tool ?? (request && escapeGlob(JSON.parse(request.tool) as string));
   if (tool === undefined) throw missing("tool");
-  const session = order.session === undefined ? request && sessionIn(request) : order.session;
-  const server = order.server ?? (request && serverIn(request));
+  const server = order.anyServer ? undefined : (order.server ?? (request && serverIn(request)));
   const terms = {
     tool,
     ...(server !== undefined && { server }),
+    ...(order.anyServer && { anyServer: order.anyServer }),
     ...(when !== undefined && { when }),
-    ...(typeof session === "string" && { session }),
+    ...scopeOf(order, request),
     ...(note !== undefined && { note }),
     ...(validityMs !== undefined && { validityMs }),
   };
   return { instanceId, terms };
 }
 
-function sessionIn({ context }: StoredRequest): string | undefined {
+type GrantScope = Pick<GrantTerms, "session" | "turn">;
+
+/** The session and the turn to which the grant is limited. */
+function scopeOf(
+  { session, turn, sameTurn }: GrantOrder,
+  request: StoredRequest | undefined,
+): GrantScope {
+  const context = request === undefined ? undefined : contextOf(request);
+  if (sameTurn) return turnScope(context, request);
+  const chosen = session === undefined ? sessionOf({ context }) : session;
+  if (typeof chosen === "string") {
+    return { session: chosen, ...(turn !== undefined && { turn }) };
+  }
+  if (turn === undefined) return {};
+  throw invalidTurn("turn", "requires a session. Add session with the session_id of the calls.");
+}
+
+/** @throws Problem `invalid_request` when the request has no session or no turn */
+function turnScope(
+  context: JsonObject | undefined,
+  request: StoredRequest | undefined,
+): GrantScope {
+  if (request === undefined) {
+    throw invalidTurn("same_turn", "requires from_request. Add it, or use session and turn.");
+  }
+  const session = sessionOf({ context });
+  if (session === undefined || session === "") {
+    throw invalidTurn(
+      "same_turn",
+      "requires context.session_id in the request. Create a grant without same_turn, or change " +
+        "the adapter so that it sends session_id and turn_id.",
+    );
+  }
+  const turn = turnOf({ context });
+  if (turn !== undefined) return { session, turn };
+  throw invalidTurn(
+    "same_turn",
+    "requires context.turn_id or context.prompt_id in the request. Create a grant for the " +
+      "session instead: omit same_turn.",
+  );
+}
+
+function invalidTurn(param: "turn" | "same_turn", message: string): Problem {
+  return new Problem("invalid_request", `${param} ${message}`, { param });
+}
+
+function contextOf({ context }: StoredRequest): JsonObject | undefined {
   const value = context === null ? undefined : parseJson(context);
-  if (value === undefined || typeof value !== "object" || value === null) return undefined;
-  return "members" in value ? sessionOf({ context: value }) : undefined;
+  return value instanceof JsonObject ? value : undefined;
 }
 
 function serverIn({ server }: StoredRequest): string | undefined {

@@ -53,13 +53,28 @@ function orderOf(body: BodyReceived<typeof grants.createGrant>): GrantOrder {
   if (body.any_session && body.session !== undefined) {
     throw invalidField("any_session", "cannot be combined with session");
   }
+  if (body.any_session && body.turn !== undefined) {
+    throw invalidField("any_session", "cannot be combined with turn");
+  }
+  if (
+    body.same_turn &&
+    (body.any_session || body.session !== undefined || body.turn !== undefined)
+  ) {
+    throw invalidField("same_turn", "cannot be combined with session, any_session or turn");
+  }
+  if (body.any_server && body.server !== undefined) {
+    throw invalidField("any_server", "cannot be combined with server");
+  }
   return {
     fromRequest: body.from_request,
     instanceId: body.instance_id,
     tool: body.tool,
     server: body.server,
+    anyServer: body.any_server || undefined,
     when: body.when,
     session: body.any_session ? null : body.session,
+    turn: body.turn,
+    sameTurn: body.same_turn || undefined,
     note: body.note,
     validityMs: body.valid_for,
     callsMax: body.calls,
@@ -80,8 +95,10 @@ function toWire(
     reviewer: { id: grant.reviewerId, name: reviewerName },
     tool: terms.tool,
     server: terms.server,
+    any_server: terms.anyServer,
     when: terms.when,
     session: terms.session,
+    turn: terms.turn,
     note: terms.note,
     valid_for: terms.validityMs === undefined ? undefined : formatDuration(terms.validityMs),
     calls: grant.calls,

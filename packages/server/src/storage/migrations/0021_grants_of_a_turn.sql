@@ -1,0 +1,3 @@
+-- The terms of a grant (JSON) can have the members turn and anyServer. Older programs ignore turn,
+-- and would approve all calls of the session. Therefore this migration is breaking. It changes no
+-- table.
