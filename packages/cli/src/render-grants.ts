@@ -9,7 +9,8 @@ import { visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, epoch ms */
 export function renderGrant(grant: Grant, now: number): string {
-  const { instance, reviewer, server, when, session, note, valid_for: validFor } = grant;
+  const { instance, reviewer, when, session, turn, note, valid_for: validFor } = grant;
+  const server = serverOf(grant);
   const rows = [
     `grant      ${grant.id}`,
     `state      ${stateOf(grant, now)}`,
@@ -20,10 +21,15 @@ export function renderGrant(grant: Grant, now: number): string {
   ];
   if (when !== undefined) rows.push(`when       ${visibleText(when)}`);
   if (session !== undefined) rows.push(`session    ${visibleText(session)}`);
+  if (turn !== undefined) rows.push(`turn       ${visibleText(turn)}`);
   if (validFor !== undefined) rows.push(`valid for  ${validFor}`);
   if (note !== undefined) rows.push(`note       ${visibleText(note)}`);
   rows.push(`made       ${grant.created_at} by ${visibleText(reviewer.name)}`);
   return rows.join("\n");
+}
+
+function serverOf({ server, any_server: isAny }: Grant): string | undefined {
+  return isAny === true ? "any server" : server;
 }
 
 function stateOf(grant: Grant, now: number): string {
@@ -48,14 +54,13 @@ const WHEN: FixedColumn = { head: "WHEN", width: 20 };
  * @param columns width of the terminal; conditions fill what the other columns leave
  */
 export function renderGrants(grants: readonly Grant[], now: number, columns: number): string {
-  const isNamed = grants.some(({ server }) => server !== undefined);
+  const isNamed = grants.some((grant) => serverOf(grant) !== undefined);
   const rows = grants.map((grant) => {
-    const { id, state, expires_at: expiresAt, calls, calls_max: callsMax, session } = grant;
+    const { id, state, expires_at: expiresAt, calls, calls_max: callsMax } = grant;
     const left = state === "active" ? timeLeft(expiresAt, now) : state;
-    const when = [grant.when ?? "", session === undefined ? "" : `session ${session}`];
-    const terms = when.filter((part) => part !== "").join(", ");
+    const terms = termsOf(grant).join(", ");
     const row = [id, left, `${calls}/${callsMax}`, grant.instance.name, grant.tool];
-    if (isNamed) row.push(grant.server ?? "");
+    if (isNamed) row.push(serverOf(grant) ?? "");
     row.push(terms);
     return row;
   });
@@ -63,4 +68,12 @@ export function renderGrants(grants: readonly Grant[], now: number, columns: num
   if (isNamed) fixed.push(SERVER);
   fixed.push(WHEN);
   return renderTableOf(fixed, rows, columns);
+}
+
+function termsOf({ when, session, turn }: Grant): string[] {
+  const terms: string[] = [];
+  if (when !== undefined) terms.push(when);
+  if (turn !== undefined) terms.push(`turn ${turn}`);
+  if (session !== undefined) terms.push(`session ${session}`);
+  return terms;
 }

@@ -68,6 +68,31 @@ test("[ours.grant.cli] a grant is created from options, and printed as JSON", as
   assert.deepEqual([listed.id, listed.calls], [made.id, 1]);
 });
 
+test("[ours.grant.turn] a grant for the rest of a response is created from a request, shown and listed", async (t) => {
+  const context = { session_id: "s7", prompt_id: "p7" };
+  const fields = { tool: "rest", context };
+  const { id: request } = await agent.submit(fields);
+  const card = await done(t, "create", request, "--same-turn", "--tool", "*", "--any-server");
+  assert.match(card, /^server +any server$/m);
+  assert.match(card, /^session +s7\nturn +p7$/m);
+  const id = /^grant +([0-9a-f-]{36})$/m.exec(card)?.[1] ?? "";
+  const row = (await done(t, "list")).split("\n").find((each) => each.startsWith(id));
+  assert.match(row ?? "", / any server +turn p7, session s7/);
+  assert.equal((await agent.submit({ tool: "other", context })).status, "approved");
+  const next = { ...context, prompt_id: "p8" };
+  const later = await agent.submit({ tool: "rest", context: next });
+  assert.equal(later.status, "pending");
+  await done(t, "revoke", id);
+  const byId = ["--instance", instanceId, "--tool", "rest", "--session", "s7", "--turn", "p8"];
+  const made = JSON.parse(await done(t, "create", ...byId, "--json"));
+  assert.deepEqual([made.session, made.turn], ["s7", "p8"]);
+  await done(t, "revoke", made.id);
+  const bare = await agent.submit({ tool: "rest" });
+  const refused = await run(t, "create", bare.id, "--same-turn");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^countersign: .*session_id.*\n$/);
+});
+
 test("[ours.grant.cli] an invalid or rejected grant is reported and not created", async (t) => {
   const terms = ["--instance", instanceId, "--tool", "none"];
   const before = await done(t, "list", "--json");
@@ -75,6 +100,7 @@ test("[ours.grant.cli] an invalid or rejected grant is reported and not created"
     ["create"],
     ["create", "--instance", instanceId],
     ["create", "--instance", "x", "--tool", "t"],
+    ["create", ...terms, "--same-turn"],
     ["create", ...terms, "--calls", "1001"],
     ["create", ...terms, "--lasts", "soon"],
     ["create", ...terms, "--valid-for", "1"],
@@ -85,6 +111,7 @@ test("[ours.grant.cli] an invalid or rejected grant is reported and not created"
     ["create", randomUUID()],
     ["create", ...terms, "--when", "args."],
     ["create", ...terms, "--lasts", "25h"],
+    ["create", ...terms, "--turn", "t"],
     ["show", randomUUID()],
     ["revoke", randomUUID()],
   ];

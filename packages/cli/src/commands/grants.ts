@@ -64,9 +64,12 @@ export const grantsCreate: Command = {
       value: "NAME",
       help: "MCP server of the tools. [that of REQUEST]",
     },
+    "any-server": { type: "flag", help: "Tools of any server, or without one." },
     when: { type: "text", value: "CEL", help: "Condition for the arguments, as in a policy." },
     session: { type: "text", value: "ID", help: "Session of the calls. [that of REQUEST]" },
     "any-session": { type: "flag", help: "Calls of any session." },
+    "same-turn": { type: "flag", help: "Only the turn of REQUEST: the rest of the response." },
+    turn: { type: "text", value: "ID", help: "Turn of the session: turn_id or prompt_id." },
     calls: {
       type: "text",
       value: "COUNT",
@@ -86,15 +89,21 @@ export const grantsCreate: Command = {
     if (instance !== undefined && parseIdentifier(instance) === undefined) {
       throw usageError("--instance must be the id of an instance; see instances list");
     }
+    if (request === undefined && line.flag("same-turn")) {
+      throw usageError("--same-turn needs the id of a request; or use --session ID and --turn ID");
+    }
     const api = connectApi(line);
     const body = {
       from_request: request,
       instance_id: instance,
       tool: line.text("tool"),
       server: line.text("server"),
+      ...(line.flag("any-server") && { any_server: true }),
       when: line.text("when"),
       session: line.text("session"),
       ...(line.flag("any-session") && { any_session: true }),
+      turn: line.text("turn"),
+      ...(line.flag("same-turn") && { same_turn: true }),
       note: line.text("note"),
       calls: callsOf(line),
       lasts: durationOf(line, "lasts"),

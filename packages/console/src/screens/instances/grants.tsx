@@ -48,9 +48,10 @@ function columns(onRevoked: () => void): Column<Grant>[] {
     {
       title: "Calls of",
       isHead: true,
-      cell: ({ tool, server, when, session: only }) => (
+      cell: ({ tool, server, any_server: isAny, when, session: only, turn }) => (
         <>
           <Text>{tool}</Text> <OnServer server={server} />
+          {isAny === true && <span class="faint">on any server</span>}
           {when !== undefined && (
             <code class="grant-when">
               <Text>{when}</Text>
@@ -59,6 +60,11 @@ function columns(onRevoked: () => void): Column<Grant>[] {
           {only !== undefined && (
             <span class="hint grant-when">
               in session <Text>{only}</Text>
+            </span>
+          )}
+          {turn !== undefined && (
+            <span class="hint grant-when">
+              in turn <Text>{turn}</Text>
             </span>
           )}
         </>

@@ -3,18 +3,24 @@
 import type { ReviewedRequest } from "@countersign/review-api";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { offersRest } from "./rest-grant.ts";
+import { RestOfResponse } from "./rest-of-response.tsx";
 import { type Decision, isTyped } from "./use-decision.ts";
+import type { Shown } from "./use-request.ts";
 
 const MATCH_LABEL =
   "To approve, type the last 4 characters of the request id, as shown in the agent's session";
 
 export interface ApprovalFieldsProps {
-  readonly request: ReviewedRequest;
+  readonly shown: Shown;
   readonly decision: Decision;
   readonly wasDeniedBefore: boolean;
+  readonly canApprove: boolean;
 }
 
-export function ApprovalFields({ request, decision, wasDeniedBefore }: ApprovalFieldsProps) {
+export function ApprovalFields(props: ApprovalFieldsProps) {
+  const { shown, decision, wasDeniedBefore, canApprove } = props;
+  const { request } = shown;
   const { draft, edit, faults } = decision;
   const isNeeded = request.requirement.note === "required" || wasDeniedBefore;
   return (
@@ -42,6 +48,7 @@ export function ApprovalFields({ request, decision, wasDeniedBefore }: ApprovalF
         <Fault param="note" faults={faults} />
       </div>
       <Validity request={request} decision={decision} />
+      {offersRest(shown) && <RestOfResponse decision={decision} canApprove={canApprove} />}
     </form>
   );
 }

@@ -13,6 +13,7 @@ import { href } from "../../route.ts";
 import { now } from "../../time.ts";
 import type { AvailableActions } from "./available-actions.ts";
 import { DenyForm } from "./deny-form.tsx";
+import { RestGranted } from "./rest-of-response.tsx";
 import type { Decision } from "./use-decision.ts";
 
 /** Announced once more when so much time is left. */
@@ -59,6 +60,9 @@ export function DecisionBar(props: DecisionBarProps) {
           </p>
           {isPending && <Left request={request} />}
           <Ended request={request} />
+          {decision.grant !== undefined && (
+            <RestGranted grant={decision.grant} onRevoke={decision.revokeGrant} />
+          )}
           {actions.hint !== "" && (
             <p class="hint" id="hint">
               <Text>{actions.hint}</Text>

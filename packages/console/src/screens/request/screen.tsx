@@ -145,9 +145,10 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         {isPending && actions.isOffered && (
           <FaultBoundary name="the fields of an approval">
             <ApprovalFields
-              request={request}
+              shown={shown}
               decision={decision}
               wasDeniedBefore={wasDeniedBefore}
+              canApprove={actions.canApprove}
             />
           </FaultBoundary>
         )}

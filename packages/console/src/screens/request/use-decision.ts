@@ -3,12 +3,13 @@
  * runs at a time.
  */
 
-import type { ReviewedRequest } from "@countersign/review-api";
+import type { Grant, ReviewedRequest } from "@countersign/review-api";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../../api.ts";
 import { messageOf } from "../../parts/button.tsx";
 import { now } from "../../time.ts";
 import { HOLD_MS, hasUndo } from "./available-actions.ts";
+import { REST_NOTE_CHARS_MAX, type RestTools, restGrant } from "./rest-grant.ts";
 import { type Verdict, verdictSender } from "./send-verdict.ts";
 import type { OpenRequest, Shown } from "./use-request.ts";
 
@@ -26,7 +27,7 @@ export interface Decision {
   readonly draft: Draft;
   edit(part: Partial<Draft>): void;
   /** The running action. */
-  readonly busy: "approve" | "deny" | "withdraw" | "undo" | undefined;
+  readonly busy: "approve" | "approve-rest" | "deny" | "withdraw" | "undo" | undefined;
   /** Error message, or a notice that the answer is late. */
   readonly alert: string;
   readonly faults: Faults;
@@ -37,6 +38,11 @@ export interface Decision {
   closeDenial(): void;
   /** It can be taken back for some seconds, where there is time for that. */
   approve(): Promise<void>;
+  /** Approves the call, and creates a grant for the rest of its response. */
+  approveRest(tools: RestTools): Promise<void>;
+  /** The grant for the rest of the response. */
+  readonly grant: Grant | undefined;
+  revokeGrant(): Promise<void>;
   deny(): Promise<void>;
   withdraw(): Promise<void>;
   undo(): Promise<void>;
@@ -64,6 +70,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
   const [draft, setDraft] = useState(EMPTY);
   const [announcement, setAnnouncement] = useState("");
   const [isDenying, setDenying] = useState(false);
+  const [grant, setGrant] = useState<Grant | undefined>();
   const { busy, alert, faults, once, say } = useOnce(open);
 
   async function cast(verdict: Verdict): Promise<void> {
@@ -77,8 +84,15 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
     await open.ask();
   }
 
+  async function revokeGrant(): Promise<void> {
+    if (grant?.state !== "active") return;
+    setGrant(await api.call("POST /grants/{id}/revoke", { path: { id: grant.id } }));
+  }
+
   return {
     draft,
+    grant,
+    revokeGrant,
     busy,
     alert,
     faults,
@@ -98,6 +112,16 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
         requireParts(shown.request, draft, wasDeniedBefore);
         await cast(approvalOf(shown, draft));
       }),
+    approveRest: (tools) =>
+      once("approve-rest", async () => {
+        const { shown } = open;
+        if (shown === undefined) return;
+        requireParts(shown.request, draft, wasDeniedBefore);
+        requireShortNote(draft);
+        // Without the approval of this call, there is no grant.
+        await cast(approvalOf(shown, draft));
+        setGrant(await createRestGrant(shown.request, tools, draft.note));
+      }),
     deny: () =>
       once("deny", async () => {
         const { shown } = open;
@@ -113,6 +137,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
       }),
     undo: () =>
       once("undo", async () => {
+        await revokeGrant();
         const { taken_back: isBack } = await api.call("DELETE /requests/{id}/held", {
           path: { id },
         });
@@ -182,6 +207,34 @@ function requireParts(request: ReviewedRequest, draft: Draft, wasDeniedBefore: b
   if (wasDeniedBefore) {
     const message = "Enter a note: this call was denied before.";
     throw new Refusal(400, { param: "note", message });
+  }
+}
+
+function requireShortNote({ note }: Draft): void {
+  if (note.length <= REST_NOTE_CHARS_MAX) return;
+  const message = `Use at most ${REST_NOTE_CHARS_MAX} characters: later approvals repeat the note.`;
+  throw new Refusal(400, { param: "note", message });
+}
+
+async function createRestGrant(
+  request: ReviewedRequest,
+  tools: RestTools,
+  note: string,
+): Promise<Grant> {
+  const body = restGrant(request, tools, note);
+  const idempotencyKey = crypto.randomUUID();
+  const create = () => api.call("POST /grants", { body, idempotencyKey });
+  try {
+    return await create().catch((error: unknown) => {
+      // A second attempt with the same key creates no second grant.
+      if (error instanceof Refusal && error.isUnanswered) return create();
+      throw error;
+    });
+  } catch (error) {
+    const message =
+      "This call is approved, but the grant for the rest of the response failed: " +
+      messageOf(error);
+    throw new Refusal(error instanceof Refusal ? error.status : 0, { message });
   }
 }
 

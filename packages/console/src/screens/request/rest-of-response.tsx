@@ -1,0 +1,76 @@
+/** Approves a call and the rest of its response, and shows the grant for the rest. */
+
+import type { Grant } from "@countersign/review-api";
+import { useState } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { When } from "../../parts/when.tsx";
+import { href } from "../../route.ts";
+import { REST_CALLS, type RestTools } from "./rest-grant.ts";
+import type { Decision } from "./use-decision.ts";
+
+export interface RestOfResponseProps {
+  readonly decision: Decision;
+  readonly canApprove: boolean;
+}
+
+export function RestOfResponse({ decision, canApprove }: RestOfResponseProps) {
+  const [tools, setTools] = useState<RestTools>("same");
+  return (
+    <section class="rest" aria-labelledby="rest-title">
+      <h3 id="rest-title">Rest of this response</h3>
+      <p class="hint" id="rest-terms">
+        Approves this call, and creates a grant for later calls of {toolWords(tools)} with the same
+        instance, session and turn: up to {REST_CALLS} calls within 1 hour. Policy still applies.
+        The agent reports the session and the turn.
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          id="rest-any"
+          checked={tools === "any"}
+          onChange={({ currentTarget }) => setTools(currentTarget.checked ? "any" : "same")}
+        />
+        <span>Later calls of any tool</span>
+      </label>
+      <button
+        type="button"
+        class="plain"
+        id="approve-rest"
+        disabled={!canApprove}
+        aria-busy={decision.busy === "approve-rest"}
+        aria-describedby="rest-terms"
+        onClick={() => void decision.approveRest(tools)}
+      >
+        Approve rest of response
+      </button>
+    </section>
+  );
+}
+
+function toolWords(tools: RestTools): string {
+  return tools === "any" ? "any tool" : "this tool";
+}
+
+export interface RestGrantedProps {
+  readonly grant: Grant;
+  onRevoke(): Promise<void>;
+}
+
+/** The grant that this page created. */
+export function RestGranted({ grant, onRevoke }: RestGrantedProps) {
+  const { tool, any_server: isAny, calls_max: max, state, expires_at: expiresAt } = grant;
+  if (state === "revoked") return <p id="rest-granted">The grant is revoked.</p>;
+  return (
+    <div id="rest-granted">
+      <p>
+        <a href={href(`/instances/${grant.instance.id}`)}>Grant</a> for the rest of this response:
+        up to {max} calls of {isAny === true && tool === "*" ? "any tool" : <Text>{tool}</Text>},
+        ends <When at={expiresAt} />.
+      </p>
+      <Button kind="quiet" onPress={onRevoke}>
+        Revoke the grant
+      </Button>
+    </div>
+  );
+}
