@@ -61,7 +61,11 @@ export function DecisionBar(props: DecisionBarProps) {
           {isPending && <Left request={request} />}
           <Ended request={request} />
           {decision.grant !== undefined && (
-            <RestGranted grant={decision.grant} onRevoke={decision.revokeGrant} />
+            <RestGranted
+              grant={decision.grant}
+              isHeld={actions.isHeld}
+              onRevoke={decision.revokeGrant}
+            />
           )}
           {actions.hint !== "" && (
             <p class="hint" id="hint">

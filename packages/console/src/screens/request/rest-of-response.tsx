@@ -22,7 +22,7 @@ export function RestOfResponse({ decision, canApprove }: RestOfResponseProps) {
       <p class="hint" id="rest-terms">
         Approves this call, and creates a grant for later calls of {toolWords(tools)} with the same
         instance, session and turn: up to {REST_CALLS} calls within 1 hour. Policy still applies.
-        The agent reports the session and the turn.
+        The agent reports the session and the turn, and the server cannot verify them.
       </p>
       <label class="check">
         <input
@@ -54,11 +54,13 @@ function toolWords(tools: RestTools): string {
 
 export interface RestGrantedProps {
   readonly grant: Grant;
+  /** Undo is available, which revokes the grant too. */
+  readonly isHeld: boolean;
   onRevoke(): Promise<void>;
 }
 
 /** The grant that this page created. */
-export function RestGranted({ grant, onRevoke }: RestGrantedProps) {
+export function RestGranted({ grant, isHeld, onRevoke }: RestGrantedProps) {
   const { tool, any_server: isAny, calls_max: max, state, expires_at: expiresAt } = grant;
   if (state === "revoked") return <p id="rest-granted">The grant is revoked.</p>;
   return (
@@ -68,9 +70,11 @@ export function RestGranted({ grant, onRevoke }: RestGrantedProps) {
         up to {max} calls of {isAny === true && tool === "*" ? "any tool" : <Text>{tool}</Text>},
         ends <When at={expiresAt} />.
       </p>
-      <Button kind="quiet" onPress={onRevoke}>
-        Revoke the grant
-      </Button>
+      {!isHeld && (
+        <Button kind="quiet" onPress={onRevoke}>
+          Revoke the grant
+        </Button>
+      )}
     </div>
   );
 }

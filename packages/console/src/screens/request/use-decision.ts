@@ -121,6 +121,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
         // Without the approval of this call, there is no grant.
         await cast(approvalOf(shown, draft));
         setGrant(await createRestGrant(shown.request, tools, draft.note));
+        setAnnouncement("A grant approves the rest of this response.");
       }),
     deny: () =>
       once("deny", async () => {
