@@ -21,8 +21,9 @@ export function RestOfResponse({ decision, canApprove }: RestOfResponseProps) {
       <h3 id="rest-title">Rest of this response</h3>
       <p class="hint" id="rest-terms">
         Approves this call, and creates a grant for later calls of {toolWords(tools)} with the same
-        instance, session and turn: up to {REST_CALLS} calls within 1 hour. Policy still applies.
-        The agent reports the session and the turn, and the server cannot verify them.
+        instance, session and turn. The grant approves up to {REST_CALLS} calls within 1 hour.
+        Policy still applies. The agent reports the session and the turn, and the server cannot
+        verify them.
       </p>
       <label class="check">
         <input
