@@ -123,6 +123,27 @@ test("[ours.request.rest] Undo cancels the approval and revokes the grant", asyn
   assert.equal(await statusIn(context), "approved");
 });
 
+test("[ours.request.rest] Undo during the creation of the grant cancels the approval and revokes the grant", async () => {
+  const context = newTurn();
+  const id = await submitIn(context);
+  const { page } = ana;
+  await openRequest(page, id);
+  await untilEnabled(page);
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/review/v1/grants", async (route) => {
+    await isReleased;
+    await route.continue();
+  });
+  await page.locator("#approve-rest").click();
+  await page.locator("#undo").click();
+  release();
+  await page.getByText("The grant is revoked.").waitFor();
+  await untilEnabled(page);
+  assert.equal((await server.read(instance.token, id)).status, "pending");
+  assert.equal(await statusIn(context), "pending");
+  await page.unroute("**/review/v1/grants");
+});
+
 test("[ours.request.rest] without a turn, or with a rule that forbids grants, only the call can be approved", async () => {
   const { page } = ana;
   const forbidden = await submitText(scene, '{"n":1}', {

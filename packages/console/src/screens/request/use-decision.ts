@@ -9,9 +9,10 @@ import { api, Refusal } from "../../api.ts";
 import { messageOf } from "../../parts/button.tsx";
 import { now } from "../../time.ts";
 import { HOLD_MS, hasUndo } from "./available-actions.ts";
-import { REST_NOTE_CHARS_MAX, type RestTools, restGrant } from "./rest-grant.ts";
+import { REST_NOTE_CHARS_MAX, type RestTools } from "./rest-grant.ts";
 import { type Verdict, verdictSender } from "./send-verdict.ts";
 import type { OpenRequest, Shown } from "./use-request.ts";
+import { useRestGrant } from "./use-rest-grant.ts";
 
 export interface Draft {
   readonly note: string;
@@ -70,8 +71,8 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
   const [draft, setDraft] = useState(EMPTY);
   const [announcement, setAnnouncement] = useState("");
   const [isDenying, setDenying] = useState(false);
-  const [grant, setGrant] = useState<Grant | undefined>();
-  const { busy, alert, faults, once, say } = useOnce(open);
+  const { grant, createGrant, revokeGrant } = useRestGrant();
+  const { busy, alert, faults, once, untilIdle, say } = useOnce(open);
 
   async function cast(verdict: Verdict): Promise<void> {
     const isSigned =
@@ -84,9 +85,16 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
     await open.ask();
   }
 
-  async function revokeGrant(): Promise<void> {
-    if (grant?.state !== "active") return;
-    setGrant(await api.call("POST /grants/{id}/revoke", { path: { id: grant.id } }));
+  async function takeBack(): Promise<void> {
+    try {
+      const { taken_back: isBack } = await api.call("DELETE /requests/{id}/held", {
+        path: { id },
+      });
+      if (isBack) setAnnouncement("Undone. Nothing is decided.");
+    } finally {
+      await revokeGrant();
+    }
+    await open.ask();
   }
 
   return {
@@ -120,7 +128,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
         requireShortNote(draft);
         // Without the approval of this call, there is no grant.
         await cast(approvalOf(shown, draft));
-        setGrant(await createRestGrant(shown.request, tools, draft.note));
+        await createGrant(shown.request, tools, draft.note);
         setAnnouncement("A grant approves the rest of this response.");
       }),
     deny: () =>
@@ -136,15 +144,10 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
         if (withdrawn) setAnnouncement("Your approval is withdrawn.");
         await open.ask();
       }),
-    undo: () =>
-      once("undo", async () => {
-        await revokeGrant();
-        const { taken_back: isBack } = await api.call("DELETE /requests/{id}/held", {
-          path: { id },
-        });
-        if (isBack) setAnnouncement("Undone. Nothing is decided.");
-        await open.ask();
-      }),
+    async undo() {
+      await untilIdle();
+      await once("undo", takeBack);
+    },
   };
 }
 
@@ -157,6 +160,7 @@ function useOnce(open: OpenRequest) {
   const [busy, setBusy] = useState<Work | undefined>();
   const [feedback, setFeedback] = useState(NOTHING);
   const isBusy = useRef(false);
+  const running = useRef(Promise.resolve());
 
   function reportError(error: unknown): void {
     const param = error instanceof Refusal ? error.param : undefined;
@@ -175,6 +179,8 @@ function useOnce(open: OpenRequest) {
   async function once(what: Work, work: () => Promise<void>): Promise<void> {
     if (isBusy.current) return;
     isBusy.current = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    running.current = promise;
     setBusy(what);
     setFeedback(NOTHING);
     try {
@@ -184,9 +190,16 @@ function useOnce(open: OpenRequest) {
     } finally {
       isBusy.current = false;
       setBusy(undefined);
+      resolve();
     }
   }
-  return { ...feedback, busy, once, say: (alert: string) => setFeedback({ ...NOTHING, alert }) };
+  return {
+    ...feedback,
+    busy,
+    once,
+    untilIdle: () => running.current,
+    say: (alert: string) => setFeedback({ ...NOTHING, alert }),
+  };
 }
 
 export function isTyped({ requirement: { confirm } }: ReviewedRequest): boolean {
@@ -215,28 +228,6 @@ function requireShortNote({ note }: Draft): void {
   if (note.length <= REST_NOTE_CHARS_MAX) return;
   const message = `Use at most ${REST_NOTE_CHARS_MAX} characters: later approvals repeat the note.`;
   throw new Refusal(400, { param: "note", message });
-}
-
-async function createRestGrant(
-  request: ReviewedRequest,
-  tools: RestTools,
-  note: string,
-): Promise<Grant> {
-  const body = restGrant(request, tools, note);
-  const idempotencyKey = crypto.randomUUID();
-  const create = () => api.call("POST /grants", { body, idempotencyKey });
-  try {
-    return await create().catch((error: unknown) => {
-      // A second attempt with the same key creates no second grant.
-      if (error instanceof Refusal && error.isUnanswered) return create();
-      throw error;
-    });
-  } catch (error) {
-    const message =
-      "This call is approved, but the grant for the rest of the response failed: " +
-      messageOf(error);
-    throw new Refusal(error instanceof Refusal ? error.status : 0, { message });
-  }
 }
 
 function approvalOf({ request, digest }: Shown, draft: Draft): Verdict {
