@@ -135,12 +135,19 @@ test("active grants are listed with their terms and revoked", async () => {
     calls: 5,
   };
   await makeGrant(server, reviewer, body);
+  const turn = { session: "<i>s</i>", turn: "<i>t</i>", any_server: true };
+  await makeGrant(server, reviewer, { instance_id: instance.id, tool: "*", ...turn });
   await page.goto(`/instances/${instance.id}`);
   const table = page.getByRole("table", { name: "Active grants" });
+  const rest = table.getByRole("row").filter({ hasText: "in session <i>s</i>" });
+  await rest.getByText("in turn <i>t</i>").waitFor();
+  await rest.getByText("on any server").waitFor();
   await table.getByText('args.path == "<i>a</i>"').waitFor();
   await table.getByText("on files").waitFor();
   await table.getByText("0 of 5").waitFor();
   await picture(page, "instance-grants");
+  await rest.getByRole("button", { name: "Revoke" }).click();
+  await rest.waitFor({ state: "detached" });
   await table.getByRole("button", { name: "Revoke" }).click();
   await page.getByText("No active grants").waitFor();
 });
