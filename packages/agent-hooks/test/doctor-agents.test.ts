@@ -14,6 +14,7 @@ import { createInterface } from "node:readline";
 import { before, type TestContext, test } from "node:test";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { AGENTS } from "../src/agents/index.ts";
+import { trustState } from "../src/codex/trust.ts";
 import {
   findings,
   type Home,
@@ -117,16 +118,18 @@ if (claude !== undefined) {
 }
 
 if (codex !== undefined) {
-  test("[ours.adapters.doctor.trial] the real Codex runs calls until the hook is trusted", async (t) => {
+  test("[ours.adapters.codex.trust] the real Codex runs calls until install records the trust", async (t) => {
     const home = newHome(t);
-    await scene.install(t, home, "codex", "--wait", "2s");
+    const config = join(dirname(home.codex), "config.toml");
+    writeFileSync(config, "[features]\nunified_exec_tty = false\n");
+    await scene.install(t, home, "codex", "--wait", "2s", "--no-trust");
     const env = withProgram(t, "codex", codex);
     const untrusted = await findings(t, home, "codex", env);
-    assert.deepEqual(untrusted.failed, ["settings.tty", "settings.trusted", "agent.blocked"]);
-    const { key, currentHash } = await listedHook(t, codex, home.path);
-    const config = join(dirname(home.codex), "config.toml");
-    const features = "[features]\nunified_exec_tty = false\n";
-    writeFileSync(config, `${features}[hooks.state."${key}"]\ntrusted_hash = "${currentHash}"\n`);
+    assert.deepEqual(untrusted.failed, ["settings.trusted", "agent.blocked"]);
+    await scene.install(t, home, "codex", "--wait", "2s");
+    const { key, currentHash, trustStatus } = await listedHook(t, codex, home.path);
+    assert.equal(trustStatus, "trusted");
+    assert.equal(trustState(readFileSync(config, "utf8"), key)?.trusted_hash, currentHash);
     const trusted = await findings(t, home, "codex", env);
     assert.deepEqual([trusted.failed, trusted.all["agent.blocked"]?.level], [[], "ok"]);
   });
@@ -163,7 +166,7 @@ async function listedHook(
   t: TestContext,
   program: string,
   home: string,
-): Promise<{ readonly key: string; readonly currentHash: string }> {
+): Promise<Readonly<Record<"key" | "currentHash" | "trustStatus", string>>> {
   const child = spawn(program, ["app-server"], {
     cwd: home,
     env: { ...process.env, HOME: home, CODEX_HOME: join(home, ".codex") },

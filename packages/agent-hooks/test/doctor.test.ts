@@ -197,24 +197,21 @@ test("[ours.adapters.doctor.finds] versions that fail open are reported, by the 
 
 test("[ours.adapters.doctor.finds] Codex: not trusted, disabled, turned off", async (t) => {
   const home = newHome(t);
-  await scene.install(t, home, "codex", "--wait", "2s");
+  await scene.install(t, home, "codex", "--wait", "2s", "--no-trust");
   const config = join(dirname(home.codex), "config.toml");
-  const state = (fields: string) => {
-    const entry = `[hooks.state."${home.codex}:pre_tool_use:0:0"]\n${fields}\n`;
-    writeFileSync(config, `${entry}[features]\nunified_exec_tty = false\n`);
-  };
   const { failed } = await findings(t, home, "codex");
   assert.deepEqual(failed, ["settings.tty", "settings.trusted"]);
-  state('trusted_hash = "sha256:x"');
-  assert.deepEqual((await findings(t, home, "codex")).failed, []);
-  state('trusted_hash = "sha256:x"\nenabled = false');
-  assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.disabled"]);
-  state('trusted_hash = "sha256:x"');
-  writeFileSync(config, `${readFileSync(config, "utf8")}hooks = false\n`);
-  assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.disabled"]);
-  state('trusted_hash = "sha256:x"');
-  writeFileSync(config, readFileSync(config, "utf8").replace("= false", "= true"));
-  assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.tty"]);
-  writeFileSync(config, "[");
-  assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.config"]);
+  await scene.install(t, home, "codex", "--wait", "2s");
+  const record = readFileSync(config, "utf8");
+  const trusted = `${record}\n[features]\nunified_exec_tty = false\n`;
+  const failedWith = async (text: string) => {
+    writeFileSync(config, text);
+    return (await findings(t, home, "codex")).failed;
+  };
+  assert.deepEqual(await failedWith(trusted), []);
+  const isDisabled = trusted.replace("trusted_hash", "enabled = false\ntrusted_hash");
+  assert.deepEqual(await failedWith(isDisabled), ["settings.disabled"]);
+  assert.deepEqual(await failedWith(`${trusted}hooks = false\n`), ["settings.disabled"]);
+  assert.deepEqual(await failedWith(trusted.replace("= false", "= true")), ["settings.tty"]);
+  assert.deepEqual(await failedWith("["), ["settings.config"]);
 });

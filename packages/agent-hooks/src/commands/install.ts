@@ -13,6 +13,7 @@ import {
 import { formatDuration, visibleText } from "@countersign/protocol";
 import { probeProvider } from "@countersign/sdk";
 import type { Agent } from "../agents/agent.ts";
+import { configFile, keyPath } from "../codex/trust-file.ts";
 import { checkSettings } from "../doctor/check-settings.ts";
 import { assertInstallable, type InstallPlace, install, waitMsMax } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
@@ -52,6 +53,7 @@ export const installCommand: Command = {
     },
     "keep-prompts": { type: "flag", help: "Keep the agent's own prompts after an approval." },
     environment: { type: "flag", help: "Allow environment variables to override the profile." },
+    "no-trust": { type: "flag", help: "Do not record in Codex that you trust the hook." },
     ...PLACE,
   },
 
@@ -63,14 +65,16 @@ export const installCommand: Command = {
     const keeps = line.text("url") === undefined && known !== undefined;
     assertProvisions(line, keeps ? place.profile : undefined);
     const options = optionsOf(agent, line, known);
+    const trusted = trustedSettings(place, line);
     // Before --provision creates an instance.
-    changeFiles(() => assertInstallable(place));
+    changeFiles(() => assertInstallable(place, trusted));
     const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
     const wanted = { ...options, ...provider, uses: usesOf(agent.name, known) };
-    const isChanged = changeFiles(() => install(place, wanted));
+    const isChanged = changeFiles(() => install(place, wanted, trusted));
+    const trust = trusted === undefined ? null : configFile(trusted);
     if (line.json) {
       const { settings, profile } = place;
-      terminal.out(JSON.stringify({ agent: name, settings, profile, changed: isChanged }));
+      terminal.out(JSON.stringify({ agent: name, settings, profile, trust, changed: isChanged }));
       return EXIT.done;
     }
     const disabled = findDisabled(place, wanted);
@@ -84,12 +88,30 @@ export const installCommand: Command = {
     if (keeps) for (const text of describeKept(place.profile, wanted)) terminal.note(text);
     for (const text of deprecatedVariables(process.env)) terminal.note(text);
     terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
-    if (name === "codex")
-      terminal.note("Codex skips the hook until you trust it: start codex, and review the hook.");
+    if (name === "codex") terminal.note(visibleText(describeTrust(trust)));
     terminal.note(`Test it: ${typedCommand(program, process.env)} doctor ${name}`);
     return EXIT.done;
   },
 };
+
+/**
+ * The settings as Codex names them, if install records that its user trusts the hook: Codex reads
+ * these records from its user-level configuration only.
+ */
+function trustedSettings({ agent, settings }: InstallPlace, line: CommandLine) {
+  if (agent.name !== "codex") {
+    if (line.flag("no-trust")) throw usageError("--no-trust is an option for codex");
+    return undefined;
+  }
+  const isUserLevel = settings === resolve(agent.settings.file(process.env));
+  return line.flag("no-trust") || !isUserLevel ? undefined : keyPath(settings, process.env);
+}
+
+function describeTrust(file: string | null): string {
+  const skips = "Codex skips a hook that you do not trust.";
+  if (file === null) return `${skips} Start codex, and review the hook with /hooks.`;
+  return `${skips} This command recorded in ${file} that you trust this hook.`;
+}
 
 /** Settings that disable hooks. */
 function findDisabled(place: InstallPlace, profile: Omit<Profile, "installed">) {

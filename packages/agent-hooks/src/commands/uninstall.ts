@@ -36,6 +36,10 @@ export const uninstallCommand: Command = {
       return EXIT.done;
     }
     terminal.out(`Hook removed from ${done.settings}. ${agent.title} no longer requests approval.`);
+    if (done.leftTrust !== undefined) {
+      const file = visibleText(done.leftTrust);
+      terminal.note(`The table of the hook in ${file} has changed. Remove it from [hooks.state].`);
+    }
     if (known !== undefined && !line.flag("delete-instance")) {
       const which = known.instanceId === undefined ? "" : ` of instance ${known.instanceId}`;
       terminal.note(`The credential${which} is still valid at ${visibleText(known.url)}.`);

@@ -8,6 +8,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { basename, dirname, join } from "node:path";
 import { applyEdits, modify } from "jsonc-parser";
 import type { Agent } from "../agents/agent.ts";
+import { realKeyPath } from "../codex/trust-file.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 
 const FALSE_CREDENTIAL = "countersign-doctor";
@@ -82,7 +83,9 @@ function prepareCodex(
   if (existsSync(settings)) copyFileSync(settings, hooks);
   // Codex records which hooks its user trusts by the path of the file.
   const config = new SettingsFile(join(dirname(settings), "config.toml")).text ?? "";
-  const moved = config.replaceAll(`${settings}:`, `${hooks}:`);
+  const moved = config
+    .replaceAll(`${settings}:`, `${hooks}:`)
+    .replaceAll(`${realKeyPath(settings)}:`, `${hooks}:`);
   writeFileSync(join(configuration, "config.toml"), moved, { mode: 0o600 });
   const provider = {
     name: "countersign doctor",

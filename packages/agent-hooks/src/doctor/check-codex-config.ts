@@ -1,14 +1,18 @@
 /** Codex's configuration: switches that stop hooks, and its record of trusted hooks. */
 
-import { dirname, join } from "node:path";
 import { parse as parseToml } from "smol-toml";
+import { trustHash, trustKey } from "../codex/trust.ts";
+import { configFile, realKeyPath } from "../codex/trust-file.ts";
 import type { Handler } from "../install/json-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { type Finding, fail } from "./finding.ts";
 
-/** @param path of the file with the hooks */
-export function checkCodexConfig(path: string, handler: Handler): Finding[] {
-  const config = join(dirname(path), "config.toml");
+/**
+ * @param path of the file with the hooks
+ * @param again the command that installs the hook again
+ */
+export function checkCodexConfig(path: string, handler: Handler, again: string): Finding[] {
+  const config = configFile(path);
   let root: Record<string, unknown>;
   try {
     root = parseToml(new SettingsFile(config).text ?? "");
@@ -28,21 +32,23 @@ export function checkCodexConfig(path: string, handler: Handler): Finding[] {
     findings.push(fail("settings.tty", text, advice));
   }
   const states = Object(Object(root.hooks).state) as Record<string, unknown>;
-  const key = `${path}:${stateName(handler.event)}:${handler.group}:${handler.index}`;
-  const state = Object(states[key]) as Record<string, unknown>;
+  const keys = [path, realKeyPath(path)].map((each) => trustKey(each, handler));
+  const state = Object(keys.map((key) => states[key]).find(Boolean)) as Record<string, unknown>;
   if (state.enabled === false) {
     const text = "The hook is disabled in Codex. Calls run without approval.";
     findings.push(fail("settings.disabled", text, "Enable it: /hooks in Codex."));
   }
+  const hash = trustHash(handler);
   if (typeof state.trusted_hash !== "string") {
     const text = "Codex skips the hook until you trust it. Calls run without approval.";
-    const advice = "Start codex, review the hook (/hooks), and trust it.";
-    findings.push(fail("settings.trusted", text, advice));
+    findings.push(fail("settings.trusted", text, trustAdvice(again)));
+  } else if (hash !== undefined && state.trusted_hash !== hash) {
+    const text = "Codex trusts another version of the hook, and skips this one.";
+    findings.push(fail("settings.trusted", text, trustAdvice(again)));
   }
   return findings;
 }
 
-/** `PreToolUse` as `pre_tool_use`. */
-function stateName(event: string): string {
-  return event.replace(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase();
+function trustAdvice(again: string): string {
+  return `Run: ${again}. Or start codex, review the hook (/hooks), and trust it.`;
 }

@@ -64,7 +64,7 @@ export function checkSettings(
     ...checkEvents(own, place, profile, again),
     ...own.flatMap((handler) => checkEntry(handler, place, profile, again)),
     ...checkOtherHandlers(all.length - own.length),
-    ...(CHECKS[agent.name]?.({ settings, path: file.path, folder, handler: first }) ?? []),
+    ...(CHECKS[agent.name]?.({ settings, path: file.path, folder, handler: first, again }) ?? []),
   ];
   const isWhole = findings.every(({ level }) => level !== "fail");
   const text = `${file.path} contains the hook for every tool.`;
@@ -78,12 +78,14 @@ interface Checked {
   /** Of the project. */
   readonly folder: string;
   readonly handler: Handler;
+  /** The command that installs the hook again. */
+  readonly again: string;
 }
 
 /** Checks of the other files of an agent. */
 const CHECKS: Readonly<Record<string, (checked: Checked) => Finding[]>> = {
   "claude-code": ({ path, folder }) => checkClaudeFiles(path, folder),
-  codex: ({ settings, handler }) => checkCodexConfig(settings, handler),
+  codex: ({ settings, handler, again }) => checkCodexConfig(settings, handler, again),
 };
 
 /** Each event of the profile has the hook once, and no other event has it. */

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { Agent } from "../agents/agent.ts";
 import { installedEvents } from "../agents/index.ts";
+import { assertTrustable, planTrust, removeTrust } from "../codex/trust-file.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";
 import {
   type Installed,
@@ -74,9 +75,13 @@ export function waitMsMax({ settings: { limitMaxMs } }: Agent): number {
   return limitMaxMs === undefined ? WAIT_MS_MAX : limitMaxMs - limitFor(0);
 }
 
-/** @throws UnusableSettings, Error: install cannot change these settings */
-export function assertInstallable(place: InstallPlace): void {
+/**
+ * @param trusted as for install
+ * @throws UnusableSettings, Error: install cannot change these settings
+ */
+export function assertInstallable(place: InstallPlace, trusted?: string): void {
   openInstallable(place);
+  if (trusted !== undefined) assertTrustable(trusted);
 }
 
 function openInstallable({ agent, profile, settings }: InstallPlace) {
@@ -96,10 +101,15 @@ function openInstallable({ agent, profile, settings }: InstallPlace) {
 
 /**
  * @param wanted the new profile
+ * @param trusted the settings as Codex names them, to record that its user trusts the hook
  * @returns whether the settings have changed
  * @throws UnusableSettings, Error: nothing was written to the settings
  */
-export function install(place: InstallPlace, wanted: Omit<Profile, "installed">): boolean {
+export function install(
+  place: InstallPlace,
+  wanted: Omit<Profile, "installed">,
+  trusted?: string,
+): boolean {
   const { agent, profile } = place;
   const { file, before } = openInstallable(place);
   const original = originalOf(file, agent, before);
@@ -107,33 +117,43 @@ export function install(place: InstallPlace, wanted: Omit<Profile, "installed">)
     const events = installedEvents(agent, wanted);
     return addHooks(agent, original ?? "", events, entryFor(place, wanted));
   });
+  const plan =
+    trusted === undefined ? undefined : planTrust(agent, edited.text, trusted, before?.trust);
   const installed: Installed = {
     settings: place.settings,
     sha256: digest(edited.text),
     inserted: edited.inserted,
     backup: original,
+    trust: plan?.trust,
   };
+  if (plan === undefined && before?.trust !== undefined) removeTrust(before.trust);
   writeProfile(profile, { ...wanted, installed });
   file.replace(edited.text);
+  plan?.write();
   return file.text !== edited.text;
+}
+
+export interface Uninstalled {
+  readonly settings: string;
+  readonly isChanged: boolean;
+  /** The file with a record of the trusted hook that uninstall could not remove. */
+  readonly leftTrust: string | undefined;
 }
 
 /**
  * @param settings the file to use if no profile names one
  * @throws UnusableSettings, Error
  */
-export function uninstall(
-  agent: Agent,
-  profile: string,
-  settings: string,
-): { readonly settings: string; readonly isChanged: boolean } {
+export function uninstall(agent: Agent, profile: string, settings: string): Uninstalled {
   const before = readProfile(profile)?.installed;
   const path = before?.settings ?? settings;
   const file = openSettings(path, agent);
   const original = originalOf(file, agent, before);
   file.replace(original);
+  const trust = before?.trust;
+  const leftTrust = trust === undefined || removeTrust(trust) ? undefined : trust.file;
   rmSync(profile, { force: true });
-  return { settings: path, isChanged: file.text !== original };
+  return { settings: path, isChanged: file.text !== original, leftTrust };
 }
 
 /** The settings without the hook. Restores the backup if nothing else has changed the file. */

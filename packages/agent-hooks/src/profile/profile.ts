@@ -27,6 +27,19 @@ export interface Installed {
   readonly inserted: readonly string[];
   /** The file as it was before; undefined when there was none. */
   readonly backup: string | undefined;
+  readonly trust?: InstalledTrust | undefined;
+}
+
+/** Codex's record of a trusted hook, as install wrote it. */
+export interface InstalledTrust {
+  /** Path of `config.toml`. */
+  readonly file: string;
+  readonly key: string;
+  /** The text `after` replaced the text `before`. */
+  readonly before: string;
+  readonly after: string;
+  /** The file did not exist before. */
+  readonly isNew: boolean;
 }
 
 export interface Profile {
@@ -133,6 +146,13 @@ export function writeProfile(path: string, profile: Profile): void {
         sha256: installed.sha256,
         inserted: installed.inserted,
         backup: installed.backup,
+        trust: installed.trust && {
+          file: installed.trust.file,
+          key: installed.trust.key,
+          before: installed.trust.before,
+          after: installed.trust.after,
+          is_new: installed.trust.isNew,
+        },
       },
     },
     null,
@@ -167,11 +187,26 @@ function readFlag(fields: Fields, name: string): boolean {
 
 function readInstalled(value: JsonObject | undefined): Installed | undefined {
   if (value === undefined) return undefined;
-  const fields = new Fields(value, ["settings", "sha256", "inserted", "backup"], "installed");
+  const names = ["settings", "sha256", "inserted", "backup", "trust"];
+  const fields = new Fields(value, names, "installed");
   return {
     settings: fields.required("settings", fields.text("settings", 1)),
     sha256: fields.required("sha256", fields.text("sha256", 1)),
     inserted: readTexts(fields, "inserted"),
     backup: fields.text("backup", 0),
+    trust: readTrust(fields.object("trust")),
+  };
+}
+
+function readTrust(value: JsonObject | undefined): InstalledTrust | undefined {
+  if (value === undefined) return undefined;
+  const names = ["file", "key", "before", "after", "is_new"];
+  const fields = new Fields(value, names, "installed.trust");
+  return {
+    file: fields.required("file", fields.text("file", 1)),
+    key: fields.required("key", fields.text("key", 1)),
+    before: fields.required("before", fields.text("before", 0)),
+    after: fields.required("after", fields.text("after", 1)),
+    isNew: readFlag(fields, "is_new"),
   };
 }
