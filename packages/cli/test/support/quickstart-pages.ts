@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { makeToken, newAgent } from "@countersign/testing/agents";
@@ -43,7 +43,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
     options: () => ({ changes: [INSTALLED, withoutAgent("claude-code")] }),
   },
   "quickstart/codex.md": {
-    options: () => ({ prepare: trustHook, changes: [INSTALLED, withoutAgent("codex")] }),
+    options: () => ({ changes: [INSTALLED, withoutAgent("codex")] }),
   },
   "quickstart/mcp-client.md": {
     options: (t) => ({ changes: [INSTALLED], finish: (place) => useMcpServer(t, place) }),
@@ -93,14 +93,6 @@ export const PAGES: Readonly<Record<string, Page>> = {
     options: () => ({ prepare: withPip, verdicts: ["approve"] }),
   },
 };
-
-/** Writes what Codex writes when its user trusts the hook with /hooks. */
-async function trustHook({ folder }: Place): Promise<NodeJS.ProcessEnv> {
-  const hook = join(folder, ".codex/hooks.json:pre_tool_use:0:0");
-  const state = `[hooks.state."${hook}"]\ntrusted_hash = "sha256:x"\n`;
-  appendFileSync(join(folder, ".codex/config.toml"), state);
-  return {};
-}
 
 /** Starts the MCP server as a client with the settings of the page, and reads a file with it. */
 async function useMcpServer(t: TestContext, { server, folder }: Place): Promise<void> {
