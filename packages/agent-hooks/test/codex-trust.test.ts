@@ -20,8 +20,8 @@ import { before, test } from "node:test";
 import { fileOwner } from "@countersign/testing/child";
 import fc from "fast-check";
 import { stringify } from "smol-toml";
+import { UnusableConfig } from "../src/codex/config.ts";
 import { applyEdit, trustEdit, trustHash, trustState, withoutEdit } from "../src/codex/trust.ts";
-import { UnusableSettings } from "../src/install/json-settings.ts";
 import {
   findings,
   type Home,
@@ -115,7 +115,7 @@ test("[ours.adapters.codex.trust] a configuration that a table would break or ch
     `[hooks.state.${name}]\nenabled = true\n`,
     `[hooks.state.${name}]\ntrusted_hash = "${OLD_HASH}"\n[a]\nb = "${OLD_HASH}"\n`,
   ];
-  for (const text of texts) assert.throws(() => trustEdit(text, KEY, HASH), UnusableSettings, text);
+  for (const text of texts) assert.throws(() => trustEdit(text, KEY, HASH), UnusableConfig, text);
 });
 
 test("[ours.adapters.codex.trust] a table that Codex has extended is removed with its new members", () => {

@@ -6,18 +6,10 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import { findHooks } from "../install/agent-settings.ts";
-import { UnusableSettings } from "../install/json-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import type { InstalledTrust } from "../profile/profile.ts";
-import {
-  applyEdit,
-  parseConfig,
-  type TrustEdit,
-  trustEdit,
-  trustHash,
-  trustKey,
-  withoutEdit,
-} from "./trust.ts";
+import { parseConfig, UnusableConfig } from "./config.ts";
+import { applyEdit, type TrustEdit, trustEdit, trustHash, trustKey, withoutEdit } from "./trust.ts";
 
 export interface TrustPlan {
   /** Undefined: the user has written the record. */
@@ -45,7 +37,7 @@ export function realKeyPath(hooks: string): string {
   }
 }
 
-/** @throws UnusableSettings, Error: the record cannot be written */
+/** @throws UnusableConfig, Error: the record cannot be written */
 export function assertTrustable(path: string): void {
   const { path: real, text = "" } = new SettingsFile(configFile(path));
   reading(real, () => parseConfig(text));
@@ -55,7 +47,7 @@ export function assertTrustable(path: string): void {
  * @param hooks text of the file with the hooks, after the hook was added
  * @param path of the file with the hooks, as Codex names it
  * @param before the record of an earlier install
- * @throws UnusableSettings, Error
+ * @throws UnusableConfig, Error
  */
 export function planTrust(
   agent: Agent,
@@ -119,8 +111,8 @@ function reading<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof UnusableSettings)) throw error;
+    if (!(error instanceof UnusableConfig)) throw error;
     const advice = "Fix the file, or install with --no-trust.";
-    throw new UnusableSettings(`${path} was not changed: ${error.message}. ${advice}`);
+    throw new UnusableConfig(`${path} was not changed: ${error.message}. ${advice}`);
   }
 }

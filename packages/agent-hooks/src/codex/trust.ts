@@ -10,8 +10,8 @@
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { parse } from "smol-toml";
-import { type Handler, UnusableSettings } from "../install/json-settings.ts";
+import type { Handler } from "../install/json-settings.ts";
+import { parseConfig, UnusableConfig } from "./config.ts";
 
 /** The change of the text: `after` replaced `before`. An empty `before`: `after` was appended. */
 export interface TrustEdit {
@@ -60,7 +60,7 @@ export function trustState(
 
 /**
  * @returns undefined if the text already contains the record
- * @throws UnusableSettings
+ * @throws UnusableConfig
  */
 export function trustEdit(text: string, key: string, hash: string): TrustEdit | undefined {
   const state = trustState(text, key);
@@ -71,12 +71,12 @@ export function trustEdit(text: string, key: string, hash: string): TrustEdit | 
   return verified(text, key, hash, edit);
 }
 
-/** @throws UnusableSettings if the edit would change anything else, or not add the record */
+/** @throws UnusableConfig if the edit would change anything else, or not add the record */
 function verified(text: string, key: string, hash: string, edit: TrustEdit | undefined): TrustEdit {
   const edited = edit && applyEdit(text, edit);
   const isDone = edited !== undefined && differOnlyIn(key, text, edited);
   if (edit !== undefined && isDone && trustState(edited, key)?.trusted_hash === hash) return edit;
-  throw new UnusableSettings(`the record of ${key} cannot be changed without other settings`);
+  throw new UnusableConfig(`the record of ${key} cannot be changed without other settings`);
 }
 
 /** @returns undefined if the text does not contain `before` exactly once */
@@ -147,16 +147,6 @@ function withoutRecord(text: string, key: string): object {
 
 function statesOf(root: Record<string, unknown>): Record<string, unknown> {
   return Object(Object(root.hooks).state) as Record<string, unknown>;
-}
-
-/** @throws UnusableSettings without the message of the parser, which quotes the file */
-export function parseConfig(text: string): Record<string, unknown> {
-  try {
-    return parse(text);
-  } catch (error) {
-    const { line } = Object(error);
-    throw new UnusableSettings(`line ${line ?? "unknown"} is not valid TOML`);
-  }
 }
 
 function occursOnce(text: string, part: string): boolean {

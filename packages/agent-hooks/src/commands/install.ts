@@ -13,6 +13,7 @@ import {
 import { formatDuration, visibleText } from "@countersign/protocol";
 import { probeProvider } from "@countersign/sdk";
 import type { Agent } from "../agents/agent.ts";
+import { refreshTools } from "../codex/refresh-tools.ts";
 import { configFile, keyPath } from "../codex/trust-file.ts";
 import { checkSettings } from "../doctor/check-settings.ts";
 import { assertInstallable, type InstallPlace, install, waitMsMax } from "../install/install.ts";
@@ -53,6 +54,7 @@ export const installCommand: Command = {
     },
     "keep-prompts": { type: "flag", help: "Keep the agent's own prompts after an approval." },
     environment: { type: "flag", help: "Allow environment variables to override the profile." },
+    "no-agent": { type: "flag", help: "Do not start Codex to list its MCP tools." },
     "no-trust": { type: "flag", help: "Do not record in Codex that you trust the hook." },
     ...PLACE,
   },
@@ -71,6 +73,8 @@ export const installCommand: Command = {
     const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
     const wanted = { ...options, ...provider, uses: usesOf(agent.name, known) };
     const isChanged = changeFiles(() => install(place, wanted, trusted));
+    const isListed = name === "codex" && !line.flag("no-agent");
+    const tools = isListed ? await refreshTools(place, process.env) : [];
     const trust = trusted === undefined ? null : configFile(trusted);
     if (line.json) {
       const { settings, profile } = place;
@@ -89,6 +93,7 @@ export const installCommand: Command = {
     for (const text of deprecatedVariables(process.env)) terminal.note(text);
     terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
     if (name === "codex") terminal.note(visibleText(describeTrust(trust)));
+    for (const { text, advice = "" } of tools) terminal.note(`${text} ${advice}`.trimEnd());
     terminal.note(`Test it: ${typedCommand(program, process.env)} doctor ${name}`);
     return EXIT.done;
   },
@@ -100,7 +105,8 @@ export const installCommand: Command = {
  */
 function trustedSettings({ agent, settings }: InstallPlace, line: CommandLine) {
   if (agent.name !== "codex") {
-    if (line.flag("no-trust")) throw usageError("--no-trust is an option for codex");
+    const flag = ["no-trust", "no-agent"].find((each) => line.flag(each));
+    if (flag !== undefined) throw usageError(`--${flag} is an option for codex`);
     return undefined;
   }
   const isUserLevel = settings === resolve(agent.settings.file(process.env));

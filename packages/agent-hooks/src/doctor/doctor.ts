@@ -1,13 +1,15 @@
 /**
  * Checks that the hook of one agent is installed, reaches the provider, and blocks calls.
  *
- * Promises: changes nothing and submits only the canary.
+ * Promises: submits only the canary, and changes nothing except the list of MCP tools that the hook
+ * reads.
  */
 
 import { execFile } from "node:child_process";
 import { typedCommand } from "@countersign/command-line";
 import { probeProvider } from "@countersign/sdk";
 import type { Agent } from "../agents/agent.ts";
+import { refreshTools } from "../codex/refresh-tools.ts";
 import type { InstallPlace } from "../install/install.ts";
 import {
   deprecatedVariables,
@@ -54,6 +56,7 @@ export async function examine(order: DoctorOrder): Promise<Finding[]> {
     isTried && program !== undefined
       ? await tryWithAgent(place, program, folder, environment)
       : undefined;
+  const tools = withAgent ? await REFRESH[agent.name]?.(place, environment) : undefined;
   return [
     ...first,
     ...second,
@@ -62,8 +65,12 @@ export async function examine(order: DoctorOrder): Promise<Finding[]> {
     ...canaries,
     ...checkVersion(agent, version),
     ...(trial === undefined ? [] : [trial]),
+    ...(tools ?? []),
   ];
 }
+
+/** Lists that the hook of an agent reads. */
+const REFRESH: Readonly<Record<string, typeof refreshTools>> = { codex: refreshTools };
 
 function checkProfile({ agent, profile: path, program }: InstallPlace) {
   try {

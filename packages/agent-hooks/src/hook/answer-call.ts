@@ -49,6 +49,8 @@ export interface HookCall {
   readonly output: HookOutput;
   readonly bytes: Uint8Array;
   readonly settings: () => HookSettings;
+  /** Path of the profile. Lists of tools are beside it. */
+  readonly profile: string;
   /** Aborted when the agent has ended or its time limit is near. */
   readonly signal: AbortSignal;
   /** Name of the program, for commands that error messages recommend. */
@@ -72,7 +74,16 @@ export async function answerCall(call: HookCall): Promise<HookAnswer> {
   }
 }
 
-async function ask(input: HookInput, { settings: read, signal }: HookCall): Promise<HookAnswer> {
+/** Agents that change the names of tools. Loaded only for a tool of an MCP server. */
+const NAMES: Readonly<Record<string, (input: HookInput, profile: string) => Promise<HookInput>>> = {
+  codex: async (input, profile) => {
+    const { nameCodexCall } = await import("../codex/name-call.ts");
+    return nameCodexCall(input, profile);
+  },
+};
+
+async function ask(input: HookInput, call: HookCall): Promise<HookAnswer> {
+  const { agent, profile, settings: read, signal } = call;
   const { output } = input.event;
   const canaryId = canaryIdOf(input.arguments);
   if (canaryId !== undefined) return block(canaryReason(canaryId), output);
@@ -92,7 +103,9 @@ async function ask(input: HookInput, { settings: read, signal }: HookCall): Prom
     // The answer includes what a warning would say. The model reads stderr.
     logger: false,
   });
-  const verdict = await approvals.check({ ...submissionOf(input, settings), signal });
+  const name = input.server === undefined ? undefined : NAMES[agent.name];
+  const named = name === undefined ? input : await name(input, profile);
+  const verdict = await approvals.check({ ...submissionOf(named, settings), signal });
   await approvals.settled();
   if (verdict.status !== "approved") {
     const isLeft = input.isPrompt && settings.localPrompt && isUnreachable(verdict);

@@ -8,6 +8,7 @@
 import { parseArgs } from "node:util";
 import type { Agent, HookOutput } from "../agents/agent.ts";
 import { AGENTS, findAgent } from "../agents/index.ts";
+import { profileFile } from "../profile/folders.ts";
 import { readHookSettings } from "../profile/hook-settings.ts";
 import { WAIT_MS } from "../profile/profile.ts";
 import { answerCall, type HookAnswer } from "./answer-call.ts";
@@ -68,7 +69,8 @@ export async function runHook(
     return read;
   };
   const { signal } = abandoned;
-  const call = { agent: options.agent, output, bytes, settings, signal, program };
+  const profile = options.profile ?? profileFile(options.agent.name, environment);
+  const call = { agent: options.agent, output, bytes, settings, profile, signal, program };
   return end(await answerCall(call), output);
 }
 

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import type { Agent } from "../agents/agent.ts";
 import { installedEvents } from "../agents/index.ts";
+import { toolListFile } from "../codex/tool-list.ts";
 import { assertTrustable, planTrust, removeTrust } from "../codex/trust-file.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";
 import {
@@ -153,6 +154,7 @@ export function uninstall(agent: Agent, profile: string, settings: string): Unin
   const trust = before?.trust;
   const leftTrust = trust === undefined || removeTrust(trust) ? undefined : trust.file;
   rmSync(profile, { force: true });
+  rmSync(toolListFile(profile), { force: true });
   return { settings: path, isChanged: file.text !== original, leftTrust };
 }
 
