@@ -52,7 +52,7 @@ export async function startCodexModel(
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  owner.after(() => {
+  owner.after(async () => {
     server.close();
     server.closeAllConnections();
   });
