@@ -18,7 +18,7 @@ export interface ListedServer {
   readonly tools: readonly string[];
 }
 
-/** Names that one name of Codex can stand for. */
+/** The names of a call in the request. */
 export interface ResolvedTool extends ToolIdentity {
   /**
    * `server`: exactly one listed tool has the name, and these are the names of the server.

@@ -6,7 +6,7 @@ import type { Owner } from "@countersign/testing/child";
 
 export interface CodexModel {
   readonly url: string;
-  /** What Codex reported as the result of the call. */
+  /** The result of the call as Codex reports it to the model. */
   readonly result: () => string | undefined;
 }
 
