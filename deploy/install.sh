@@ -4,8 +4,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# The console is built from development dependencies, which the last step removes again.
-npm ci --workspace packages/console --include=dev --ignore-scripts --no-audit --no-fund
+# The build needs development dependencies, which the last step removes again.
+npm ci --workspace packages/console --workspace packages/agent-hooks --include=dev --ignore-scripts \
+  --no-audit --no-fund
 npm run build
 
 npm ci --omit=dev --ignore-scripts --no-audit --no-fund

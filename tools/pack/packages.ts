@@ -24,7 +24,11 @@ export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "protocol", node: ">=22", assets: [] },
   { folder: "sdk", node: ">=22", assets: [] },
   { folder: "command-line", node: ">=24", assets: [] },
-  { folder: "agent-hooks", node: ">=24", assets: [] },
+  {
+    folder: "agent-hooks",
+    node: ">=24",
+    assets: [{ from: "packages/agent-hooks/dist", to: ".", names: /\.cjs$/ }],
+  },
   {
     folder: "mcp-gateway",
     node: ">=24",

@@ -123,8 +123,9 @@ test("[ours.adapters.hook.wrapped] a package that cannot be loaded blocks the ca
   const folder = temporaryFolder(t);
   const bin = join(folder, "cli/bin");
   mkdirSync(bin, { recursive: true });
-  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-  // Alone, without the packages that it needs.
+  const manifest = { type: "module", imports: { "#hook": "./dist/hook.cjs" } };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  // Without the bundle.
   execFileSync("cp", [BIN, join(bin, "countersign-agent-hooks.js")]);
   const lonely = { script: join(bin, "countersign-agent-hooks.js") };
   const outcome = await runAsAgent(t, commandOf(lonely), callInput()).ends();

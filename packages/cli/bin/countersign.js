@@ -23,11 +23,8 @@ if (major < 24) {
 async function hook() {
   process.exitCode = 2;
   try {
-    const compilation = await import("@countersign/command-line/compilation");
-    compilation.disableCompilerThreads();
-    compilation.enableCache();
-    const { runHook } = await import("@countersign/agent-hooks/hook");
-    await runHook(rest, process.env, "countersign");
+    const { startHook } = await import("@countersign/agent-hooks/hook");
+    await startHook(rest, process.env, "countersign");
   } catch (error) {
     // Without the message, which contains paths: the model of an agent may read it.
     const { code = "unknown error" } = Object(error);

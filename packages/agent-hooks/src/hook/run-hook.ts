@@ -112,18 +112,20 @@ async function readInput(): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   const timer = setTimeout(() => end(STOPPED), INPUT_MS_MAX);
-  for await (const chunk of process.stdin) {
-    length += (chunk as Uint8Array).length;
-    if (length <= INPUT_BYTES_MAX) chunks.push(chunk as Uint8Array);
+  process.stdin.on("data", (chunk: Uint8Array) => {
+    length += chunk.length;
+    if (length <= INPUT_BYTES_MAX) chunks.push(chunk);
     else chunks.length = 0;
-  }
+  });
+  await new Promise((resolve, reject) => process.stdin.on("end", resolve).on("error", reject));
   clearTimeout(timer);
   return length > INPUT_BYTES_MAX ? undefined : Buffer.concat(chunks);
 }
 
 /** Ends the wait before the agent's own limit, past which the agent may run the tool. */
 function boundBy(waitMs: number, abandoned: AbortController): void {
-  const sinceStartMs = performance.now();
+  // `performance` would load further modules of Node.
+  const sinceStartMs = process.uptime() * 1_000;
   const leftMs = Math.max(0, (waitMs || WAIT_MS) + GRACE_MS - sinceStartMs);
   setTimeout(() => abandoned.abort(), leftMs).unref();
 }
