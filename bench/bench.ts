@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { measureGatedCalls } from "./gated-call.ts";
 import { measureGrowth } from "./growth.ts";
+import { measureHookStarts } from "./hook-start.ts";
 import { measureLongPolls } from "./long-polls.ts";
 import { describeMachine } from "./machine.ts";
 import { type Options, readOptions, type Section, USAGE } from "./options.ts";
@@ -50,6 +51,7 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
     ...(wants("gated-call") && { gatedCalls: await measureGatedCalls(options) }),
+    ...(wants("hook-start") && { hookStarts: await measureHookStarts(options) }),
     ...(postgres && { postgres }),
     profiles,
     machine,

@@ -21,7 +21,7 @@ export interface GatedCalls {
 
 const WARM_UP_CALLS = 200;
 
-const ARGUMENTS = {
+export const ARGUMENTS = {
   account: "acct_1042",
   amount: 129_900,
   currency: "EUR",
@@ -65,7 +65,7 @@ function gatedCaller(approvals: Countersign): () => Promise<number> {
 }
 
 /** @returns creates one request that policy approves; resolves to the time that it took, ms */
-function bareCaller(url: string, token: string): () => Promise<number> {
+export function bareCaller(url: string, token: string): () => Promise<number> {
   return async () => {
     const sentAt = performance.now();
     const response = await fetch(`${url}/v1/requests`, {

@@ -18,6 +18,7 @@ export const SECTIONS = [
   "growth",
   "simulate",
   "gated-call",
+  "hook-start",
 ] as const;
 
 /** The sections that `postgres` selects. A run without sections leaves them out. */

@@ -4,6 +4,7 @@
 
 import type { GatedCalls } from "./gated-call.ts";
 import { type Growth, growthTable } from "./growth.ts";
+import type { HookStarts } from "./hook-start.ts";
 import type { LongPolls } from "./long-polls.ts";
 import type { Machine } from "./machine.ts";
 import type { PostgresResults } from "./postgres/measurements.ts";
@@ -24,6 +25,7 @@ export interface Results {
   readonly growth?: Growth;
   readonly simulation?: Simulation;
   readonly gatedCalls?: GatedCalls;
+  readonly hookStarts?: HookStarts;
   readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
@@ -36,7 +38,7 @@ export interface ScenarioProfile {
 
 export function printResults(results: Results): void {
   const { comparisons, longPolls, startUp, deliveries, growth } = results;
-  const { postgres, profiles, machine, simulation, gatedCalls } = results;
+  const { postgres, profiles, machine, simulation, gatedCalls, hookStarts } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
     ...(longPolls === undefined ? [] : [longPollsTable(longPolls)]),
@@ -45,6 +47,7 @@ export function printResults(results: Results): void {
     ...(growth === undefined ? [] : [growthTable(growth)]),
     ...(simulation === undefined ? [] : [simulationTable(simulation)]),
     ...(gatedCalls === undefined ? [] : [gatedCallsTable(gatedCalls)]),
+    ...(hookStarts === undefined ? [] : [hookStartsTable(hookStarts)]),
     ...(postgres === undefined ? [] : postgresTables(postgres)),
     ...profiles.map(profileTable),
     machineLine(machine),
@@ -126,4 +129,17 @@ function gatedCallsTable({ calls, gated, bare }: GatedCalls): string {
     ["one creation with fetch", ms(bare.p50), ms(bare.p99)],
     ["ratio", times(gated.p50 / bare.p50), times(gated.p99 / bare.p99)],
   ]);
+}
+
+function hookStartsTable({ starts, count, createMs }: HookStarts): string {
+  const [bare] = starts;
+  const rows = starts.map(({ name, wallMs, cpuMs }) => [
+    name,
+    times(wallMs / (bare?.wallMs ?? Number.NaN)),
+    ms(wallMs),
+    times(cpuMs / (bare?.cpuMs ?? Number.NaN)),
+    ms(cpuMs),
+  ]);
+  const header = [`${count} starts of each`, "wall", "wall ms", "CPU", "CPU ms"];
+  return `${table([header, ...rows])}\n\nThe server answers one creation in ${ms(createMs)} ms.`;
 }

@@ -20,6 +20,7 @@ import { DENIED_FOR_ANY_AGENT } from "../agents/outputs.ts";
 import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
 import { CANARY_TOOL, canaryIdOf, canaryReason } from "./canary-call.ts";
 import { foreignAgent, type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
+import { providerFetch } from "./provider-fetch.ts";
 import { matchesAny } from "./tool-names.ts";
 
 export type HookAnswer =
@@ -97,6 +98,7 @@ async function ask(input: HookInput, call: HookCall): Promise<HookAnswer> {
   const approvals = new Countersign({
     url: settings.url,
     apiKey: settings.token,
+    fetch: providerFetch,
     retryFor: RETRY_FOR,
     store,
     cancelTimeout: CANCEL_TIMEOUT,
