@@ -12,7 +12,7 @@ import {
   usageError,
 } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import { type Probe, probeProvider, SdkError } from "@countersign/sdk";
+import { type Probe, probeProvider, SdkError, type ToolIdentity } from "@countersign/sdk";
 import { type CheckedServer, checkServers, writePins } from "./check.ts";
 import { askedAs, type GatewayConfig } from "./config.ts";
 import {
@@ -210,13 +210,17 @@ function toJson({ name, config, version: spoken, tools, fault }: CheckedServer):
   };
 }
 
+function renderIdentity({ tool, server }: ToolIdentity): string {
+  return server === undefined ? tool : `${tool} on ${server}`;
+}
+
 function render({ name, config, tools, fault }: CheckedServer): string {
   if (fault !== undefined) return `${name}: ${visibleText(fault)}`;
   const rows = tools.map((tool) => {
     const isPinned = config.pins?.get(tool.name) === tool.digest;
     return [
       `  ${visibleText(config.prefix + tool.name)}`,
-      visibleText(askedAs(config, tool.name).tool),
+      visibleText(renderIdentity(askedAs(config, tool.name))),
       tool.digest.slice(0, 19),
       config.pins === undefined ? "" : isPinned ? "pinned" : "differs from pin",
     ];

@@ -77,7 +77,7 @@ test("[ours.mcp.exact] the provider and the server receive the arguments exactly
   const paying = call(gateway.client, "pay", args);
   const id = await scene.nextPending();
   const shown = await shownRequest(scene, id);
-  assert.ok(shown.includes(`"tool":"fickle/pay","arguments":${text},`), shown);
+  assert.ok(shown.includes(`"tool":"mcp__fickle__pay","arguments":${text},`), shown);
   await scene.server.decide(scene.reviewer, id, "approve");
   await paying;
   assert.ok(fickle.calls().at(-1)?.includes(`"arguments":${text}`), fickle.calls().at(-1));
@@ -276,7 +276,7 @@ test("[ours.mcp.credentials] a server gets its configured variables, and never t
   const client = await openSession(t, transport);
   const asking = call(client, "get-env");
   const id = await scene.nextPending();
-  assert.match(await shownRequest(scene, id), /"tool":"every\/get-env"/);
+  assert.match(await shownRequest(scene, id), /"tool":"mcp__every__get-env"/);
   await scene.server.decide(scene.reviewer, id, "approve");
   const seen = textOf(await asking);
   assert.match(seen, /for the server/);

@@ -87,7 +87,7 @@ test("[ours.mcp.servers] tools have the names of their servers, for the client a
   const path = join(folder, "note.txt");
   const reading = call(gateway.client, "files__read_text_file", { path });
   const id = await scene.nextPending();
-  assert.match(await shownRequest(scene, id), /"tool":"files\/read_text_file"/);
+  assert.match(await shownRequest(scene, id), /"tool":"mcp__files__read_text_file"/);
   await scene.server.decide(scene.reviewer, id, "approve");
   assert.equal(textOf(await reading), "written before");
   const refused = call(gateway.client, "files__write_file", { path, content: "after" });
@@ -220,7 +220,7 @@ test("[ours.mcp.check] a config is checked by listing what its servers have", as
   const config = writeConfig(own, scene, servers);
   const { code, stdout, stderr } = await spawnGateway(t, ["--config", config, "--check"]).ends();
   assert.equal(code, 1);
-  assert.match(stdout, /fickle__pay +fickle\/pay +sha256:/);
+  assert.match(stdout, /fickle__pay +pay on fickle +sha256:/);
   assert.match(stdout, /gone: the server failed to start: spawn .*ENOENT/);
   assert.match(stderr, /"event":"mcp_gateway.server_not_started"/);
 });
