@@ -66,7 +66,7 @@ test("[ours.mcp.config] a config file is closed to others, and strict JSON", asy
   chmodSync(path, 0o640);
   await refused(/Run: chmod 600/);
   chmodSync(path, 0o600);
-  assert.equal((await loadConfig(path)).servers[0]?.askPrefix, "a/");
+  assert.equal((await loadConfig(path)).servers[0]?.askPrefix, undefined);
   writeFileSync(path, '{"servers":{"a":{"command":"a"}},"servers":{}}');
   await refused(/same key twice/);
 });

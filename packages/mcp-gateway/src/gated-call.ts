@@ -23,6 +23,7 @@ import {
 import { type IncomingRequest, PeerGone } from "./peer.ts";
 import { explain, type Report } from "./report.ts";
 import type { McpServer } from "./server.ts";
+import { sendCall } from "./server-task.ts";
 
 export interface CallOrder {
   readonly request: IncomingRequest;
@@ -32,6 +33,8 @@ export interface CallOrder {
   readonly session: string;
   /** The client's own description, from `initialize`. */
   readonly client: JsonObject | undefined;
+  /** Called when the call was approved and starts. */
+  readonly started?: (() => void) | undefined;
 }
 
 export interface CallContext {
@@ -105,12 +108,9 @@ async function askAndCall(
       if (server.opening === undefined) return toolError(ENDED);
       if (server.toolNow(tool)?.digest !== listed.digest) return toolError(CHANGED);
       started();
-      const sent = withMembers(params, {
-        name: JSON.stringify(tool),
-        // The approved text; the gateway does not read the client's text again.
-        arguments: approved.source,
-      });
-      return server.requestNow("tools/call", sent, { signal: cancelled });
+      order.started?.();
+      // The approved text; the gateway does not read the client's text again.
+      return sendCall(server, { params, listed, arguments: approved.source, cancelled });
     },
   );
   if (result.status === "executed") return result.value;

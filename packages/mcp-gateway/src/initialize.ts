@@ -22,16 +22,20 @@ import { VERSION } from "./version.ts";
 /** The capabilities that a gateway in front of several servers can relay. */
 const CAPABILITIES = ["tools", "resources", "prompts", "completions", "logging"];
 
-/**
- * The client's own words, in a version that the gateway knows: in another one there might be ways
- * to run a tool that it does not ask about.
- */
+/** The only version with tasks in the core protocol. */
+export const TASKS_VERSION = "2025-11-25";
+
+const TASKS = exact({ cancel: {}, requests: { tools: { call: {} } } }).source;
+
+/** The version between the client and the gateway; that of a server may differ. */
+export function clientVersion(params: JsonObject | undefined): string {
+  const requested = textIn(params, "protocolVersion") ?? "";
+  return SUPPORTED_PROTOCOL_VERSIONS.includes(requested) ? requested : LATEST_PROTOCOL_VERSION;
+}
+
+/** The client's parameters, in a version that the gateway knows. */
 export function initializeParams(params: JsonObject | undefined): Exact {
-  const requestedVersion = textIn(params, "protocolVersion") ?? "";
-  const isKnown = SUPPORTED_PROTOCOL_VERSIONS.includes(requestedVersion);
-  return withMembers(params, {
-    protocolVersion: JSON.stringify(isKnown ? requestedVersion : LATEST_PROTOCOL_VERSION),
-  });
+  return withMembers(params, { protocolVersion: JSON.stringify(clientVersion(params)) });
 }
 
 /** Whether a server answered in a version that the gateway knows. */
@@ -40,27 +44,39 @@ export function isKnownVersion(opening: JsonObject): boolean {
 }
 
 /**
- * @param isOnly whether there is one server, whose answer the client then receives unchanged
+ * @param isOnly whether there is one server: the client receives its answer with other versions
  * @param openings by name of the server
+ * @param versions of MCP and of the gateway
  */
 export function initializeResult(
   isOnly: boolean,
   openings: ReadonlyMap<string, JsonObject>,
-  version: string,
+  versions: { readonly version: string; readonly gateway: string },
 ): Reply {
+  const protocolVersion = JSON.stringify(versions.version);
+  const tasks = versions.version === TASKS_VERSION ? TASKS : undefined;
   const [only] = openings.values();
-  if (isOnly && only !== undefined) return resultOf(only);
-  const versions = [...openings.values()].map((one) => textIn(one, "protocolVersion") ?? "");
-  const capabilities = withMembers(undefined, mergedCapabilities([...openings.values()]));
+  if (isOnly && only !== undefined) {
+    const capabilities = objectIn(only, "capabilities");
+    const own = withMembers(capabilities, {
+      tasks: capabilities?.members.has("tools") ? tasks : undefined,
+    });
+    return resultOf(withMembers(only, { protocolVersion, capabilities: own.source }));
+  }
+  const merged = mergedCapabilities([...openings.values()]);
+  const capabilities = withMembers(undefined, {
+    ...merged,
+    tasks: "tools" in merged ? tasks : undefined,
+  });
   const instructions = [...openings]
     .map(([name, opening]) => [name, textIn(opening, "instructions")])
     .filter(([, text]) => text !== undefined)
     .map(([name, text]) => `${name}: ${text}`);
   return resultOf(
     withMembers(undefined, {
-      protocolVersion: JSON.stringify(versions.sort()[0]),
+      protocolVersion,
       capabilities: capabilities.source,
-      serverInfo: exact({ name: "countersign-mcp-gateway", version }).source,
+      serverInfo: exact({ name: "countersign-mcp-gateway", version: versions.gateway }).source,
       instructions: instructions.length > 0 ? JSON.stringify(instructions.join("\n\n")) : undefined,
     }),
   );

@@ -9,10 +9,10 @@ import { digestOf } from "./definitions.ts";
 import {
   CODE,
   errorOf,
+  objectIn,
   objectsIn,
   type Reply,
   resultOf,
-  sourceOf,
   textIn,
   withMembers,
 } from "./exact-message.ts";
@@ -29,11 +29,17 @@ export const LISTS: Readonly<Record<string, { readonly key: string; readonly of:
   "resources/templates/list": { key: "resourceTemplates", of: "resources" },
 };
 
+export interface ListingContext {
+  readonly report: Report;
+  /** Whether the client may request a task for each call. */
+  readonly hasTasks: boolean;
+}
+
 export async function answerList(
   request: IncomingRequest,
   servers: readonly McpServer[],
   routes: ResourceRoutes,
-  report: Report,
+  { report, hasTasks }: ListingContext,
 ): Promise<Reply> {
   const { method, params, cancelled } = request;
   const { key, of } = LISTS[method] as { key: string; of: string };
@@ -41,7 +47,9 @@ export async function answerList(
   if (servers.length === 1 && only !== undefined) {
     const reply = await only.request(method, params, { signal: cancelled });
     if (reply.outcome === "error") return reply;
-    const shown = objectsIn(reply.value, key).flatMap((item) => show(only, key, item, routes));
+    const shown = objectsIn(reply.value, key).flatMap((item) =>
+      show(only, key, item, routes, hasTasks),
+    );
     // The gateway passes anything except a list of objects on unchanged.
     if (!(reply.value.members.get(key) instanceof JsonArray)) return reply;
     return resultOf(withMembers(reply.value, { [key]: `[${shown.join(",")}]` }));
@@ -61,7 +69,7 @@ export async function answerList(
   });
   const items = await Promise.all(lists);
   const shown = able.flatMap((server, index) => {
-    return (items[index] ?? []).flatMap((item) => show(server, key, item, routes));
+    return (items[index] ?? []).flatMap((item) => show(server, key, item, routes, hasTasks));
   });
   return resultOf({ source: `{"${key}":[${shown.join(",")}]}` });
 }
@@ -72,6 +80,7 @@ function show(
   key: string,
   item: JsonObject,
   routes: ResourceRoutes,
+  hasTasks: boolean,
 ): readonly string[] {
   const { prefix, pins } = server.config;
   if (key === "resources" || key === "resourceTemplates") {
@@ -80,6 +89,14 @@ function show(
   const name = textIn(item, "name");
   if (name === undefined) return [];
   if (key === "tools" && pins !== undefined && pins.get(name) !== digestOf(item)) return [];
-  const named = prefix === "" ? item : withMembers(item, { name: JSON.stringify(prefix + name) });
-  return [sourceOf(item) === named.source ? item.source : named.source];
+  const changes: Record<string, string> = {};
+  if (prefix !== "") changes["name"] = JSON.stringify(prefix + name);
+  if (key === "tools") changes["execution"] = executionOf(item, hasTasks);
+  return [withMembers(item, changes).source];
+}
+
+/** The gateway holds the tasks of its client, and no tool requires one. */
+function executionOf(tool: JsonObject, hasTasks: boolean): string {
+  const taskSupport = JSON.stringify(hasTasks ? "optional" : "forbidden");
+  return withMembers(objectIn(tool, "execution"), { taskSupport }).source;
 }

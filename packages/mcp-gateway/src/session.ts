@@ -7,10 +7,12 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "@countersign/protocol";
 import type { Countersign } from "@countersign/sdk";
+import { CallTasks, requestOfTask } from "./call-tasks.ts";
 import type { Channel } from "./channel.ts";
 import type { GatewayConfig } from "./config.ts";
 import {
   CODE,
+  type Exact,
   errorOf,
   exact,
   objectIn,
@@ -21,7 +23,13 @@ import {
   withMembers,
 } from "./exact-message.ts";
 import { runGatedCall } from "./gated-call.ts";
-import { initializeParams, initializeResult, isKnownVersion } from "./initialize.ts";
+import {
+  clientVersion,
+  initializeParams,
+  initializeResult,
+  isKnownVersion,
+  TASKS_VERSION,
+} from "./initialize.ts";
 import { answerList, LISTS } from "./listing.ts";
 import { type IncomingNotification, type IncomingRequest, Peer, PeerGone } from "./peer.ts";
 import { ProgressTokens } from "./progress-tokens.ts";
@@ -50,7 +58,10 @@ export class Session {
   readonly #routes: ResourceRoutes;
   readonly #tokens = new ProgressTokens<McpServer>();
   readonly #ended = Promise.withResolvers<void>();
+  readonly #tasks = new CallTasks();
   #clientInfo: JsonObject | undefined;
+  /** Whether the client may request tasks, by its version of MCP. */
+  #hasTasks = false;
   #wasOpened = false;
 
   constructor(client: Channel, parts: SessionParts) {
@@ -96,7 +107,10 @@ export class Session {
 
   #end(reason: string): void {
     this.#report("session_ended", { reason });
-    Promise.allSettled(this.#servers.map((server) => server.close())).then(() => {
+    const closing = this.#tasks
+      .close("the session ended")
+      .then(() => Promise.allSettled(this.#servers.map((server) => server.close())));
+    closing.then(() => {
       this.#ended.resolve();
     });
     this.#client.close(reason).catch(() => {});
@@ -110,10 +124,14 @@ export class Session {
     try {
       if (method === "tools/call") return await this.#call(request);
       if (Object.hasOwn(LISTS, method)) {
-        return await answerList(request, this.#servers, this.#routes, this.#report);
+        return await answerList(request, this.#servers, this.#routes, {
+          report: this.#report,
+          hasTasks: this.#hasTasks,
+        });
       }
       // An unknown method that may run tools must not bypass the gateway.
       if (/^tools\//i.test(method)) return notFound(method);
+      if (/^tasks\//i.test(method)) return await this.#answerTask(request);
       return await this.#relay(request);
     } catch (error) {
       if (!(error instanceof PeerGone)) throw error;
@@ -126,6 +144,8 @@ export class Session {
     this.#wasOpened = true;
     this.#clientInfo = objectIn(params, "clientInfo");
     const hello = initializeParams(params);
+    const version = clientVersion(params);
+    this.#hasTasks = version === TASKS_VERSION;
     const openings = new Map<string, JsonObject>();
     const all = this.#servers.map(async (server) => {
       const opening = await server.open(hello);
@@ -143,11 +163,10 @@ export class Session {
     const inOrder = this.#servers
       .map(({ name }) => [name, openings.get(name)] as const)
       .filter((entry): entry is [string, JsonObject] => entry[1] !== undefined);
-    const reply = initializeResult(
-      this.#servers.length === 1,
-      new Map(inOrder),
-      this.#parts.version,
-    );
+    const reply = initializeResult(this.#servers.length === 1, new Map(inOrder), {
+      version,
+      gateway: this.#parts.version,
+    });
     this.#report("session_opened", { client: textIn(this.#clientInfo, "name") });
     return reply;
   }
@@ -159,14 +178,30 @@ export class Session {
       return errorOf(CODE.invalidParams, "There is no tool with this name.");
     }
     const tool = name.slice(server.config.prefix.length);
-    const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
     const { approvals, config } = this.#parts;
-    return runGatedCall(order, {
+    const context = {
       approvals,
       report: this.#report,
       progressMs: config.progressMs,
-      notify: (method, params, about) => this.#client.notify(method, params, about),
+      notify: (method: string, params: Exact, about: string) => {
+        return this.#client.notify(method, params, about);
+      },
+    };
+    const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
+    if (!this.#hasTasks || !request.params?.members.has("task")) {
+      return runGatedCall(order, context);
+    }
+    return this.#tasks.start(`${tool} waits for approval.`, ({ cancelled, describe }) => {
+      const own = requestOfTask(request, cancelled);
+      const started = () => describe(`${tool} was approved and runs.`);
+      return runGatedCall({ ...order, request: own, started }, context);
     });
+  }
+
+  async #answerTask({ method, params, cancelled }: IncomingRequest): Promise<Reply> {
+    if (!this.#hasTasks) return notFound(method);
+    const reply = await this.#tasks.answer(method, textIn(params, "taskId"), cancelled);
+    return reply ?? notFound(method);
   }
 
   #ownerOf(name: string): McpServer | undefined {
@@ -264,6 +299,8 @@ export class Session {
   }
 
   #relayFromServer(server: McpServer, { method, params }: IncomingNotification): void {
+    // The client does not know the tasks of servers.
+    if (method === "notifications/tasks/status") return;
     const about = this.#client.unanswered.at(-1);
     this.#client.notify(method, params, about).catch((error: unknown) => {
       this.#report("notification_lost", { server: server.name, reason: explain(error) });
