@@ -88,6 +88,27 @@ class CallTask {
     };
   }
 
+  /** As in the extension for tasks: with the result of a finished task. */
+  modernState(): Exact {
+    const isError = this.#reply?.outcome === "error";
+    const status = this.#status === "failed" && !isError ? "completed" : this.#status;
+    const state = {
+      taskId: this.id,
+      status,
+      statusMessage: this.#text,
+      createdAt: this.#createdAt,
+      lastUpdatedAt: this.#updatedAt,
+      ttlMs: null,
+      pollIntervalMs: POLL_MS,
+    };
+    const value = this.#status === "cancelled" ? undefined : this.#reply?.value.source;
+    const json = parseJson(JSON.stringify(state)) as JsonObject;
+    return withMembers(json, {
+      error: isError ? value : undefined,
+      result: isError ? undefined : value,
+    });
+  }
+
   #finish(reply: Reply): void {
     if (this.isFinished) return;
     this.#reply = reply;
@@ -118,12 +139,24 @@ export class CallTasks {
    * @returns the task, while the call continues
    */
   start(text: string, run: (task: TaskRun) => Promise<Reply>): Reply {
-    if (this.#tasks.size >= TASKS_MAX && !this.#dropOldest()) {
-      return errorOf(CODE.unavailable, `More than ${TASKS_MAX} tasks are not finished.`);
-    }
+    const task = this.#create(text, run);
+    if (task === undefined) return tooManyTasks();
+    return resultOf(exact({ task: task.state() }));
+  }
+
+  /** As {@link CallTasks.start}, for the extension of MCP 2026-07-28. */
+  startModern(text: string, run: (task: TaskRun) => Promise<Reply>): Reply {
+    const task = this.#create(text, run);
+    if (task === undefined) return tooManyTasks();
+    const state = parseJson(task.modernState().source) as JsonObject;
+    return resultOf(withMembers(state, { resultType: JSON.stringify("task") }));
+  }
+
+  #create(text: string, run: (task: TaskRun) => Promise<Reply>): CallTask | undefined {
+    if (this.#tasks.size >= TASKS_MAX && !this.#dropOldest()) return undefined;
     const task = new CallTask(text, run);
     this.#tasks.set(task.id, task);
-    return resultOf(exact({ task: task.state() }));
+    return task;
   }
 
   /** Replies to a method that starts with `tasks/`; undefined for an unknown method. */
@@ -143,6 +176,16 @@ export class CallTasks {
     return resultOf(exact(task.state()));
   }
 
+  /** As {@link CallTasks.answer}, for the extension of MCP 2026-07-28. */
+  answerModern(method: string, id: string | undefined): Reply | undefined {
+    if (!["tasks/get", "tasks/update", "tasks/cancel"].includes(method)) return undefined;
+    const task = this.#tasks.get(id ?? "");
+    if (task === undefined) return errorOf(CODE.invalidParams, "There is no task with this id.");
+    if (method === "tasks/get") return resultOf(task.modernState());
+    if (method === "tasks/cancel") task.cancel("the client cancelled the task");
+    return resultOf(exact({}));
+  }
+
   /** Cancels all tasks that are not finished. */
   async close(reason: string): Promise<void> {
     const open = [...this.#tasks.values()].filter((task) => !task.isFinished);
@@ -154,6 +197,10 @@ export class CallTasks {
     const oldest = [...this.#tasks.values()].find(({ isFinished }) => isFinished);
     return oldest !== undefined && this.#tasks.delete(oldest.id);
   }
+}
+
+function tooManyTasks(): Reply {
+  return errorOf(CODE.unavailable, `${TASKS_MAX} tasks of this session are not finished.`);
 }
 
 function timestamp(): string {

@@ -31,8 +31,8 @@ export const LISTS: Readonly<Record<string, { readonly key: string; readonly of:
 
 export interface ListingContext {
   readonly report: Report;
-  /** Whether the client may request a task for each call. */
-  readonly hasTasks: boolean;
+  /** Whether the client may request a task; undefined if its version has no member for it. */
+  readonly hasTasks: boolean | undefined;
 }
 
 export async function answerList(
@@ -80,7 +80,7 @@ function show(
   key: string,
   item: JsonObject,
   routes: ResourceRoutes,
-  hasTasks: boolean,
+  hasTasks: boolean | undefined,
 ): readonly string[] {
   const { prefix, pins } = server.config;
   if (key === "resources" || key === "resourceTemplates") {
@@ -89,14 +89,15 @@ function show(
   const name = textIn(item, "name");
   if (name === undefined) return [];
   if (key === "tools" && pins !== undefined && pins.get(name) !== digestOf(item)) return [];
-  const changes: Record<string, string> = {};
+  const changes: Record<string, string | undefined> = {};
   if (prefix !== "") changes["name"] = JSON.stringify(prefix + name);
   if (key === "tools") changes["execution"] = executionOf(item, hasTasks);
   return [withMembers(item, changes).source];
 }
 
 /** The gateway holds the tasks of its client, and no tool requires one. */
-function executionOf(tool: JsonObject, hasTasks: boolean): string {
+function executionOf(tool: JsonObject, hasTasks: boolean | undefined): string | undefined {
+  if (hasTasks === undefined) return undefined;
   const taskSupport = JSON.stringify(hasTasks ? "optional" : "forbidden");
   return withMembers(objectIn(tool, "execution"), { taskSupport }).source;
 }

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "@countersign/protocol";
+import { type JsonObject, parseJson } from "@countersign/protocol";
 import type { Countersign } from "@countersign/sdk";
 import { CallTasks, requestOfTask } from "./call-tasks.ts";
 import type { Channel } from "./channel.ts";
@@ -31,6 +31,8 @@ import {
   TASKS_VERSION,
 } from "./initialize.ts";
 import { answerList, LISTS } from "./listing.ts";
+import { envelopeOf, MODERN_VERSION } from "./modern-messages.ts";
+import { ModernSession } from "./modern-session.ts";
 import { type IncomingNotification, type IncomingRequest, Peer, PeerGone } from "./peer.ts";
 import { ProgressTokens } from "./progress-tokens.ts";
 import { explain, type Report, reportAbout } from "./report.ts";
@@ -59,6 +61,9 @@ export class Session {
   readonly #tokens = new ProgressTokens<McpServer>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #tasks = new CallTasks();
+  readonly #modern: ModernSession;
+  /** Whether the client uses MCP 2026-07-28, which has no `initialize`. */
+  #isModern = false;
   #clientInfo: JsonObject | undefined;
   /** Whether the client may request tasks, by its version of MCP. */
   #hasTasks = false;
@@ -88,6 +93,14 @@ export class Session {
       return new McpServer(config, () => parts.channelTo(config), events, report);
     });
     this.#routes = new ResourceRoutes(this.#servers);
+    this.#modern = new ModernSession({
+      version: parts.version,
+      tasks: this.#tasks,
+      open: (info) => this.#openModern(info),
+      answer: (request, info) => this.#dispatch(request, info),
+      startTask: (request, info) => this.#call(request, info, "startModern"),
+      notify: (method, params) => this.#client.notify(method, params),
+    });
   }
 
   async start(): Promise<void> {
@@ -117,29 +130,54 @@ export class Session {
   }
 
   async #answer(request: IncomingRequest): Promise<Reply> {
-    const { method } = request;
-    if (method === "initialize") return this.#open(request);
-    if (method === "ping") return resultOf(exact({}));
-    if (!this.#wasOpened) return errorOf(CODE.invalidRequest, "The session was not opened.");
+    const { method, params } = request;
     try {
-      if (method === "tools/call") return await this.#call(request);
-      if (Object.hasOwn(LISTS, method)) {
-        return await answerList(request, this.#servers, this.#routes, {
-          report: this.#report,
-          hasTasks: this.#hasTasks,
-        });
+      const envelope = this.#wasOpened && !this.#isModern ? undefined : envelopeOf(params);
+      if (envelope !== undefined && (this.#isModern || method !== "initialize")) {
+        this.#isModern ||= envelope.version === MODERN_VERSION;
+        return await this.#modern.answer(request, envelope);
       }
-      // An unknown method that may run tools must not bypass the gateway.
-      if (/^tools\//i.test(method)) return notFound(method);
-      if (/^tasks\//i.test(method)) return await this.#answerTask(request);
-      return await this.#relay(request);
+      if (this.#isModern) {
+        return errorOf(CODE.invalidParams, "The request does not name its version of MCP.");
+      }
+      if (method === "initialize") return await this.#open(params);
+      if (method === "ping") return resultOf(exact({}));
+      if (!this.#wasOpened) return errorOf(CODE.invalidRequest, "The session was not opened.");
+      return await this.#dispatch(request, this.#clientInfo);
     } catch (error) {
       if (!(error instanceof PeerGone)) throw error;
       return errorOf(CODE.unavailable, `The server is not available: ${error.message}.`);
     }
   }
 
-  async #open({ params }: IncomingRequest): Promise<Reply> {
+  async #dispatch(request: IncomingRequest, client: JsonObject | undefined): Promise<Reply> {
+    const { method, params } = request;
+    if (method === "tools/call") {
+      const asTask = this.#hasTasks && params?.members.has("task") === true;
+      return this.#call(request, client, asTask ? "start" : undefined);
+    }
+    if (Object.hasOwn(LISTS, method)) {
+      const hasTasks = this.#isModern ? undefined : this.#hasTasks;
+      const context = { report: this.#report, hasTasks };
+      return answerList(request, this.#servers, this.#routes, context);
+    }
+    // An unknown method that may run tools must not bypass the gateway.
+    if (/^tools\//i.test(method)) return notFound(method);
+    if (/^tasks\//i.test(method)) return this.#answerTask(request);
+    return this.#relay(request);
+  }
+
+  /** Opens the servers for a client with MCP 2026-07-28. They cannot send requests to it. */
+  async #openModern(client: JsonObject | undefined): Promise<Reply<JsonObject>> {
+    const clientInfo = client ?? exact({ name: "unknown", version: "0" });
+    const reply = await this.#open(
+      parseJson(`{"capabilities":{},"clientInfo":${clientInfo.source}}`) as JsonObject,
+    );
+    if (reply.outcome === "result") for (const server of this.#servers) await server.ready();
+    return { outcome: reply.outcome, value: parseJson(reply.value.source) as JsonObject };
+  }
+
+  async #open(params: JsonObject | undefined): Promise<Reply> {
     if (this.#wasOpened) return errorOf(CODE.invalidRequest, "The session is open.");
     this.#wasOpened = true;
     this.#clientInfo = objectIn(params, "clientInfo");
@@ -171,7 +209,11 @@ export class Session {
     return reply;
   }
 
-  async #call(request: IncomingRequest): Promise<Reply> {
+  async #call(
+    request: IncomingRequest,
+    client: JsonObject | undefined,
+    start: "start" | "startModern" | undefined,
+  ): Promise<Reply> {
     const name = textIn(request.params, "name");
     const server = name === undefined ? undefined : this.#ownerOf(name);
     if (name === undefined || server === undefined) {
@@ -187,11 +229,9 @@ export class Session {
         return this.#client.notify(method, params, about);
       },
     };
-    const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
-    if (!this.#hasTasks || !request.params?.members.has("task")) {
-      return runGatedCall(order, context);
-    }
-    return this.#tasks.start(`${tool} waits for approval.`, ({ cancelled, describe }) => {
+    const order = { request, server, tool, session: this.#id, client };
+    if (start === undefined) return runGatedCall(order, context);
+    return this.#tasks[start](`${tool} waits for approval.`, ({ cancelled, describe }) => {
       const own = requestOfTask(request, cancelled);
       const started = () => describe(`${tool} was approved and runs.`);
       return runGatedCall({ ...order, request: own, started }, context);
@@ -282,6 +322,7 @@ export class Session {
   async #ask(server: McpServer, request: IncomingRequest): Promise<Reply> {
     const { method, params, cancelled: signal } = request;
     if (method === "ping") return resultOf(exact({}));
+    if (this.#isModern) return notFound(method);
     const meta = objectIn(params, "_meta");
     const token = meta?.members.get("progressToken");
     const about = this.#client.unanswered.at(-1);
@@ -302,7 +343,10 @@ export class Session {
     // The client does not know the tasks of servers.
     if (method === "notifications/tasks/status") return;
     const about = this.#client.unanswered.at(-1);
-    this.#client.notify(method, params, about).catch((error: unknown) => {
+    const sent = this.#isModern
+      ? this.#modern.relay({ kind: "notification", method, params })
+      : this.#client.notify(method, params, about);
+    sent.catch((error: unknown) => {
       this.#report("notification_lost", { server: server.name, reason: explain(error) });
     });
   }
@@ -311,7 +355,8 @@ export class Session {
   #announce(server: McpServer): void {
     for (const kind of ["tools", "resources", "prompts"]) {
       if (!server.can(kind)) continue;
-      this.#client.notify(`notifications/${kind}/list_changed`, undefined).catch(() => {});
+      const method = `notifications/${kind}/list_changed`;
+      this.#relayFromServer(server, { kind: "notification", method, params: undefined });
     }
   }
 }
