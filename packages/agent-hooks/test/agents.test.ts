@@ -162,7 +162,7 @@ async function assertProven(t: TestContext, home: Home, { name }: Agent): Promis
   const examined = findings(t, home, name);
   await scene.decideNext("deny");
   const { failed, all } = await examined;
-  // The default of Codex, which its user must change.
+  // The user must disable interactive shells in Codex.
   const expected = name === "codex" ? ["settings.tty"] : [];
   assert.deepEqual(failed, expected);
   assert.match(all["canary.asked"]?.text ?? "", /received the canary, and it is denied/);
