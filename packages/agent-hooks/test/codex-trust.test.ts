@@ -94,7 +94,8 @@ test("[ours.adapters.codex.trust] the record is added at the end of any configur
 });
 
 test("[ours.adapters.codex.trust] the record of an earlier hook gets the new hash", () => {
-  const text = `[hooks.state.${JSON.stringify(KEY)}]\nenabled = true # x\ntrusted_hash = "${OLD_HASH}"\n`;
+  const header = `[hooks.state.${JSON.stringify(KEY)}]`;
+  const text = `${header}\nenabled = true # x\ntrusted_hash = "${OLD_HASH}"\n`;
   const edit = trustEdit(text, KEY, HASH);
   assert.deepEqual(edit, { before: OLD_HASH, after: HASH });
   const edited = text.replace(OLD_HASH, HASH);

@@ -32,7 +32,8 @@ export async function refreshTools(
     writeToolList(file, list);
     if (failed.length === 0) {
       const count = list.servers.reduce((sum, { tools }) => sum + tools.length, 0);
-      const text = `The hook has the names of ${count} tools of ${list.servers.length} MCP servers.`;
+      const names = `names of ${count} tools of ${list.servers.length} MCP servers`;
+      const text = `The hook has the ${names}.`;
       return [ok(CHECK, text)];
     }
     const names = failed.map(({ name }) => name).join(", ");
