@@ -17,6 +17,7 @@ import {
   textIn,
   withMembers,
 } from "./exact-message.ts";
+import { MODERN_VERSION } from "./modern-messages.ts";
 import { VERSION } from "./version.ts";
 
 /** The capabilities that a gateway in front of several servers can relay. */
@@ -40,7 +41,8 @@ export function initializeParams(params: JsonObject | undefined): Exact {
 
 /** Whether a server answered in a version that the gateway knows. */
 export function isKnownVersion(opening: JsonObject): boolean {
-  return SUPPORTED_PROTOCOL_VERSIONS.includes(textIn(opening, "protocolVersion") ?? "");
+  const version = textIn(opening, "protocolVersion") ?? "";
+  return version === MODERN_VERSION || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
 }
 
 /**

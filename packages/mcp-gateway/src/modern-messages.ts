@@ -26,7 +26,8 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
 
-const KEY = {
+/** The members of `_meta` that a request or a result must have. */
+export const ENVELOPE = {
   version: "io.modelcontextprotocol/protocolVersion",
   client: "io.modelcontextprotocol/clientInfo",
   capabilities: "io.modelcontextprotocol/clientCapabilities",
@@ -50,12 +51,12 @@ export interface Envelope {
 /** @returns undefined for a request of an earlier version */
 export function envelopeOf(params: JsonObject | undefined): Envelope | undefined {
   const meta = objectIn(params, "_meta");
-  const version = textIn(meta, KEY.version);
+  const version = textIn(meta, ENVELOPE.version);
   if (version === undefined) return undefined;
   return {
     version,
-    client: objectIn(meta, KEY.client),
-    capabilities: objectIn(meta, KEY.capabilities),
+    client: objectIn(meta, ENVELOPE.client),
+    capabilities: objectIn(meta, ENVELOPE.capabilities),
   };
 }
 
@@ -68,7 +69,7 @@ export function acceptsTasks({ capabilities }: Envelope): boolean {
 export function withoutEnvelope(request: IncomingRequest): IncomingRequest {
   const { id, method, params, cancelled, disconnected } = request;
   const changes: Record<string, undefined> = {};
-  for (const key of [KEY.version, KEY.client, KEY.capabilities, KEY.logLevel]) {
+  for (const key of [ENVELOPE.version, ENVELOPE.client, ENVELOPE.capabilities, ENVELOPE.logLevel]) {
     changes[key] = undefined;
   }
   const meta = withMembers(objectIn(params, "_meta"), changes).source;
@@ -92,7 +93,9 @@ export function modernReply(method: string, reply: Reply, server: Exact): Reply 
     changes["ttlMs"] = "0";
     changes["cacheScope"] = '"private"';
   }
-  changes["_meta"] = withMembers(objectIn(value, "_meta"), { [KEY.server]: server.source }).source;
+  changes["_meta"] = withMembers(objectIn(value, "_meta"), {
+    [ENVELOPE.server]: server.source,
+  }).source;
   return resultOf(withMembers(value, changes));
 }
 

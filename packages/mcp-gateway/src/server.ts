@@ -10,6 +10,7 @@ import type { Channel } from "./channel.ts";
 import type { ServerConfig } from "./config.ts";
 import { type ListedTool, listedTools } from "./definitions.ts";
 import { type Exact, exact, objectIn, objectsIn, type Reply, textIn } from "./exact-message.ts";
+import { discover, subscribe, withEnvelope } from "./modern-server.ts";
 import {
   type IncomingNotification,
   type IncomingRequest,
@@ -45,6 +46,8 @@ interface Connection {
   readonly peer: Peer;
   /** The server's result of `initialize`. */
   readonly opening: JsonObject;
+  /** Params of `initialize` for a server with MCP 2026-07-28, which has no such method. */
+  readonly modernHello: Exact | undefined;
 }
 
 export class McpServer {
@@ -105,6 +108,7 @@ export class McpServer {
   /** The client says that it is ready: so does every connection, now and later. */
   async ready(): Promise<void> {
     this.#isReady = true;
+    if (this.#current?.modernHello !== undefined) return;
     await this.#current?.peer.notify("notifications/initialized", undefined).catch(() => {});
   }
 
@@ -118,8 +122,7 @@ export class McpServer {
     params: Exact | undefined,
     options: RequestOptions = {},
   ): Promise<Reply<JsonObject>> {
-    const { peer } = await this.#connect();
-    return peer.request(method, params, options);
+    return requestOver(await this.#connect(), method, params, options);
   }
 
   /**
@@ -129,7 +132,7 @@ export class McpServer {
    */
   requestNow(method: string, params: Exact, options: RequestOptions): Promise<Reply<JsonObject>> {
     if (this.#current === undefined) throw new PeerGone("the server is not running");
-    return this.#current.peer.request(method, params, options);
+    return requestOver(this.#current, method, params, options);
   }
 
   async notify(method: string, params: Exact | undefined): Promise<void> {
@@ -249,9 +252,11 @@ export class McpServer {
       await peer.start();
       const signal = AbortSignal.timeout(this.config.startMs);
       const { outcome, value } = await peer.request("initialize", hello, { signal });
-      if (outcome === "error") throw new Error(textIn(value, "message") ?? "an error");
-      peer.negotiated(textIn(value, "protocolVersion") ?? LATEST_PROTOCOL_VERSION);
-      connection = { peer, opening: value };
+      const isModern = outcome === "error";
+      const opening = isModern ? await discover(peer, hello, signal) : value;
+      if (opening === undefined) throw new Error(textIn(value, "message") ?? "an error");
+      peer.negotiated(textIn(opening, "protocolVersion") ?? LATEST_PROTOCOL_VERSION);
+      connection = { peer, opening, modernHello: isModern ? hello : undefined };
     } catch (error) {
       this.#report("server_not_started", { reason: explain(error) });
       await peer.close("it did not start");
@@ -260,7 +265,10 @@ export class McpServer {
     if (peer.isGone) throw new PeerGone("the server ended while it started");
     this.#current = connection;
     this.#report("server_started", { again: isAgain });
-    if (this.#isReady) await peer.notify("notifications/initialized", undefined).catch(() => {});
+    if (connection.modernHello !== undefined) subscribe(peer, hello).catch(() => {});
+    else if (this.#isReady) {
+      await peer.notify("notifications/initialized", undefined).catch(() => {});
+    }
     if (isAgain) {
       this.#scheduleListing();
       this.#events.changed(this);
@@ -293,6 +301,7 @@ export class McpServer {
   }
 
   #note(notification: IncomingNotification): void {
+    if (notification.method === "notifications/subscriptions/acknowledged") return;
     // Until the list is read again, the tools are unknown.
     if (notification.method === "notifications/tools/list_changed") {
       const wasKnown = this.#tools !== undefined;
@@ -301,4 +310,14 @@ export class McpServer {
     }
     this.#events.notification(this, notification);
   }
+}
+
+function requestOver(
+  { peer, modernHello }: Connection,
+  method: string,
+  params: Exact | undefined,
+  options: RequestOptions,
+): Promise<Reply<JsonObject>> {
+  const sent = modernHello === undefined ? params : withEnvelope(params, modernHello);
+  return peer.request(method, sent, options);
 }
