@@ -1,6 +1,6 @@
 /**
- * Clients with MCP 2026-07-28 on stdio, in front of servers with earlier versions: no handshake, and
- * tasks that the gateway creates by itself.
+ * Clients with MCP 2026-07-28 on stdio, in front of servers with earlier versions: no handshake,
+ * and tasks that the gateway creates by itself.
  */
 
 import assert from "node:assert/strict";
