@@ -278,6 +278,8 @@ export const FENCES: readonly Fence[] = [
     within: [
       "packages/server/src/egress/",
       "packages/server/src/http/create-http-server.ts",
+      // The global fetch takes longer to load than the rest of the hook.
+      "packages/agent-hooks/src/hook/provider-fetch.ts",
       ...KIT,
     ],
   },
@@ -292,6 +294,7 @@ export const FENCES: readonly Fence[] = [
       "packages/sdk/src/node.ts",
       // Doctor plays the model of an agent on a loopback port.
       "packages/agent-hooks/src/doctor/model-stand-in.ts",
+      "packages/agent-hooks/src/hook/provider-fetch.ts",
       "packages/mcp-gateway/src/http-front.ts",
       "packages/conformance/src/command/read-options.ts",
       ...KIT,

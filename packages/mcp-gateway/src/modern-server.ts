@@ -12,7 +12,7 @@ import type { Peer } from "./peer.ts";
  * Requests what the server can do.
  *
  * @param hello params of `initialize`
- * @returns the same content as a result of `initialize`; undefined for a server without this version
+ * @returns the same content as a result of `initialize`; undefined: it does not have this version
  */
 export async function discover(
   peer: Peer,
