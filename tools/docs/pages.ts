@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type Operation, REVIEW_OPERATIONS, REVIEW_PATH } from "@countersign/review-api";
 import { configPage } from "../../packages/server/src/config/config-reference.ts";
 import { featureOf, reviewOpenApi } from "../openapi/review-openapi.ts";
+import { agentPages } from "./agent-pages.ts";
 import { cliPage } from "./cli-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 
@@ -30,6 +31,9 @@ export const PAGES: readonly Page[] = [
   { file: join(ROOT, "docs/reference/cli.md"), text: cliPage },
   { file: join(ROOT, "docs/reference/metrics.md"), text: metricsPage },
   { file: REVIEW_PAGE, text: () => withOperations(readFileSync(REVIEW_PAGE, "utf8")) },
+  ...agentPages().map(({ name, text }): Page => {
+    return { file: join(ROOT, `docs/agents/${name}.md`), text: () => text };
+  }),
 ];
 
 const FROM = "<!-- operations: written by npm run docs -->\n";
