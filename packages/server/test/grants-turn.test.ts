@@ -120,7 +120,7 @@ test("[ours.grant.turn] without a session or a turn in the request, the server r
   assert.deepEqual(await listGrants(server, reviewer), []);
 });
 
-test("[ours.grant.turn] [ours.grant.any-server] a grant for any tool of the turn approves only calls whose rule allows grants", async () => {
+test("[ours.grant.turn] [ours.grant.any-server] a grant for any tool of the turn approves no call of a rule that forbids grants", async () => {
   const testProject = await newTestProject(server);
   const source = policyOf(
     "{ id: secrets, match: { tool: read_secret }, then: ask, ask: { grants: false } }",
