@@ -9,4 +9,5 @@ npm ci --workspace packages/console --workspace packages/agent-hooks --include=d
   --no-audit --no-fund
 npm run build
 
-npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# An optional peer of the SDK that is also a development dependency counts as optional.
+npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
