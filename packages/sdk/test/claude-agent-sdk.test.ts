@@ -104,6 +104,8 @@ test("[ours.sdk.frameworks.hook] claude-agent-sdk: the hook submits session, cal
     mcp_server_source: "sdk",
     model: "scripted",
     runtime: "claude-agent-sdk",
+    server: "bank",
+    server_tool: "pay",
     session_id: SESSION,
     call_id: "toolu_1",
   });
