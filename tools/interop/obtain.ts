@@ -67,11 +67,16 @@ export async function obtainPython(
  * Frameworks, beside the package.
  *
  * @param program the interpreter that {@link obtainPython} gave
+ * @param requirements a file that pins what is installed
  */
-export async function obtainFrameworks(program: string, signal: AbortSignal): Promise<Obtained> {
+export async function obtainFrameworks(
+  program: string,
+  signal: AbortSignal,
+  requirements = FRAMEWORKS,
+): Promise<Obtained> {
   const options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check"];
   const patience = ["--retries", "1", "--timeout", "15"];
-  const install = ["install", ...options, ...patience, "-r", FRAMEWORKS];
+  const install = ["install", ...options, ...patience, "-r", requirements];
   const hasPip = (await run("python3", ["-m", "pip", "--version"], signal)).code === 0;
   const installed = hasPip
     ? await run("python3", ["-m", "pip", "--python", program, ...install], signal)

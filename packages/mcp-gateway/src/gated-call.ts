@@ -30,7 +30,8 @@ export interface CallOrder {
   readonly server: McpServer;
   /** As the server calls it. */
   readonly tool: string;
-  readonly session: string;
+  /** Undefined if the transport has no sessions: calls of several clients are not one session. */
+  readonly session: string | undefined;
   /** The client's own description, from `initialize`. */
   readonly client: JsonObject | undefined;
   /** Called when the call was approved and starts. */
@@ -131,7 +132,7 @@ function contextOf(order: CallOrder, listed: ListedTool): JsonObject {
   const { request, server, tool, session, client } = order;
   const members: Record<string, string | undefined> = {
     runtime: JSON.stringify("mcp-gateway"),
-    session_id: JSON.stringify(session),
+    session_id: session && JSON.stringify(session),
     call_id: request.id,
     server: JSON.stringify(server.name),
     server_tool: JSON.stringify(tool),

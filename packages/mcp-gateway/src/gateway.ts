@@ -13,6 +13,7 @@ import { HttpChannel } from "./http-channel.ts";
 import { HttpFront } from "./http-front.ts";
 import { explain, type Report, reportAbout } from "./report.ts";
 import { Session, type SessionParts } from "./session.ts";
+import { StatelessChannel } from "./stateless-http.ts";
 import { StdioChannel } from "./stdio-channel.ts";
 
 export interface GatewayParts {
@@ -97,7 +98,8 @@ export async function serveHttp(parts: GatewayParts, token: string): Promise<Gat
     { ...config.listen, token, bytesMax: config.messageBytesMax },
     {
       async accept(channel, ended) {
-        const session = new Session(channel, sessionParts);
+        const isShared = channel instanceof StatelessChannel;
+        const session = new Session(channel, { ...sessionParts, isShared });
         sessions.add(session);
         session.ended.then(() => sessions.delete(session));
         channel.ended.then(ended);

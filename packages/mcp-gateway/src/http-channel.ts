@@ -6,7 +6,16 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Channel, ChannelEvents } from "./channel.ts";
 import { rewriteEvents, seal, unseal } from "./envelope.ts";
-import { type Message, type Received, readMessages, readServerMessages } from "./exact-message.ts";
+import {
+  type Message,
+  type Received,
+  readMessages,
+  readServerMessages,
+  sourceOf,
+  textIn,
+  writeMessage,
+} from "./exact-message.ts";
+import { envelopeOf, MODERN_VERSION, NAME_MEMBER } from "./modern-messages.ts";
 import { explain, type Report } from "./report.ts";
 
 export interface HttpOrder {
@@ -24,6 +33,9 @@ export class HttpChannel implements Channel {
   #transport: StreamableHTTPClientTransport | undefined;
   #events: ChannelEvents | undefined;
   #closed: Promise<void> | undefined;
+  #isModern = false;
+  /** By id of the request: ends the exchange, which cancels a request of MCP 2026-07-28. */
+  readonly #exchanges = new Map<string, AbortController>();
 
   constructor(order: HttpOrder, bytesMax: number, report: Report) {
     this.#order = order;
@@ -48,10 +60,20 @@ export class HttpChannel implements Channel {
 
   async send(message: Message): Promise<void> {
     if (this.#transport === undefined || this.#closed) throw new Error("it is closed");
+    if (this.#isModern && message.kind === "notification") return this.#cancel(message);
     await this.#transport.send(seal(message));
   }
 
+  /** MCP 2026-07-28 has no other notification of a client. */
+  #cancel(message: Message): void {
+    const [read] = readMessages(writeMessage(message));
+    if (read?.kind !== "notification" || read.method !== "notifications/cancelled") return;
+    const id = read.params?.members.get("requestId");
+    if (id !== undefined) this.#exchanges.get(sourceOf(id))?.abort();
+  }
+
   negotiated(version: string): void {
+    this.#isModern = version === MODERN_VERSION;
     this.#transport?.setProtocolVersion(version);
   }
 
@@ -82,21 +104,68 @@ export class HttpChannel implements Channel {
   async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const envelope = typeof init.body === "string" ? (JSON.parse(init.body) as unknown) : undefined;
     const text = unseal(envelope);
-    const sent = text === undefined ? init : { ...init, body: text };
-    const response = await fetch(url, { ...sent, redirect: "manual" });
+    const awaited = init.method === "POST" ? requestIdOf(envelope) : undefined;
+    const headers = new Headers(init.headers);
+    const added = text === undefined ? {} : headersOf(text);
+    for (const [name, value] of Object.entries(added)) headers.set(name, value);
+    const exchange = new AbortController();
+    const signals = init.signal ? [exchange.signal, init.signal] : [exchange.signal];
+    if (awaited !== undefined) this.#exchanges.set(awaited, exchange);
+    const ended = () => {
+      if (awaited !== undefined) this.#exchanges.delete(awaited);
+    };
+    const sent = { ...init, headers, signal: AbortSignal.any(signals) };
+    const body = text === undefined ? sent : { ...sent, body: text };
+    try {
+      const response = await fetch(url, { ...body, redirect: "manual" });
+      return await this.#receive(response, envelope, awaited, ended);
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  }
+
+  async #receive(
+    response: Response,
+    envelope: unknown,
+    awaited: string | undefined,
+    ended: () => void,
+  ): Promise<Response> {
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel();
       return new Response("", { status: 502, statusText: "a redirect, which is not followed" });
     }
-    if (!response.ok || response.body === null) return this.#noteEnd(response, envelope);
     const type = response.headers.get("content-type") ?? "";
-    const awaited = init.method === "POST" ? requestIdOf(envelope) : undefined;
-    if (/^text\/event-stream\b/i.test(type)) return this.#eventsOf(response, awaited);
+    const isStream = /^text\/event-stream\b/i.test(type);
+    if (!isStream) ended();
+    if (!response.ok || response.body === null) {
+      const isJson = /^application\/json\b/i.test(type);
+      if (isJson && awaited !== undefined && this.#transport?.sessionId === undefined) {
+        return this.#errorOf(response, awaited);
+      }
+      return this.#noteEnd(response, envelope);
+    }
+    if (isStream) return this.#eventsOf(response, awaited, ended);
     if (!/^application\/json\b/i.test(type)) return response;
     const body = this.#read(await readText(response.body, this.#bytesMax));
     const isAnswered = body.some((message) => answers(message, awaited));
     if (awaited !== undefined && !isAnswered) this.#events?.lost(awaited);
     return answerWith(response, JSON.stringify(body.map(seal)));
+  }
+
+  /** Servers with MCP 2026-07-28 send some JSON-RPC errors with the status 400 or 404. */
+  async #errorOf(response: Response, awaited: string): Promise<Response> {
+    const { status, statusText, headers, body } = response;
+    const text = body === null ? "" : await readText(body, this.#bytesMax);
+    const unchanged = new Response(text, { status, statusText, headers });
+    try {
+      const [error] = readServerMessages(text).messages;
+      if (error?.kind !== "response" || error.outcome !== "error") return unchanged;
+      const sealed = JSON.stringify(seal({ ...error, id: awaited }));
+      return new Response(sealed, { headers: { "content-type": "application/json" } });
+    } catch {
+      return unchanged;
+    }
   }
 
   /** A session that the server has forgotten is over, whatever is asked in it. */
@@ -107,7 +176,7 @@ export class HttpChannel implements Channel {
     return response;
   }
 
-  #eventsOf(response: Response, awaited: string | undefined): Response {
+  #eventsOf(response: Response, awaited: string | undefined, closed: () => void): Response {
     let isAnswered = false;
     let isResumable = false;
     const stream = rewriteEvents(response.body as ReadableStream, this.#bytesMax, {
@@ -120,6 +189,7 @@ export class HttpChannel implements Channel {
         isResumable = true;
       },
       ended: () => {
+        closed();
         // Then the transport takes it up again, or reports that it cannot.
         if (isAnswered || isResumable || awaited === undefined) return;
         this.#events?.lost(awaited);
@@ -133,6 +203,27 @@ export class HttpChannel implements Channel {
     if (!isExact) this.#report("server_message_fixed", { chars: text.length });
     return messages;
   }
+}
+
+/** The headers that repeat parts of a request of MCP 2026-07-28. */
+function headersOf(text: string): Readonly<Record<string, string>> {
+  const [message] = readMessages(text);
+  if (message?.kind !== "request") return {};
+  const { method, params } = message;
+  const envelope = envelopeOf(params);
+  if (envelope === undefined) return {};
+  const name = textIn(params, NAME_MEMBER[method] ?? "");
+  return {
+    "mcp-protocol-version": envelope.version,
+    "mcp-method": method,
+    ...(name !== undefined && { "mcp-name": encoded(name) }),
+  };
+}
+
+function encoded(value: string): string {
+  const isPlain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+  if (isPlain && !/^=\?base64\?.*\?=$/.test(value)) return value;
+  return `=?base64?${Buffer.from(value).toString("base64")}?=`;
 }
 
 /** @returns the id of a request, as JSON */

@@ -13,6 +13,7 @@ import type { ListenConfig } from "./config.ts";
 import { CODE, errorOf, type Received, readMessages, writeMessage } from "./exact-message.ts";
 import { explain, type Report } from "./report.ts";
 import { SessionChannel } from "./session-channel.ts";
+import { admitStateless, isStateless, StatelessChannel } from "./stateless-http.ts";
 
 const PATH = "/mcp";
 
@@ -33,7 +34,7 @@ export interface FrontConfig extends ListenConfig {
 
 export interface FrontEvents {
   /** @param ended to be called when the session is over */
-  accept(channel: SessionChannel, ended: () => void): Promise<void>;
+  accept(channel: SessionChannel | StatelessChannel, ended: () => void): Promise<void>;
   readonly report: Report;
 }
 
@@ -52,6 +53,9 @@ export class HttpFront {
   readonly #events: FrontEvents;
   readonly #sessions = new Map<string, OpenSession>();
   readonly #server: Server;
+  /** The session of all clients with MCP 2026-07-28. */
+  #stateless: StatelessChannel | undefined;
+  #statelessUsedAt = 0;
   readonly #sweep: NodeJS.Timeout;
   readonly #token: Buffer;
 
@@ -81,6 +85,7 @@ export class HttpFront {
     clearInterval(this.#sweep);
     this.#server.close();
     await Promise.all([...this.#sessions.values()].map(({ channel }) => channel.close()));
+    await this.#stateless?.close();
     this.#server.closeAllConnections();
   }
 
@@ -92,6 +97,9 @@ export class HttpFront {
     try {
       this.#admit(request);
       const messages = request.method === "POST" ? await this.#readBody(request) : [];
+      if (messages.length > 0 && isStateless(request.headers, messages)) {
+        return await this.#serveStateless(request, response, messages);
+      }
       await this.#exchange(request, response, messages);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -139,6 +147,30 @@ export class HttpFront {
         error instanceof Problem ? error.message : "The body is not UTF-8 text.",
       );
     }
+  }
+
+  async #serveStateless(
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    messages: readonly Received[],
+  ): Promise<void> {
+    const admitted = admitStateless(headers, messages, response);
+    if (admitted === undefined) return;
+    this.#statelessUsedAt = performance.now();
+    response.on("close", () => {
+      this.#statelessUsedAt = performance.now();
+    });
+    const channel = this.#stateless ?? (await this.#openStateless());
+    channel.serve(admitted, response);
+  }
+
+  async #openStateless(): Promise<StatelessChannel> {
+    const channel = new StatelessChannel();
+    this.#stateless = channel;
+    await this.#events.accept(channel, () => {
+      if (this.#stateless === channel) this.#stateless = undefined;
+    });
+    return channel;
   }
 
   async #exchange(
@@ -198,6 +230,9 @@ export class HttpFront {
 
   #endIdle(): void {
     const before = performance.now() - this.#config.idleMs;
+    if (this.#stateless?.size === 0 && this.#statelessUsedAt < before) {
+      this.#stateless.close().catch(() => {});
+    }
     for (const { channel, exchanges, usedAt } of this.#sessions.values()) {
       if (exchanges === 0 && usedAt < before) channel.close().catch(() => {});
     }

@@ -35,6 +35,13 @@ export const ENVELOPE = {
   server: "io.modelcontextprotocol/serverInfo",
 } as const;
 
+/** By method: the member of its params that the header `Mcp-Name` repeats. */
+export const NAME_MEMBER: Readonly<Record<string, "name" | "uri">> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+};
+
 const UNSUPPORTED_VERSION = -32022;
 const MISSING_CAPABILITY = -32021;
 

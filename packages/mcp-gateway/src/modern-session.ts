@@ -1,6 +1,6 @@
 /**
- * A client with MCP 2026-07-28 on stdio, in front of servers with earlier versions. The gateway
- * opens a session with each server at the first request.
+ * Clients with MCP 2026-07-28: one on stdio, or all of them over HTTP. The gateway opens a session
+ * with each server at the first request.
  */
 
 import type { JsonObject } from "@countersign/protocol";

@@ -44,6 +44,8 @@ export interface SessionParts {
   readonly approvals: Countersign;
   readonly report: Report;
   readonly version: string;
+  /** Whether several clients share the session: the provider receives no session id then. */
+  readonly isShared?: boolean;
   /** A new connection to what is behind a server's name. */
   channelTo(server: GatewayConfig["servers"][number]): Channel;
 }
@@ -229,7 +231,8 @@ export class Session {
         return this.#client.notify(method, params, about);
       },
     };
-    const order = { request, server, tool, session: this.#id, client };
+    const session = this.#parts.isShared === true ? undefined : this.#id;
+    const order = { request, server, tool, session, client };
     if (start === undefined) return runGatedCall(order, context);
     return this.#tasks[start](`${tool} waits for approval.`, ({ cancelled, describe }) => {
       const own = requestOfTask(request, cancelled);
