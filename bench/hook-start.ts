@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { findAgent } from "../packages/agent-hooks/src/agents/index.ts";
+import { findAgent } from "@countersign/agents";
 import { hookCommand } from "../packages/agent-hooks/src/install/hook-command.ts";
 import { writeProfile } from "../packages/agent-hooks/src/profile/profile.ts";
 import { cpuSeconds, spawnTracked } from "./children.ts";

@@ -3,9 +3,8 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { AGENTS, type Agent, type Consequence } from "@countersign/agents";
 import { parse } from "yaml";
-import type { Agent, Consequence } from "../../packages/agent-hooks/src/agents/agent.ts";
-import { AGENTS } from "../../packages/agent-hooks/src/agents/index.ts";
 
 interface Notes {
   /** How the agent's own prompts and an approval work together. */

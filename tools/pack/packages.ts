@@ -23,6 +23,7 @@ export interface Asset {
 export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "protocol", node: ">=22", assets: [] },
   { folder: "sdk", node: ">=22", assets: [] },
+  { folder: "agents", node: ">=24", assets: [] },
   { folder: "command-line", node: ">=24", assets: [] },
   {
     folder: "agent-hooks",

@@ -25,7 +25,15 @@ import { pack, type Tarball } from "./stage.ts";
 
 const owner = fileOwner();
 const folder = temporaryFolder(owner, "countersign-products-");
-const OWN = ["protocol", "sdk", "command-line", "agent-hooks", "mcp-gateway", "conformance"];
+const OWN = [
+  "protocol",
+  "sdk",
+  "agents",
+  "command-line",
+  "agent-hooks",
+  "mcp-gateway",
+  "conformance",
+];
 const tarballs = pack(
   PUBLISHED.filter((each) => OWN.includes(each.folder)),
   join(folder, "tarballs"),
@@ -43,7 +51,7 @@ interface Product {
 const PRODUCTS: Readonly<Record<string, Product>> = {
   "agent-hooks": {
     install: installCopied,
-    needs: ["protocol", "sdk", "command-line"],
+    needs: ["protocol", "sdk", "agents", "command-line"],
     prints: [
       ["status", /^AGENT +HOOK/],
       ["hook claude-code", /"permissionDecision":"deny".*The agent sent no input/],

@@ -34,7 +34,7 @@ test("packages import each other in one direction", () => {
     "1: package console may not import server (it may import protocol, review-api)",
   ]);
   assert.deepEqual(imports(serverPath("core/request.ts"), "countersign"), [
-    "1: package server may not import cli (it may import protocol, review-api)",
+    "1: package server may not import cli (it may import agents, protocol, review-api)",
   ]);
 });
 

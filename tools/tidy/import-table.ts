@@ -26,7 +26,11 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
     imports: ["protocol"],
     outside: true,
   },
-  server: { name: "@countersign/server", imports: ["protocol", "review-api"], outside: true },
+  server: {
+    name: "@countersign/server",
+    imports: ["agents", "protocol", "review-api"],
+    outside: true,
+  },
   // Its core runs wherever fetch exists; what needs more has a subpath of its own.
   sdk: {
     name: "@countersign/sdk",
@@ -42,10 +46,11 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
       "openai-agents.ts",
     ],
   },
+  agents: { name: "@countersign/agents", imports: ["protocol"], outside: true },
   "command-line": { name: "@countersign/command-line", imports: ["protocol"], outside: true },
   "agent-hooks": {
     name: "@countersign/agent-hooks",
-    imports: ["sdk", "command-line", "protocol"],
+    imports: ["agents", "sdk", "command-line", "protocol"],
     outside: true,
   },
   "mcp-gateway": {
@@ -296,6 +301,7 @@ export const FENCES: readonly Fence[] = [
       "packages/agent-hooks/src/doctor/model-stand-in.ts",
       "packages/agent-hooks/src/hook/provider-fetch.ts",
       "packages/mcp-gateway/src/http-front.ts",
+      "packages/mcp-gateway/src/stateless-http.ts",
       "packages/conformance/src/command/read-options.ts",
       ...KIT,
     ],

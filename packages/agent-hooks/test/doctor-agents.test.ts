@@ -12,8 +12,8 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { before, type TestContext, test } from "node:test";
+import { AGENTS } from "@countersign/agents";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
-import { AGENTS } from "../src/agents/index.ts";
 import { trustState } from "../src/codex/trust.ts";
 import {
   findings,

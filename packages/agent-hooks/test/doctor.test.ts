@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
+import { AGENTS } from "@countersign/agents";
 import { fileOwner } from "@countersign/testing/child";
-import { AGENTS } from "../src/agents/index.ts";
 import { checkSettings } from "../src/doctor/check-settings.ts";
 import { readProfile } from "../src/profile/profile.ts";
 import {

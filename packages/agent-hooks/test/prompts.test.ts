@@ -7,9 +7,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { OPENCODE } from "@countersign/agents";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
-import { OPENCODE } from "../src/agents/opencode.ts";
 import { newHome, run } from "./support/agent-home.ts";
 import { callInput, decisionIn, feed, recorded } from "./support/hook-scene.ts";
 

@@ -4,11 +4,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Agent, CLAUDE_CODE, CODEX } from "@countersign/agents";
 import fc from "fast-check";
 import { parse } from "jsonc-parser";
-import type { Agent } from "../src/agents/agent.ts";
-import { CLAUDE_CODE } from "../src/agents/claude-code.ts";
-import { CODEX } from "../src/agents/codex.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
 import {
   handlersIn,

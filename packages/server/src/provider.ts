@@ -14,6 +14,7 @@ import { addAgentRoutes } from "./http/agent-routes.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
+import { addHookRoutes } from "./http/hook-routes.ts";
 import { addOperationalRoutes, type OperationalState } from "./http/operational-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
@@ -247,6 +248,7 @@ export function addRoutes(
   const prefixed = { prefix: context.settings.pathPrefix };
   app.register(async (scope) => addContractRoutes(scope, context, gate, hasConsole), prefixed);
   app.register(async (scope) => addAgentRoutes(scope, context, gate), prefixed);
+  app.register(async (scope) => addHookRoutes(scope, context, gate, state.accepting), prefixed);
   addReviewRoutes(app, context, gate, state.publicUrl, report);
   addPageRoutes(app, context, state.consoleFolder);
   addOperationalRoutes(app, context, report, state);

@@ -264,6 +264,7 @@ test("[ours.authorization.projects] every operation with an id has a test for an
     "rejectFloorProposal",
     "consoleAsset",
     "requestPage",
+    "answerHook",
   ]);
   const left = routes
     .filter(({ path }) => path.includes(":"))

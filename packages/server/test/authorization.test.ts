@@ -38,7 +38,7 @@ function routesOfRow({ operation, id }: AuthorizationRow): readonly Route[] {
 
 async function call(row: AuthorizationRow, route: Route, caller: CallerName): Promise<Answer> {
   const id = (await row.id?.(stage)) ?? "";
-  const path = route.path.replace(/:(id|number|passkey)/, id) + (row.query ?? "");
+  const path = route.path.replace(/:(id|number|passkey|agent)/, id) + (row.query ?? "");
   const authorization = callers.header(caller, row.credential);
   const body = row.body?.(stage);
   return server.call(route.method, path, {

@@ -1,7 +1,7 @@
 /** Gives a call of Codex the names of its MCP server and tool. */
 
+import type { HookInput } from "@countersign/agents";
 import { type JsonObject, parseJson } from "@countersign/protocol";
-import type { HookInput } from "../hook/hook-input.ts";
 import {
   readConfig,
   readToolList,

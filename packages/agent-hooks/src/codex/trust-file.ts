@@ -4,7 +4,7 @@
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Agent } from "../agents/agent.ts";
+import type { Agent } from "@countersign/agents";
 import { findHooks } from "../install/agent-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import type { InstalledTrust } from "../profile/profile.ts";

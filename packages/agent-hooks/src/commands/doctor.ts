@@ -1,5 +1,6 @@
 /** The command that tests whether the hook blocks a call. */
 
+import { AGENTS, type Agent } from "@countersign/agents";
 import {
   type Command,
   type CommandLine,
@@ -8,8 +9,6 @@ import {
   usageError,
 } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import type { Agent } from "../agents/agent.ts";
-import { AGENTS } from "../agents/index.ts";
 import { examine } from "../doctor/doctor.ts";
 import type { Finding } from "../doctor/finding.ts";
 import type { InstallPlace } from "../install/install.ts";

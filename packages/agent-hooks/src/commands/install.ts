@@ -1,6 +1,7 @@
 /** The command that adds the hook to the settings of a coding agent. */
 
 import { resolve } from "node:path";
+import type { Agent } from "@countersign/agents";
 import {
   type Command,
   CommandError,
@@ -12,7 +13,6 @@ import {
 } from "@countersign/command-line";
 import { formatDuration, visibleText } from "@countersign/protocol";
 import { probeProvider } from "@countersign/sdk";
-import type { Agent } from "../agents/agent.ts";
 import { refreshTools } from "../codex/refresh-tools.ts";
 import { configFile, keyPath } from "../codex/trust-file.ts";
 import { checkSettings } from "../doctor/check-settings.ts";

@@ -4,6 +4,7 @@
 
 import { homedir } from "node:os";
 import { resolve } from "node:path";
+import { AGENTS, type Agent, findAgent } from "@countersign/agents";
 import {
   CommandError,
   type CommandLine,
@@ -12,8 +13,6 @@ import {
   type Terminal,
   usageError,
 } from "@countersign/command-line";
-import type { Agent } from "../agents/agent.ts";
-import { AGENTS, findAgent } from "../agents/index.ts";
 import type { InstallPlace } from "../install/install.ts";
 import { profileFile } from "../profile/folders.ts";
 

@@ -1,9 +1,8 @@
 /** The command that shows which coding agents have the hook. */
 
+import { AGENTS, type Agent } from "@countersign/agents";
 import { type Command, type CommandLine, EXIT, renderColumns } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import type { Agent } from "../agents/agent.ts";
-import { AGENTS } from "../agents/index.ts";
 import { findHooks } from "../install/agent-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { readProfile } from "../profile/profile.ts";

@@ -6,8 +6,8 @@
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Agent } from "@countersign/agents";
 import { applyEdits, modify } from "jsonc-parser";
-import type { Agent } from "../agents/agent.ts";
 import { realKeyPath } from "../codex/trust-file.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 

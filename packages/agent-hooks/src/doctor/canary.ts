@@ -5,12 +5,16 @@
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import {
+  type Agent,
+  CANARY_TOOL,
+  type CanaryArguments,
+  eventsOf,
+  type HookEvent,
+  readHookInput,
+} from "@countersign/agents";
 import { ApprovalClient } from "@countersign/sdk";
-import type { Agent, HookEvent } from "../agents/agent.ts";
-import { eventsOf } from "../agents/index.ts";
 import { submissionOf } from "../hook/answer-call.ts";
-import { CANARY_TOOL, type CanaryArguments } from "../hook/canary-call.ts";
-import { readHookInput } from "../hook/hook-input.ts";
 import type { HookSettings } from "../profile/hook-settings.ts";
 import type { InstalledHook } from "./check-settings.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";

@@ -3,8 +3,8 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import { installedEvents } from "@countersign/agents";
 import { typedCommand } from "@countersign/command-line";
-import { installedEvents } from "../agents/index.ts";
 import { type FoundHooks, findHooks, handlerOf } from "../install/agent-settings.ts";
 import { type EntryOptions, entryFor, type InstallPlace } from "../install/install.ts";
 import { commandOf, type Handler } from "../install/json-settings.ts";

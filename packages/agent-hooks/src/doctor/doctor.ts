@@ -6,9 +6,9 @@
  */
 
 import { execFile } from "node:child_process";
+import type { Agent } from "@countersign/agents";
 import { typedCommand } from "@countersign/command-line";
 import { probeProvider } from "@countersign/sdk";
-import type { Agent } from "../agents/agent.ts";
 import { refreshTools } from "../codex/refresh-tools.ts";
 import type { InstallPlace } from "../install/install.ts";
 import {

@@ -6,6 +6,18 @@
  */
 
 import { randomInt } from "node:crypto";
+import {
+  type Agent,
+  CANARY_TOOL,
+  canaryIdOf,
+  canaryReason,
+  DENIED_FOR_ANY_AGENT,
+  foreignAgent,
+  type HookInput,
+  type HookOutput,
+  readHookInput,
+  UnusableInput,
+} from "@countersign/agents";
 import { formatDuration, Problem } from "@countersign/protocol";
 import {
   Countersign,
@@ -15,11 +27,7 @@ import {
   type Suspended,
 } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
-import type { Agent, HookOutput } from "../agents/agent.ts";
-import { DENIED_FOR_ANY_AGENT } from "../agents/outputs.ts";
 import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
-import { CANARY_TOOL, canaryIdOf, canaryReason } from "./canary-call.ts";
-import { foreignAgent, type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
 import { providerFetch } from "./provider-fetch.ts";
 import { matchesAny } from "./tool-names.ts";
 

@@ -6,13 +6,17 @@
  */
 
 import { parseArgs } from "node:util";
-import type { Agent, HookOutput } from "../agents/agent.ts";
-import { AGENTS, findAgent } from "../agents/index.ts";
+import {
+  AGENTS,
+  type Agent,
+  findAgent,
+  type HookOutput,
+  INPUT_BYTES_MAX,
+} from "@countersign/agents";
 import { profileFile } from "../profile/folders.ts";
 import { readHookSettings } from "../profile/hook-settings.ts";
 import { WAIT_MS } from "../profile/profile.ts";
 import { answerCall, type HookAnswer } from "./answer-call.ts";
-import { INPUT_BYTES_MAX } from "./hook-input.ts";
 import { writeAll } from "./write-all.ts";
 
 /** Exit codes as all agents read them. */

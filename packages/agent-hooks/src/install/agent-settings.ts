@@ -4,8 +4,7 @@
  * Pure.
  */
 
-import type { Agent, HookEvent, HookSettingsFormat } from "../agents/agent.ts";
-import { eventsOf } from "../agents/index.ts";
+import { type Agent, eventsOf, type HookEvent, type HookSettingsFormat } from "@countersign/agents";
 import { isHookCommand } from "./hook-command.ts";
 import {
   type Handler,

@@ -7,7 +7,7 @@
  * a killed process. Agents run the tool in those cases.
  */
 
-import { SILENT } from "../agents/outputs.ts";
+import { SILENT } from "@countersign/agents";
 import { HOOK_VARIABLES } from "../profile/hook-settings.ts";
 
 /** The shell's `$0`. It marks an entry in the settings as ours. */

@@ -7,8 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
-import type { Agent } from "../agents/agent.ts";
-import { installedEvents } from "../agents/index.ts";
+import { type Agent, installedEvents } from "@countersign/agents";
 import { toolListFile } from "../codex/tool-list.ts";
 import { assertTrustable, planTrust, removeTrust } from "../codex/trust-file.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";

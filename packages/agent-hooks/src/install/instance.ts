@@ -3,8 +3,8 @@
  */
 
 import { hostname } from "node:os";
+import type { Agent } from "@countersign/agents";
 import { Provisioner } from "@countersign/sdk";
-import type { Agent } from "../agents/agent.ts";
 
 /** A user waits for the result. */
 const RETRY_FOR = "10s";

@@ -7,6 +7,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import type { JsonSettings } from "@countersign/agents";
 import {
   applyEdits,
   getNodeValue,
@@ -16,7 +17,6 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import type { JsonSettings } from "../agents/agent.ts";
 import { isHookCommand } from "./hook-command.ts";
 
 /** One hook of an event in a settings file. */

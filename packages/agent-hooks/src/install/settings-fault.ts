@@ -5,8 +5,8 @@
  * starts the agent itself to find the rest.
  */
 
+import type { Agent } from "@countersign/agents";
 import { type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import type { Agent } from "../agents/agent.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

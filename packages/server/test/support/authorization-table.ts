@@ -70,6 +70,17 @@ function openRow(operation: string, status = 200, id?: string): AuthorizationRow
   return { operation, credential: "reviewer", who: CALLERS, status, foreign: status, id: value };
 }
 
+/** Admitted callers receive the error of an empty input: a valid call would wait for a decision. */
+const HOOK: AuthorizationRow = {
+  operation: "answerHook",
+  credential: "instance",
+  who: ["instance", "foreign"],
+  status: 400,
+  foreign: 400,
+  id: () => "claude-code",
+  body: () => ({}),
+};
+
 /** Probes, descriptions, and the pages and files of the console: the same for everyone. */
 const OPEN: readonly AuthorizationRow[] = [
   ...["healthz", "readyz", "metrics", "openapi", "reviewOpenapi"].map((name) => openRow(name)),
@@ -88,5 +99,6 @@ const OPEN: readonly AuthorizationRow[] = [
 export const ROWS: readonly AuthorizationRow[] = [
   ...(Object.keys(REVIEW_OPERATIONS) as ReviewOperationName[]).flatMap(reviewRows),
   ...(Object.keys(CONTRACT) as (keyof typeof CONTRACT)[]).map(contractRow),
+  HOOK,
   ...OPEN,
 ];

@@ -78,5 +78,6 @@ export const COPILOT: Agent = {
     observed: "1.0.102",
     source: "https://docs.github.com/en/copilot/reference/hooks-reference",
   },
+  hasHttpHooks: true,
   shell: () => ["bash", "-c"],
 };

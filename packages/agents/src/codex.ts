@@ -54,5 +54,6 @@ export const CODEX: Agent = {
     observed: "0.169.0",
     source: "https://github.com/openai/codex/tree/main/codex-rs/hooks",
   },
+  hasHttpHooks: false,
   shell: ({ SHELL }) => [SHELL || "/bin/sh", "-lc"],
 };

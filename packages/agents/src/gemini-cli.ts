@@ -57,5 +57,6 @@ export const GEMINI_CLI: Agent = {
     observed: "0.61.0",
     source: "https://geminicli.com/docs/hooks/reference/",
   },
+  hasHttpHooks: false,
   shell: () => ["bash", "-c"],
 };

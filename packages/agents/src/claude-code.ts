@@ -65,5 +65,6 @@ export const CLAUDE_CODE: Agent = {
     observed: "2.1.330",
     source: "https://code.claude.com/docs/en/hooks",
   },
+  hasHttpHooks: true,
   shell: () => ["/bin/sh", "-c"],
 };

@@ -78,5 +78,6 @@ export const CURSOR: Agent = {
     observed: undefined,
     source: "https://cursor.com/docs/agent/hooks",
   },
+  hasHttpHooks: false,
   shell: () => ["/bin/sh", "-c"],
 };

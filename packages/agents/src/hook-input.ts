@@ -14,8 +14,8 @@ import {
   parseJsonBytes,
   type ToolIdentity,
 } from "@countersign/protocol";
-import type { Agent, CallFormat, HookEvent } from "../agents/agent.ts";
-import { eventsOf } from "../agents/index.ts";
+import type { Agent, CallFormat, HookEvent } from "./agent.ts";
+import { eventsOf } from "./all-agents.ts";
 import { canaryKeyOf } from "./canary-call.ts";
 
 export interface HookInput {

@@ -68,5 +68,6 @@ export const CountersignPlugin = async ({ directory }) => ({
     observed: "1.18.33",
     source: "https://opencode.ai/docs/plugins/",
   },
+  hasHttpHooks: false,
   shell: () => ["/bin/sh", "-c"],
 };

@@ -62,5 +62,6 @@ export const GOOSE: Agent = {
     observed: undefined,
     source: "https://goose-docs.ai/docs/guides/context-engineering/hooks/",
   },
+  hasHttpHooks: false,
   shell: () => ["/bin/sh", "-c"],
 };

@@ -75,5 +75,6 @@ export const WINDSURF: Agent = {
     observed: undefined,
     source: "https://docs.windsurf.com/windsurf/cascade/hooks",
   },
+  hasHttpHooks: false,
   shell: () => ["bash", "-c"],
 };

@@ -23,6 +23,8 @@ export interface Agent {
   readonly promptEvent: HookEvent | undefined;
   readonly settings: HookSettingsFormat;
   readonly failures: HookFailures;
+  /** True if the agent can send the input of a hook to a server, with HTTP. */
+  readonly hasHttpHooks: boolean;
   /** The shell that runs the command of a hook, which is its last argument. */
   shell(environment: NodeJS.ProcessEnv): readonly [file: string, ...options: string[]];
 }
