@@ -14,7 +14,7 @@ import {
 import { visibleText } from "@countersign/protocol";
 import { type Probe, probeProvider, SdkError, type ToolIdentity } from "@countersign/sdk";
 import { type CheckedServer, checkServers, writePins } from "./check.ts";
-import { askedAs, type GatewayConfig } from "./config.ts";
+import { askedAs, type GatewayConfig, type ListenConfig } from "./config.ts";
 import {
   configOfCommand,
   defaultStateFolder,
@@ -132,7 +132,7 @@ async function serve(parts: GatewayParts, terminal: Terminal): Promise<ExitCode>
     listen === undefined
       ? // Nothing else may write to stdout: it belongs to the client.
         await serveStdio(parts, process.stdin, process.stdout)
-      : await serveHttp(parts, await readTokenFile(listen.tokenFile)).catch(cannotListen);
+      : await serveHttp(parts, await readClientToken(listen)).catch(cannotListen);
   if (gateway.url !== undefined) {
     terminal.out(JSON.stringify({ event: "mcp_gateway.started", address: gateway.url }));
   }
@@ -142,6 +142,10 @@ async function serve(parts: GatewayParts, terminal: Terminal): Promise<ExitCode>
   await Promise.race([stopped, gateway.ended]);
   await gateway.close();
   return EXIT.done;
+}
+
+async function readClientToken({ tokenFile }: ListenConfig): Promise<string | undefined> {
+  return tokenFile === undefined ? undefined : await readTokenFile(tokenFile);
 }
 
 function cannotListen(error: unknown): never {

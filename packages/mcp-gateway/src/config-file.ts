@@ -35,7 +35,7 @@ export async function loadConfig(path: string): Promise<GatewayConfig> {
     tokenFile: from(config.tokenFile),
     stateFolder: from(config.stateFolder),
     servers: await Promise.all(servers),
-    listen: listen && { ...listen, tokenFile: from(listen.tokenFile) ?? "" },
+    listen: listen && { ...listen, tokenFile: from(listen.tokenFile) },
   };
 }
 

@@ -35,7 +35,7 @@ test("[ours.mcp.config] every error is reported, with its place", () => {
     "servers.c.args must be a list of strings.",
     "timeout must be a duration up to 168h, such as 30s.",
     "listen.port must be a whole number from 0 to 65535.",
-    "listen.token_file is required: HTTP clients must authenticate.",
+    "listen needs token_file or oauth: HTTP clients must authenticate.",
     "listen.hosts is required when other machines can connect.",
     "extra is not a known field.",
   ]);

@@ -9,6 +9,7 @@ import type { ToolIdentity } from "@countersign/sdk";
 import type { ChildOrder } from "./child-channel.ts";
 import type { Definitions } from "./definitions.ts";
 import type { HttpOrder } from "./http-channel.ts";
+import { isProtectedUrl, LOOPBACK, type ResourceConfig, readResource } from "./oauth/config.ts";
 import { Section } from "./section.ts";
 
 export interface ServerConfig {
@@ -30,7 +31,9 @@ export interface ServerConfig {
 export interface ListenConfig {
   readonly host: string;
   readonly port: number;
-  readonly tokenFile: string;
+  /** At least one of this and `oauth` is present. */
+  readonly tokenFile: string | undefined;
+  readonly oauth: ResourceConfig | undefined;
   /** Values of Host besides those of this machine. */
   readonly hosts: readonly string[];
   /** Values of Origin that are admitted. */
@@ -64,8 +67,6 @@ const PREFIX = /^[A-Za-z0-9_.-]{0,64}$/;
 /** Any text that a reviewer can read in one glance. */
 const ASK_PREFIX = /^[\x21-\x7e]{0,200}$/;
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 /** @param faults gets a sentence for everything that is wrong */
 export function readConfig(json: JsonValue, faults: string[]): GatewayConfig {
   const file = new Section(json, "", faults);
@@ -92,14 +93,16 @@ function readListen(listen: Section | undefined): ListenConfig | undefined {
   const config = {
     host,
     port: listen.integer("port", 0, 65_535) ?? 8788,
-    tokenFile: listen.text("token_file") ?? "",
+    tokenFile: listen.text("token_file"),
+    oauth: readResource(listen.section("oauth")),
     hosts: (listen.texts("hosts") ?? []).map((name) => name.toLowerCase()),
     origins: listen.texts("origins") ?? [],
     sessionsMax: listen.integer("sessions_max", 1, 10_000) ?? 16,
     idleMs: listen.duration("session_idle") ?? 30 * 60_000,
   };
-  if (config.tokenFile === "")
-    listen.fault("token_file", "is required: HTTP clients must authenticate");
+  if (config.tokenFile === undefined && config.oauth === undefined) {
+    listen.fault("", "needs token_file or oauth: HTTP clients must authenticate");
+  }
   const isLocal = LOOPBACK.test(host) || host === "::1";
   if (!isLocal && config.hosts.length === 0) {
     listen.fault("hosts", "is required when other machines can connect");
@@ -190,10 +193,9 @@ function readHttp(server: Section): HttpOrder | undefined {
     }
   }
   if (text === undefined) return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe =
-    url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
-  if (!isSafe) server.fault("url", "must be https; http is allowed for localhost only");
+  if (!isProtectedUrl(text)) {
+    server.fault("url", "must be https; http is allowed for localhost only");
+  }
   return { url: text, headers };
 }
 

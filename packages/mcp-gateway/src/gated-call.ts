@@ -32,6 +32,8 @@ export interface CallOrder {
   readonly tool: string;
   /** Undefined if the transport has no sessions: calls of several clients are not one session. */
   readonly session: string | undefined;
+  /** Undefined if the gateway has authenticated no user. */
+  readonly user: string | undefined;
   /** The client's own description, from `initialize`. */
   readonly client: JsonObject | undefined;
   /** Called when the call was approved and starts. */
@@ -129,9 +131,10 @@ async function askAndCall(
 
 /** The context that the reviewer and policy receive besides the arguments. */
 function contextOf(order: CallOrder, listed: ListedTool): JsonObject {
-  const { request, server, tool, session, client } = order;
+  const { request, server, tool, session, user, client } = order;
   const members: Record<string, string | undefined> = {
     runtime: JSON.stringify("mcp-gateway"),
+    user: user && JSON.stringify(user),
     session_id: session && JSON.stringify(session),
     call_id: request.id,
     server: JSON.stringify(server.name),

@@ -88,8 +88,8 @@ export async function serveStdio(
   };
 }
 
-/** @param token what clients must show. @throws when it cannot listen */
-export async function serveHttp(parts: GatewayParts, token: string): Promise<Gateway> {
+/** @param token the bearer token of clients, if they may use one. @throws when it cannot listen */
+export async function serveHttp(parts: GatewayParts, token: string | undefined): Promise<Gateway> {
   const { config, report } = parts;
   if (config.listen === undefined) throw new Error("The config has no listen section.");
   const sessionParts = openGateway(parts);
@@ -97,9 +97,9 @@ export async function serveHttp(parts: GatewayParts, token: string): Promise<Gat
   const front = new HttpFront(
     { ...config.listen, token, bytesMax: config.messageBytesMax },
     {
-      async accept(channel, ended) {
+      async accept(channel, { user }, ended) {
         const isShared = channel instanceof StatelessChannel;
-        const session = new Session(channel, { ...sessionParts, isShared });
+        const session = new Session(channel, { ...sessionParts, isShared, user });
         sessions.add(session);
         session.ended.then(() => sessions.delete(session));
         channel.ended.then(ended);

@@ -1,14 +1,14 @@
 /**
- * Listens for clients over Streamable HTTP. Every exchange must name an expected host (so that no
- * web page reaches it by a name of its own), come from no web page that is not listed, and carry
- * the gateway's bearer token. Each session has servers of its own; their number is bounded.
+ * Listens for clients over Streamable HTTP. Every exchange must be admitted. A session belongs to
+ * the caller that opened it. Each session has servers of its own; their number is bounded.
  */
 
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Problem } from "@countersign/protocol";
+import { Admission, type Caller, Refusal } from "./admission.ts";
 import type { ListenConfig } from "./config.ts";
 import { CODE, errorOf, type Received, readMessages, writeMessage } from "./exact-message.ts";
 import { explain, type Report } from "./report.ts";
@@ -22,30 +22,31 @@ const SWEEP_MS = 30_000;
 
 interface OpenSession {
   readonly channel: SessionChannel;
+  /** The key of the caller that opened it. */
+  readonly owner: string;
   exchanges: number;
   usedAt: number;
 }
 
+interface StatelessSession {
+  readonly channel: StatelessChannel;
+  usedAt: number;
+}
+
 export interface FrontConfig extends ListenConfig {
-  /** The bearer token that clients must send. */
-  readonly token: string;
+  /** The bearer token that clients may send. */
+  readonly token: string | undefined;
   readonly bytesMax: number;
 }
 
 export interface FrontEvents {
   /** @param ended to be called when the session is over */
-  accept(channel: SessionChannel | StatelessChannel, ended: () => void): Promise<void>;
+  accept(
+    channel: SessionChannel | StatelessChannel,
+    caller: Caller,
+    ended: () => void,
+  ): Promise<void>;
   readonly report: Report;
-}
-
-/** Why an exchange is rejected before its content is read. */
-class Refusal extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
 }
 
 export class HttpFront {
@@ -53,16 +54,15 @@ export class HttpFront {
   readonly #events: FrontEvents;
   readonly #sessions = new Map<string, OpenSession>();
   readonly #server: Server;
-  /** The session of all clients with MCP 2026-07-28. */
-  #stateless: StatelessChannel | undefined;
-  #statelessUsedAt = 0;
+  readonly #admission: Admission;
+  /** By key of the caller: the session of all its clients with MCP 2026-07-28. */
+  readonly #stateless = new Map<string, StatelessSession>();
   readonly #sweep: NodeJS.Timeout;
-  readonly #token: Buffer;
 
   constructor(config: FrontConfig, events: FrontEvents) {
     this.#config = config;
     this.#events = events;
-    this.#token = digest(config.token);
+    this.#admission = new Admission(config, events.report);
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
         events.report("exchange_failed", { reason: explain(error) });
@@ -84,8 +84,8 @@ export class HttpFront {
   async close(): Promise<void> {
     clearInterval(this.#sweep);
     this.#server.close();
-    await Promise.all([...this.#sessions.values()].map(({ channel }) => channel.close()));
-    await this.#stateless?.close();
+    const all = [...this.#sessions.values(), ...this.#stateless.values()];
+    await Promise.all(all.map(({ channel }) => channel.close()));
     this.#server.closeAllConnections();
   }
 
@@ -94,37 +94,24 @@ export class HttpFront {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { headers, url = "", method } = request;
+    const [path = ""] = url.split("?");
     try {
-      this.#admit(request);
-      const messages = request.method === "POST" ? await this.#readBody(request) : [];
-      if (messages.length > 0 && isStateless(request.headers, messages)) {
-        return await this.#serveStateless(request, response, messages);
+      this.#admission.checkSource(headers, this.#port);
+      const metadata = this.#admission.metadataAt(path);
+      if (metadata !== undefined) return serveMetadata(request, response, metadata);
+      const caller = await this.#admission.authenticate(headers);
+      if (path !== PATH) throw new Refusal(404, `The gateway is at ${PATH}.`);
+      const messages = method === "POST" ? await this.#readBody(request) : [];
+      if (messages.length > 0 && isStateless(headers, messages)) {
+        return await this.#serveStateless(request, response, messages, caller);
       }
-      await this.#exchange(request, response, messages);
+      await this.#exchange(request, response, messages, caller);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.status === 401) {
-        response.setHeader("www-authenticate", 'Bearer realm="countersign-gateway"');
-      }
+      if (error.challenge !== undefined) response.setHeader("www-authenticate", error.challenge);
       refuse(response, error.status, CODE.unavailable, error.message);
     }
-  }
-
-  /** @throws Refusal */
-  #admit({ url = "", headers }: IncomingMessage): void {
-    const { hosts, origins } = this.#config;
-    const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${this.#port}`);
-    if (![...names, ...hosts].includes(headers.host?.toLowerCase() ?? "")) {
-      throw new Refusal(403, "Host not allowed. Add it to listen.hosts.");
-    }
-    if (headers.origin !== undefined && !origins.includes(headers.origin)) {
-      throw new Refusal(403, "Origin not allowed.");
-    }
-    const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1] ?? "";
-    if (!timingSafeEqual(digest(given), this.#token)) {
-      throw new Refusal(401, "The bearer token of the gateway is missing or wrong.");
-    }
-    if (url.split("?")[0] !== PATH) throw new Refusal(404, `The gateway is at ${PATH}.`);
   }
 
   /** @throws Refusal */
@@ -153,32 +140,38 @@ export class HttpFront {
     { headers }: IncomingMessage,
     response: ServerResponse,
     messages: readonly Received[],
+    caller: Caller,
   ): Promise<void> {
     const admitted = admitStateless(headers, messages, response);
     if (admitted === undefined) return;
-    this.#statelessUsedAt = performance.now();
+    const session = this.#stateless.get(caller.key) ?? (await this.#openStateless(caller));
+    session.usedAt = performance.now();
     response.on("close", () => {
-      this.#statelessUsedAt = performance.now();
+      session.usedAt = performance.now();
     });
-    const channel = this.#stateless ?? (await this.#openStateless());
-    channel.serve(admitted, response);
+    session.channel.serve(admitted, response);
   }
 
-  async #openStateless(): Promise<StatelessChannel> {
+  /** @throws Refusal when there are too many, all of them in use */
+  async #openStateless(caller: Caller): Promise<StatelessSession> {
+    const { key } = caller;
+    await this.#makeRoom();
     const channel = new StatelessChannel();
-    this.#stateless = channel;
-    await this.#events.accept(channel, () => {
-      if (this.#stateless === channel) this.#stateless = undefined;
+    const session = { channel, usedAt: performance.now() };
+    this.#stateless.set(key, session);
+    await this.#events.accept(channel, caller, () => {
+      if (this.#stateless.get(key) === session) this.#stateless.delete(key);
     });
-    return channel;
+    return session;
   }
 
   async #exchange(
     request: IncomingMessage,
     response: ServerResponse,
     messages: readonly Received[],
+    caller: Caller,
   ): Promise<void> {
-    const session = await this.#sessionOf(request, messages);
+    const session = await this.#sessionOf(request, messages, caller);
     session.exchanges += 1;
     session.usedAt = performance.now();
     response.on("close", () => {
@@ -190,37 +183,34 @@ export class HttpFront {
   }
 
   /** @throws Refusal */
-  async #sessionOf(request: IncomingMessage, messages: readonly Received[]): Promise<OpenSession> {
+  async #sessionOf(
+    request: IncomingMessage,
+    messages: readonly Received[],
+    caller: Caller,
+  ): Promise<OpenSession> {
     const { "mcp-session-id": id } = request.headers;
     if (id !== undefined) {
       const session = this.#sessions.get(String(id));
-      if (session === undefined) throw new Refusal(404, "Unknown or ended session.");
+      // Another user's session is as unknown as none.
+      if (session?.owner !== caller.key) throw new Refusal(404, "Unknown or ended session.");
       return session;
     }
     const [first] = messages;
     if (messages.length !== 1 || first?.kind !== "request" || first.method !== "initialize") {
       throw new Refusal(400, "The first message of a session is initialize.");
     }
-    return this.#open();
+    return this.#open(caller);
   }
 
   /** @throws Refusal when there are too many, all of them in use */
-  async #open(): Promise<OpenSession> {
-    const { sessionsMax } = this.#config;
-    if (this.#sessions.size >= sessionsMax) {
-      const [oldest] = [...this.#sessions.values()]
-        .filter(({ exchanges }) => exchanges === 0)
-        .sort((a, b) => a.usedAt - b.usedAt);
-      if (oldest === undefined) throw new Refusal(503, "Too many open sessions. Retry later.");
-      this.#events.report("session_dropped", { reason: "replaced by a new session" });
-      await oldest.channel.close();
-    }
+  async #open(caller: Caller): Promise<OpenSession> {
+    await this.#makeRoom();
     const id = randomUUID();
     const channel = new SessionChannel(id);
-    const session = { channel, exchanges: 0, usedAt: performance.now() };
+    const session = { channel, owner: caller.key, exchanges: 0, usedAt: performance.now() };
     this.#sessions.set(id, session);
     try {
-      await this.#events.accept(channel, () => this.#sessions.delete(id));
+      await this.#events.accept(channel, caller, () => this.#sessions.delete(id));
     } catch (error) {
       this.#sessions.delete(id);
       throw error;
@@ -228,20 +218,42 @@ export class HttpFront {
     return session;
   }
 
+  /** Closes an idle session if there are too many. @throws Refusal when all of them are in use */
+  async #makeRoom(): Promise<void> {
+    const count = this.#sessions.size + this.#stateless.size;
+    if (count < this.#config.sessionsMax) return;
+    const [oldest] = this.#idle.sort((a, b) => a.usedAt - b.usedAt);
+    if (oldest === undefined) throw new Refusal(503, "Too many open sessions. Retry later.");
+    this.#events.report("session_dropped", { reason: "replaced by a new session" });
+    await oldest.channel.close();
+  }
+
+  get #idle(): (OpenSession | StatelessSession)[] {
+    return [
+      ...[...this.#sessions.values()].filter(({ exchanges }) => exchanges === 0),
+      ...[...this.#stateless.values()].filter(({ channel }) => channel.size === 0),
+    ];
+  }
+
   #endIdle(): void {
     const before = performance.now() - this.#config.idleMs;
-    if (this.#stateless?.size === 0 && this.#statelessUsedAt < before) {
-      this.#stateless.close().catch(() => {});
-    }
-    for (const { channel, exchanges, usedAt } of this.#sessions.values()) {
-      if (exchanges === 0 && usedAt < before) channel.close().catch(() => {});
+    for (const { channel, usedAt } of this.#idle) {
+      if (usedAt < before) channel.close().catch(() => {});
     }
   }
 }
 
-/** Of equal length, whatever is compared. */
-function digest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
+/** As in RFC 9728: for clients that have no token yet. */
+function serveMetadata(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  metadata: object,
+): void {
+  if (method !== "GET" && method !== "HEAD") {
+    response.writeHead(405, { allow: "GET, HEAD", connection: "close" }).end();
+    return;
+  }
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(metadata));
 }
 
 function toWebRequest({ method = "GET", headersDistinct, url = "" }: IncomingMessage): Request {

@@ -46,6 +46,8 @@ export interface SessionParts {
   readonly version: string;
   /** Whether several clients share the session: the provider receives no session id then. */
   readonly isShared?: boolean;
+  /** The user of the client, if the gateway has authenticated one. */
+  readonly user?: string | undefined;
   /** A new connection to what is behind a server's name. */
   channelTo(server: GatewayConfig["servers"][number]): Channel;
 }
@@ -232,7 +234,8 @@ export class Session {
       },
     };
     const session = this.#parts.isShared === true ? undefined : this.#id;
-    const order = { request, server, tool, session, client };
+    const { user } = this.#parts;
+    const order = { request, server, tool, session, user, client };
     if (start === undefined) return runGatedCall(order, context);
     return this.#tasks[start](`${tool} waits for approval.`, ({ cancelled, describe }) => {
       const own = requestOfTask(request, cancelled);

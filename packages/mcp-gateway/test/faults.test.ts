@@ -88,7 +88,8 @@ test("[ours.mcp.http] a session that fails to open does not use up the session l
   const config = {
     host: "127.0.0.1",
     port: 0,
-    tokenFile: "",
+    tokenFile: undefined,
+    oauth: undefined,
     hosts: [],
     origins: [],
     sessionsMax: 1,

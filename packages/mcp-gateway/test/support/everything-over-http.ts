@@ -16,6 +16,8 @@ export const CREDENTIAL = "crm-secret";
 export interface HttpServerScene {
   readonly url: string;
   readonly bodies: readonly string[];
+  /** The values of Authorization. */
+  readonly authorizations: readonly (string | undefined)[];
   /** Ends all connections and listens no more. */
   stop(): void;
 }
@@ -34,11 +36,13 @@ export async function startEverything(owner: Owner, redirectTo?: string): Promis
   )) as { createServer(): Everything };
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const bodies: string[] = [];
+  const authorizations: (string | undefined)[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
     bodies.push(body);
+    authorizations.push(request.headers.authorization);
     if (request.headers.authorization !== `Bearer ${CREDENTIAL}`) {
       response.writeHead(401).end();
       return;
@@ -66,7 +70,7 @@ export async function startEverything(owner: Owner, redirectTo?: string): Promis
   };
   owner.after(async () => stop());
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/mcp`, bodies, stop };
+  return { url: `http://127.0.0.1:${port}/mcp`, bodies, authorizations, stop };
 }
 
 async function open(

@@ -10,6 +10,7 @@ declare module "oidc-provider" {
     readonly oidc: {
       readonly client: { readonly clientId: string };
       readonly session: { readonly accountId: string };
+      readonly params: Readonly<Record<string, unknown>>;
     };
     body: unknown;
   }
@@ -32,6 +33,7 @@ declare module "oidc-provider" {
   interface GrantOf {
     addOIDCScope(scope: string): void;
     addOIDCClaims(claims: readonly string[]): void;
+    addResourceScope(resource: string, scope: string): void;
     save(): Promise<string>;
   }
 }
