@@ -303,6 +303,7 @@ export const FENCES: readonly Fence[] = [
       "packages/mcp-gateway/src/admission.ts",
       "packages/mcp-gateway/src/http-front.ts",
       "packages/mcp-gateway/src/stateless-http.ts",
+      "packages/mcp-gateway/src/oauth/login.ts",
       "packages/conformance/src/command/read-options.ts",
       ...KIT,
     ],

@@ -4,6 +4,9 @@
 
 import type { Message, Received } from "./exact-message.ts";
 
+/** The other side has not processed the message, and will not. */
+export class NotSent extends Error {}
+
 export interface ChannelEvents {
   message(message: Received): void;
   /** Called once, as the last event. @param reason for the operator of the gateway */
@@ -18,7 +21,7 @@ export interface Channel {
   /**
    * @param about id of the other side's request that the message belongs to
    * @returns when it is written
-   * @throws when it was not sent, or that is unknown
+   * @throws NotSent; another error if the channel cannot determine whether it was sent
    */
   send(message: Message, about?: string): Promise<void>;
   /** Ends it, and what is behind it. Can be called twice. */

@@ -24,14 +24,17 @@ export interface CheckedServer {
 
 export async function checkServers(
   config: GatewayConfig,
+  stateFolder: string,
   report: Report,
 ): Promise<CheckedServer[]> {
-  return Promise.all(config.servers.map((server) => check(server, config, report)));
+  const checks = config.servers.map((server) => check(server, config, stateFolder, report));
+  return Promise.all(checks);
 }
 
 async function check(
   config: ServerConfig,
   gateway: GatewayConfig,
+  stateFolder: string,
   report: Report,
 ): Promise<CheckedServer> {
   const { name } = config;
@@ -42,7 +45,8 @@ async function check(
     changed: () => {},
   };
   const about = reportAbout(report, { server: name });
-  const server = new McpServer(config, () => channelTo(config, gateway, report), events, about);
+  const open = () => channelTo(config, gateway, stateFolder, report);
+  const server = new McpServer(config, open, events, about);
   try {
     const opening = await server.open(CHECK_INITIALIZE_PARAMS);
     await server.ready();

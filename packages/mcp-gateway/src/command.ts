@@ -23,6 +23,8 @@ import {
   readTokenFile,
 } from "./config-file.ts";
 import { type Gateway, type GatewayParts, serveHttp, serveStdio } from "./gateway.ts";
+import { OauthError } from "./oauth/discovery.ts";
+import { logIn } from "./oauth/login.ts";
 import { reportToStderr } from "./report.ts";
 import { VERSION } from "./version.ts";
 
@@ -48,6 +50,11 @@ export const mcpGateway: Command = {
       value: "FILE",
       help: "File with the key of the agent. [config, COUNTERSIGN_API_KEY]",
     },
+    login: {
+      type: "text",
+      value: "SERVER",
+      help: "Log in at the authorization server of a server.",
+    },
     check: { type: "flag", help: "Start the servers, list their tools, test the provider." },
     pin: {
       type: "flag",
@@ -58,6 +65,8 @@ export const mcpGateway: Command = {
   async run(line, terminal) {
     try {
       const config = await readConfig(line);
+      const login = line.text("login");
+      if (login !== undefined) return await logInTo(login, config, terminal);
       if (line.flag("check") || line.flag("pin")) return await check(line, terminal, config);
       return await serve(await readParts(line, config), terminal);
     } catch (error) {
@@ -80,7 +89,7 @@ async function readConfig(line: CommandLine): Promise<GatewayConfig> {
     for (const name of ["name", "pass-env"]) {
       if (line.text(name) !== undefined) throw usageError(`--${name} needs a command after --`);
     }
-    return loadConfig(file);
+    return loadConfig(file, process.env);
   }
   if (command.length === 0) {
     throw usageError("no server: give --config FILE or -- COMMAND ARGS");
@@ -111,10 +120,32 @@ async function readParts(line: CommandLine, config: GatewayConfig): Promise<Gate
     config,
     providerUrl,
     instanceToken: file === undefined ? (variable ?? "") : await readTokenFile(resolve(file)),
-    stateFolder: config.stateFolder ?? defaultStateFolder(env),
+    stateFolder: stateFolderOf(config),
     version: VERSION,
     report: reportToStderr,
   };
+}
+
+function stateFolderOf({ stateFolder }: GatewayConfig): string {
+  return stateFolder ?? defaultStateFolder(process.env);
+}
+
+async function logInTo(name: string, config: GatewayConfig, terminal: Terminal): Promise<ExitCode> {
+  const http = config.servers.find((server) => server.name === name)?.http;
+  if (http?.oauth === undefined) throw usageError(`the config has no server ${name} with oauth`);
+  if (http.oauth.isMachine) throw usageError(`the server ${name} uses client_credentials`);
+  const { url, oauth } = http;
+  try {
+    await logIn({ name, url, oauth }, stateFolderOf(config), (address) => {
+      terminal.note("Open this address in a browser on this machine:");
+      terminal.out(address);
+    });
+  } catch (error) {
+    if (!(error instanceof OauthError)) throw error;
+    throw new CommandError(EXIT.refused, "login_failed", visibleText(error.message));
+  }
+  terminal.note(`The gateway is logged in to ${name}.`);
+  return EXIT.done;
 }
 
 /** The old name is accepted until the next version. */
@@ -160,7 +191,7 @@ async function check(
   config: GatewayConfig,
 ): Promise<ExitCode> {
   const [servers, provider] = await Promise.all([
-    checkServers(config, reportToStderr),
+    checkServers(config, stateFolderOf(config), reportToStderr),
     line.flag("check") ? checkProvider(line, config) : undefined,
   ]);
   const failed = servers.filter(({ fault }) => fault !== undefined);

@@ -20,7 +20,10 @@ export class GatewayConfigError extends Error {
 }
 
 /** @throws GatewayConfigError */
-export async function loadConfig(path: string): Promise<GatewayConfig> {
+export async function loadConfig(
+  path: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<GatewayConfig> {
   const text = await readPrivate(path);
   const faults: string[] = [];
   const config = readConfig(parse(text, path), faults);
@@ -28,7 +31,10 @@ export async function loadConfig(path: string): Promise<GatewayConfig> {
   const from = (file: string | undefined) => {
     return file === undefined ? undefined : inHome(file, dirname(resolve(path)));
   };
-  const servers = config.servers.map((server) => withPins(server, from(server.pinsFile)));
+  const servers = config.servers.map(async (server) => {
+    const pinned = await withPins(server, from(server.pinsFile));
+    return withSecret(pinned, from(server.http?.oauth?.clientSecretFile), env);
+  });
   const { listen } = config;
   return {
     ...config,
@@ -77,6 +83,22 @@ async function withPins(server: ServerConfig, path: string | undefined): Promise
     if (error instanceof GatewayConfigError) throw error;
     throw new GatewayConfigError([`${path} is not a valid pin file: ${(error as Error).message}.`]);
   }
+}
+
+/** Reads the client secret of the server, if the config names one. */
+async function withSecret(
+  server: ServerConfig,
+  file: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<ServerConfig> {
+  const { http, name } = server;
+  const variable = http?.oauth?.clientSecretEnv;
+  if (http?.oauth === undefined || (file ?? variable) === undefined) return server;
+  const clientSecret = file === undefined ? env[variable ?? ""] : await readTokenFile(file);
+  if (!clientSecret) {
+    throw new GatewayConfigError([`servers.${name}: the variable ${variable} is not set.`]);
+  }
+  return { ...server, http: { ...http, oauth: { ...http.oauth, clientSecret } } };
 }
 
 function inHome(file: string, folder: string): string {

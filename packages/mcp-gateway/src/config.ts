@@ -9,7 +9,13 @@ import type { ToolIdentity } from "@countersign/sdk";
 import type { ChildOrder } from "./child-channel.ts";
 import type { Definitions } from "./definitions.ts";
 import type { HttpOrder } from "./http-channel.ts";
-import { isProtectedUrl, LOOPBACK, type ResourceConfig, readResource } from "./oauth/config.ts";
+import {
+  isProtectedUrl,
+  LOOPBACK,
+  type ResourceConfig,
+  readLogin,
+  readResource,
+} from "./oauth/config.ts";
 import { Section } from "./section.ts";
 
 export interface ServerConfig {
@@ -192,11 +198,18 @@ function readHttp(server: Section): HttpOrder | undefined {
       server.fault("headers", `contains an invalid header name or value (${name})`);
     }
   }
-  if (text === undefined) return undefined;
+  const oauth = readLogin(server.section("oauth"));
+  if (text === undefined) {
+    if (oauth !== undefined) server.fault("oauth", "needs a url");
+    return undefined;
+  }
+  if (oauth !== undefined && Object.keys(headers).some((name) => /^authorization$/i.test(name))) {
+    server.fault("oauth", "and the header authorization exclude each other");
+  }
   if (!isProtectedUrl(text)) {
     server.fault("url", "must be https; http is allowed for localhost only");
   }
-  return { url: text, headers };
+  return { url: text, headers, oauth };
 }
 
 /** @throws when the JSON is not a valid file of pins */

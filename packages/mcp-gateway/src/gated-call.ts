@@ -9,6 +9,7 @@
 import { randomUUID } from "node:crypto";
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
 import { type Countersign, SdkError } from "@countersign/sdk";
+import { NotSent } from "./channel.ts";
 import { askedAs } from "./config.ts";
 import type { ListedTool } from "./definitions.ts";
 import {
@@ -189,6 +190,9 @@ function failed(error: unknown, order: CallOrder, context: CallContext): Reply {
   const { server, tool, request } = order;
   if (request.cancelled.aborted) throw error;
   context.report("call_failed", { server: server.name, tool, reason: explain(error) });
+  if (error instanceof PeerGone && error.cause instanceof NotSent) {
+    return toolError("The gateway has no access to the server of this tool, so it was not run.");
+  }
   if (error instanceof PeerGone) {
     const message = "The server of this tool ended before it answered. The tool may have run.";
     return toolError(`${message} Check its effects before calling it again.`);

@@ -11,6 +11,7 @@ import { ChildChannel } from "./child-channel.ts";
 import type { GatewayConfig, ServerConfig } from "./config.ts";
 import { HttpChannel } from "./http-channel.ts";
 import { HttpFront } from "./http-front.ts";
+import { ServerAccess } from "./oauth/server-access.ts";
 import { explain, type Report, reportAbout } from "./report.ts";
 import { Session, type SessionParts } from "./session.ts";
 import { StatelessChannel } from "./stateless-http.ts";
@@ -58,15 +59,24 @@ export function openGateway(parts: GatewayParts): SessionParts {
     approvals,
     report,
     version,
-    channelTo: (server) => channelTo(server, config, report),
+    channelTo: (server) => channelTo(server, config, stateFolder, report),
   };
 }
 
-export function channelTo(server: ServerConfig, config: GatewayConfig, report: Report): Channel {
+export function channelTo(
+  server: ServerConfig,
+  config: GatewayConfig,
+  stateFolder: string,
+  report: Report,
+): Channel {
   const { name, child, http } = server;
   const about = reportAbout(report, { server: name });
   if (child !== undefined) return new ChildChannel(child, config.messageBytesMax, about);
-  if (http !== undefined) return new HttpChannel(http, config.messageBytesMax, about);
+  if (http !== undefined) {
+    const { url, oauth } = http;
+    const access = oauth && new ServerAccess({ name, url, oauth }, stateFolder);
+    return new HttpChannel(http, config.messageBytesMax, about, access);
+  }
   throw new Error(`The server ${name} has neither a command nor a url.`);
 }
 

@@ -3,8 +3,9 @@
  * take credentials to another place.
  */
 
+import { extractWWWAuthenticateParams } from "@modelcontextprotocol/sdk/client/auth.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Channel, ChannelEvents } from "./channel.ts";
+import { type Channel, type ChannelEvents, NotSent } from "./channel.ts";
 import { rewriteEvents, seal, unseal } from "./envelope.ts";
 import {
   type Message,
@@ -16,11 +17,20 @@ import {
   writeMessage,
 } from "./exact-message.ts";
 import { envelopeOf, MODERN_VERSION, NAME_MEMBER } from "./modern-messages.ts";
+import type { LoginConfig } from "./oauth/config.ts";
 import { explain, type Report } from "./report.ts";
 
 export interface HttpOrder {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Undefined if the server needs no access token. */
+  readonly oauth: LoginConfig | undefined;
+}
+
+/** A source of access tokens for one server. */
+export interface TokenSource {
+  /** @param rejected a token that the server has rejected */
+  token(rejected?: string): Promise<string>;
 }
 
 /** For saying good-bye. */
@@ -30,6 +40,7 @@ export class HttpChannel implements Channel {
   readonly #order: HttpOrder;
   readonly #bytesMax: number;
   readonly #report: Report;
+  readonly #tokens: TokenSource | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
   #events: ChannelEvents | undefined;
   #closed: Promise<void> | undefined;
@@ -37,8 +48,9 @@ export class HttpChannel implements Channel {
   /** By id of the request: ends the exchange, which cancels a request of MCP 2026-07-28. */
   readonly #exchanges = new Map<string, AbortController>();
 
-  constructor(order: HttpOrder, bytesMax: number, report: Report) {
+  constructor(order: HttpOrder, bytesMax: number, report: Report, tokens: TokenSource | undefined) {
     this.#order = order;
+    this.#tokens = tokens;
     this.#bytesMax = bytesMax;
     this.#report = report;
   }
@@ -117,12 +129,31 @@ export class HttpChannel implements Channel {
     const sent = { ...init, headers, signal: AbortSignal.any(signals) };
     const body = text === undefined ? sent : { ...sent, body: text };
     try {
-      const response = await fetch(url, { ...body, redirect: "manual" });
+      const response = await this.#send(url, headers, { ...body, redirect: "manual" });
       return await this.#receive(response, envelope, awaited, ended);
     } catch (error) {
       ended();
       throw error;
     }
+  }
+
+  /**
+   * Adds the access token. If the server rejects it, sends the request again with another one.
+   *
+   * @throws NotSent without access: the server does not process such a request
+   */
+  async #send(url: string | URL, headers: Headers, init: RequestInit): Promise<Response> {
+    if (this.#tokens === undefined) return accessible(await fetch(url, init));
+    if (new URL(url).origin !== new URL(this.#order.url).origin) {
+      throw new NotSent("the address has another origin, which receives no access token");
+    }
+    const token = await tokenOf(this.#tokens);
+    headers.set("authorization", `Bearer ${token}`);
+    const response = await fetch(url, init);
+    if (response.status !== 401) return accessible(response);
+    await response.body?.cancel();
+    headers.set("authorization", `Bearer ${await tokenOf(this.#tokens, token)}`);
+    return accessible(await fetch(url, init));
   }
 
   async #receive(
@@ -203,6 +234,30 @@ export class HttpChannel implements Channel {
     if (!isExact) this.#report("server_message_fixed", { chars: text.length });
     return messages;
   }
+}
+
+/** @throws NotSent */
+async function tokenOf(tokens: TokenSource, rejected?: string): Promise<string> {
+  try {
+    return await tokens.token(rejected);
+  } catch (error) {
+    throw new NotSent(explain(error));
+  }
+}
+
+/** @throws NotSent if the response requires an access token, or one with more scopes */
+function accessible(response: Response): Response {
+  const { status } = response;
+  if (status !== 401 && status !== 403) return response;
+  const { resourceMetadataUrl, error, scope } = extractWWWAuthenticateParams(response);
+  const isDenied = status === 401 ? resourceMetadataUrl !== undefined : error !== undefined;
+  if (!isDenied) return response;
+  response.body?.cancel().catch(() => {});
+  if (status === 401) {
+    throw new NotSent("the server requires an access token: set oauth, and run with --login");
+  }
+  const scopes = scope === undefined ? "" : `: ${scope.slice(0, 200)}`;
+  throw new NotSent(`the token has too few scopes${scopes}. Set oauth.scopes, run with --login`);
 }
 
 /** The headers that repeat parts of a request of MCP 2026-07-28. */

@@ -119,7 +119,7 @@ export class Peer {
     };
     signal?.addEventListener("abort", cancel, { once: true });
     this.#channel.send({ kind: "request", id, method, params }, about).catch((error: unknown) => {
-      answered.reject(new PeerGone(explain(error)));
+      answered.reject(new PeerGone(explain(error), { cause: error }));
     });
     try {
       return await answered.promise;

@@ -6,6 +6,7 @@
  */
 
 import * as jose from "jose";
+import type { AuthorizationServer } from "oauth4webapi";
 import type { ResourceConfig } from "./config.ts";
 import { createOauthFetch, discoverIssuer, OauthError, type OauthFetch } from "./discovery.ts";
 
@@ -116,13 +117,21 @@ export class AccessTokens {
 
   async #openKeys(): Promise<jose.RemoteJWKSet> {
     const { issuer, jwksUrl } = this.#config;
-    const url = jwksUrl ?? (await discoverIssuer(issuer, this.#fetch)).jwks_uri;
+    const url = jwksUrl ?? (await this.#discover()).jwks_uri;
     if (url === undefined || !URL.canParse(url)) {
       throw new OauthError(`The metadata of ${issuer} has no jwks_uri.`);
     }
     return jose.createRemoteJWKSet(new URL(url), {
       [jose.customFetch]: (keysUrl, init) => this.#fetch(keysUrl, init),
     });
+  }
+
+  async #discover(): Promise<AuthorizationServer> {
+    const { issuer } = this.#config;
+    const metadata = await discoverIssuer(issuer, this.#fetch);
+    if (metadata.issuer === issuer) return metadata;
+    // The claim `iss` of all tokens would differ.
+    throw new OauthError(`Set oauth.issuer to ${metadata.issuer}, as in its metadata.`);
   }
 }
 

@@ -26,6 +26,9 @@ const CLAIM = SCOPE;
 
 export function readResource(oauth: Section | undefined): ResourceConfig | undefined {
   if (oauth === undefined) return undefined;
+  for (const name of ["issuer", "resource"]) {
+    if (oauth.text(name) === undefined) oauth.fault(name, "is required");
+  }
   const resource = readUrl(oauth, "resource") ?? "";
   const config = {
     issuer: readUrl(oauth, "issuer") ?? "",
@@ -35,8 +38,6 @@ export function readResource(oauth: Section | undefined): ResourceConfig | undef
     scopes: readScopes(oauth),
     userClaim: oauth.text("user_claim") ?? "sub",
   };
-  if (config.issuer === "") oauth.fault("issuer", "is required");
-  if (config.resource === "") oauth.fault("resource", "is required");
   if (config.audience === "" && config.resource !== "") {
     oauth.fault("audience", "must not be empty");
   }
@@ -75,4 +76,66 @@ export function isProtectedUrl(text: string): boolean {
 export function isPlainLoopback(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   return protocol === "http:" && LOOPBACK.test(hostname);
+}
+
+/** How the gateway gets access tokens for a server. */
+export interface LoginConfig {
+  /** Undefined: the first authorization server in the metadata of the server. */
+  readonly issuer: string | undefined;
+  /** Of a client that is registered with the issuer. Undefined: the gateway registers itself. */
+  readonly clientId: string | undefined;
+  /** Paths of a file, and names of variables. */
+  readonly clientSecretFile: string | undefined;
+  readonly clientSecretEnv: string | undefined;
+  /** The content of this file or variable. */
+  readonly clientSecret: string | undefined;
+  /** URL of a document that describes the client, and is its id. */
+  readonly clientMetadataUrl: string | undefined;
+  /** Empty: those that the server requires. */
+  readonly scopes: readonly string[];
+  /** Whether the gateway authenticates as itself, without a user. */
+  readonly isMachine: boolean;
+  /** Port of the redirect after the login; 0 for a free port. */
+  readonly redirectPort: number;
+}
+
+export function readLogin(oauth: Section | undefined): LoginConfig | undefined {
+  if (oauth === undefined) return undefined;
+  const grant = oauth.text("grant") ?? "authorization_code";
+  const config = {
+    issuer: readUrl(oauth, "issuer"),
+    clientId: oauth.text("client_id"),
+    clientSecretFile: oauth.text("client_secret_file"),
+    clientSecretEnv: oauth.text("client_secret_env"),
+    clientSecret: undefined,
+    clientMetadataUrl: readUrl(oauth, "client_metadata_url"),
+    scopes: readScopes(oauth),
+    isMachine: grant === "client_credentials",
+    redirectPort: oauth.integer("redirect_port", 0, 65_535) ?? 0,
+  };
+  const { clientId, clientSecretFile, clientSecretEnv, isMachine } = config;
+  if (!["authorization_code", "client_credentials"].includes(grant)) {
+    oauth.fault("grant", "must be authorization_code or client_credentials");
+  }
+  if (clientId !== undefined && config.issuer === undefined) {
+    oauth.fault("issuer", "is required with client_id: the client belongs to one issuer");
+  }
+  const secrets = [clientSecretFile, clientSecretEnv].filter((one) => one !== undefined);
+  if (secrets.length > 1) {
+    oauth.fault("client_secret_file", "and client_secret_env exclude each other");
+  }
+  if (secrets.length > 0 && clientId === undefined) {
+    oauth.fault("client_id", "is required with a client secret");
+  }
+  if (isMachine && (clientId === undefined || secrets.length === 0)) {
+    oauth.fault(
+      "grant",
+      "client_credentials needs client_id, and a file or variable with the secret",
+    );
+  }
+  if (clientId !== undefined && config.clientMetadataUrl !== undefined) {
+    oauth.fault("client_metadata_url", "and client_id exclude each other");
+  }
+  oauth.end();
+  return config;
 }

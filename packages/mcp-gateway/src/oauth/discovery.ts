@@ -68,9 +68,7 @@ export async function discoverIssuer(
       throw new OauthError(`${url.href} returned the status ${response.status}.`);
     }
     if (response.status !== 200) continue;
-    const metadata = await readMetadata(issuer, response);
-    if (metadata.issuer === issuer) return metadata;
-    throw new OauthError(`The metadata of ${issuer} contains another issuer: ${metadata.issuer}.`);
+    return readMetadata(issuer, response);
   }
   throw new OauthError(`${issuer} has no metadata of an authorization server.`);
 }

@@ -13,6 +13,9 @@ import { type Context, Provider } from "oidc-provider";
 
 export const SCOPE = "mcp:tools";
 
+/** A registered client without a secret. */
+export const DESKTOP = { client_id: "desktop", redirect_uris: ["http://127.0.0.1/callback"] };
+
 export const MACHINE = { client_id: "robot", client_secret: "machine-secret-of-the-robot" };
 
 /** A key that the server has not published. */
@@ -34,8 +37,8 @@ export class AuthorizationServer {
     string,
     (request: IncomingMessage, response: ServerResponse) => void
   >();
-  /** Method and path of each request, with the body of a token request. */
-  readonly received: { readonly path: string; readonly body: URLSearchParams }[] = [];
+  /** The parameters of each token request. */
+  readonly tokenRequests: Readonly<Record<string, unknown>>[] = [];
   /** Seconds that an access token is valid. */
   tokenSeconds = 600;
   readonly #key = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
@@ -87,6 +90,12 @@ export class AuthorizationServer {
     const provider: Provider = new Provider(this.issuer, {
       clients: [
         {
+          ...DESKTOP,
+          application_type: "native",
+          grant_types: ["authorization_code", "refresh_token"],
+          token_endpoint_auth_method: "none",
+        },
+        {
           ...MACHINE,
           grant_types: ["client_credentials"],
           redirect_uris: [],
@@ -115,7 +124,14 @@ export class AuthorizationServer {
         },
       },
       interactions: { url: () => "/interaction" },
-      ttl: { Grant: 600, Session: 600, Interaction: 600, ClientCredentials: 600 },
+      ttl: {
+        Grant: 600,
+        Session: 600,
+        Interaction: 600,
+        ClientCredentials: 600,
+        AccessToken: 600,
+        RefreshToken: 600,
+      },
       pkce: { required: () => true },
       issueRefreshToken: () => true,
       rotateRefreshToken: true,
@@ -124,6 +140,10 @@ export class AuthorizationServer {
         claims: () => ({ sub: accountId }),
       }),
       loadExistingGrant: (context: Context) => grantAll(provider, context),
+    });
+    provider.use(async (context, next) => {
+      await next();
+      if (context.path === "/token") this.tokenRequests.push({ ...context.oidc.params });
     });
     return provider;
   }
@@ -135,21 +155,11 @@ export class AuthorizationServer {
   ): Promise<void> {
     const [path = ""] = (request.url ?? "").split("?", 1);
     const answer = this.answers.get(path);
-    if (path === "/token") await this.#readToken(request);
-    else this.received.push({ path, body: new URLSearchParams() });
     if (answer !== undefined) return answer(request, response);
     if (path !== "/interaction") return handle(request, response);
     // A native client always requires the consent of the user.
     const result = { login: { accountId: this.account, remember: false }, consent: {} };
     await this.#provider.interactionFinished(request, response, result);
-  }
-
-  /** The provider accepts a body that was read before. */
-  async #readToken(request: IncomingMessage & { body?: string }): Promise<void> {
-    let body = "";
-    for await (const chunk of request) body += String(chunk);
-    request.body = body;
-    this.received.push({ path: "/token", body: new URLSearchParams(body) });
   }
 }
 
