@@ -20,10 +20,11 @@ export interface Channel {
   start(events: ChannelEvents): Promise<void>;
   /**
    * @param about id of the other side's request that the message belongs to
+   * @param headers of the request, for a transport that has headers
    * @returns when it is written
    * @throws NotSent; another error if the channel cannot determine whether it was sent
    */
-  send(message: Message, about?: string): Promise<void>;
+  send(message: Message, about?: string, headers?: Readonly<Record<string, string>>): Promise<void>;
   /** Ends it, and what is behind it. Can be called twice. */
   close(): Promise<void>;
   /** For transports that carry the negotiated version themselves. */

@@ -48,6 +48,9 @@ export class HttpChannel implements Channel {
   /** By id of the request: ends the exchange, which cancels a request of MCP 2026-07-28. */
   readonly #exchanges = new Map<string, AbortController>();
 
+  /** By id of the request: headers besides those of its text. */
+  readonly #headers = new Map<string, Readonly<Record<string, string>>>();
+
   constructor(order: HttpOrder, bytesMax: number, report: Report, tokens: TokenSource | undefined) {
     this.#order = order;
     this.#tokens = tokens;
@@ -70,10 +73,20 @@ export class HttpChannel implements Channel {
     await transport.start();
   }
 
-  async send(message: Message): Promise<void> {
+  async send(
+    message: Message,
+    _about?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     if (this.#transport === undefined || this.#closed) throw new Error("it is closed");
     if (this.#isModern && message.kind === "notification") return this.#cancel(message);
-    await this.#transport.send(seal(message));
+    const id = message.kind === "request" ? message.id : "";
+    this.#headers.set(id, headers);
+    try {
+      await this.#transport.send(seal(message));
+    } finally {
+      this.#headers.delete(id);
+    }
   }
 
   /** MCP 2026-07-28 has no other notification of a client. */
@@ -120,6 +133,8 @@ export class HttpChannel implements Channel {
     const headers = new Headers(init.headers);
     const added = text === undefined ? {} : headersOf(text);
     for (const [name, value] of Object.entries(added)) headers.set(name, value);
+    const own = Object.entries(this.#headers.get(awaited ?? "") ?? {});
+    for (const [name, value] of own) headers.set(name, encoded(value));
     const exchange = new AbortController();
     const signals = init.signal ? [exchange.signal, init.signal] : [exchange.signal];
     if (awaited !== undefined) this.#exchanges.set(awaited, exchange);

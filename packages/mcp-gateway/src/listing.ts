@@ -89,6 +89,7 @@ function show(
   const name = textIn(item, "name");
   if (name === undefined) return [];
   if (key === "tools" && pins !== undefined && pins.get(name) !== digestOf(item)) return [];
+  if (key === "tools" && server.faultOf(item) !== undefined) return [];
   const changes: Record<string, string | undefined> = {};
   if (prefix !== "") changes["name"] = JSON.stringify(prefix + name);
   if (key === "tools") changes["execution"] = executionOf(item, hasTasks);

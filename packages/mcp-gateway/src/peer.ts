@@ -46,6 +46,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /** The other side's request that this one belongs to. */
   readonly about?: string | undefined;
+  /** For a transport that has headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 interface Outgoing {
@@ -105,7 +107,7 @@ export class Peer {
     params: Exact | undefined,
     options: RequestOptions = {},
   ): Promise<Reply<JsonObject>> {
-    const { signal, about } = options;
+    const { signal, about, headers } = options;
     signal?.throwIfAborted();
     if (this.#closeReason !== undefined) throw new PeerGone(this.#closeReason);
     if (this.#outgoing.size >= REQUESTS_MAX) throw new PeerGone("too many requests are unanswered");
@@ -118,7 +120,8 @@ export class Peer {
       this.notify("notifications/cancelled", params, about).catch(() => {});
     };
     signal?.addEventListener("abort", cancel, { once: true });
-    this.#channel.send({ kind: "request", id, method, params }, about).catch((error: unknown) => {
+    const message = { kind: "request", id, method, params } as const;
+    this.#channel.send(message, about, headers).catch((error: unknown) => {
       answered.reject(new PeerGone(explain(error), { cause: error }));
     });
     try {

@@ -3,7 +3,7 @@
  * and waits for its result.
  */
 
-import type { JsonObject } from "@countersign/protocol";
+import { type JsonObject, parseJson } from "@countersign/protocol";
 import type { ListedTool } from "./definitions.ts";
 import { exact, objectIn, type Reply, textIn, withMembers } from "./exact-message.ts";
 import type { McpServer } from "./server.ts";
@@ -27,7 +27,8 @@ export async function sendCall(
     arguments: approved,
     task: needsTask ? "{}" : undefined,
   });
-  const reply = await server.requestNow("tools/call", sent, { signal: cancelled });
+  const headers = server.paramHeaders(listed, parseJson(approved) as JsonObject);
+  const reply = await server.requestNow("tools/call", sent, { signal: cancelled, headers });
   const task = needsTask ? textIn(objectIn(reply.value, "task"), "taskId") : undefined;
   if (task === undefined) return reply;
   const named = exact({ taskId: task });

@@ -11,6 +11,7 @@ import type { ServerConfig } from "./config.ts";
 import { type ListedTool, listedTools } from "./definitions.ts";
 import { type Exact, exact, objectIn, objectsIn, type Reply, textIn } from "./exact-message.ts";
 import { discover, subscribe, withEnvelope } from "./modern-server.ts";
+import { paramHeadersOf, paramValues } from "./param-headers.ts";
 import {
   type IncomingNotification,
   type IncomingRequest,
@@ -70,6 +71,8 @@ export class McpServer {
   #listTimer: NodeJS.Timeout | undefined;
   /** Digests as they were last seen, kept over a change of connection. */
   readonly #seen = new Map<string, string>();
+  /** Digests of excluded tools, which are reported once. */
+  readonly #excluded = new Set<string>();
 
   constructor(
     config: ServerConfig,
@@ -133,6 +136,26 @@ export class McpServer {
   requestNow(method: string, params: Exact, options: RequestOptions): Promise<Reply<JsonObject>> {
     if (this.#current === undefined) throw new PeerGone("the server is not running");
     return requestOver(this.#current, method, params, options);
+  }
+
+  /** Arguments of a call that the server also requires as headers. */
+  paramHeaders({ definition }: ListedTool, args: JsonObject): Readonly<Record<string, string>> {
+    return this.#requiresHeaders ? paramValues(paramHeadersOf(definition), args) : {};
+  }
+
+  /** Why the tool cannot be called, because headers of its arguments are not valid. */
+  faultOf(definition: JsonObject): string | undefined {
+    if (!this.#requiresHeaders) return undefined;
+    try {
+      paramHeadersOf(definition);
+      return undefined;
+    } catch (error) {
+      return explain(error);
+    }
+  }
+
+  get #requiresHeaders(): boolean {
+    return this.config.http !== undefined && this.#current?.modernHello !== undefined;
   }
 
   async notify(method: string, params: Exact | undefined): Promise<void> {
@@ -200,7 +223,8 @@ export class McpServer {
     }
     for (let attempt = 0; attempt < READS_MAX; attempt++) {
       const before = this.#changes;
-      const listed = listedTools(await this.listAll("tools/list", "tools"));
+      const all = listedTools(await this.listAll("tools/list", "tools"));
+      const listed = all.filter((tool) => !this.#isExcluded(tool));
       this.#compare(listed);
       // The tools changed during the listing, so no call may use it.
       if (before !== this.#changes) continue;
@@ -209,6 +233,14 @@ export class McpServer {
       return;
     }
     throw new PeerGone("the tools changed while they were listed");
+  }
+
+  #isExcluded({ name, digest, definition }: ListedTool): boolean {
+    const reason = this.faultOf(definition);
+    if (reason === undefined) return false;
+    if (!this.#excluded.has(digest)) this.#report("tool_excluded", { tool: name, reason });
+    this.#excluded.add(digest);
+    return true;
   }
 
   #compare(listed: readonly ListedTool[]): void {

@@ -129,6 +129,34 @@ test("[ours.mcp.versions] a server with 2026-07-28 over HTTP receives the requir
   assert.equal(sent?.headers.get("mcp-session-id"), null);
 });
 
+test("[ours.mcp.versions] a server receives marked arguments as headers, from the approved text", async (t) => {
+  const transport = new EarlierTransport(new URL(url), { requestInit: { headers: AUTHORIZED } });
+  const earlier = await openSession(t, transport as Transport);
+  const cases = [
+    [{ region: "us-west1", options: { limit: 42 } }, "us-west1", "42"],
+    [{ region: " é ", options: {} }, `=?base64?${Buffer.from(" é ").toString("base64")}?=`, null],
+    [{}, null, null],
+  ] as const;
+  for (const [args, region, limit] of cases) {
+    const calling = call(earlier, "modern__query", args);
+    await scene.decideNext("approve");
+    assert.equal(textOf(await calling), JSON.stringify(args));
+    const sent = upstream.requests.findLast(({ body }) => body.includes("tools/call"));
+    assert.equal(sent?.headers.get("mcp-param-region"), region);
+    assert.equal(sent?.headers.get("mcp-param-limit"), limit);
+  }
+});
+
+test("[ours.mcp.versions] a tool of a server over HTTP with an invalid x-mcp-header is hidden and does not run", async (t) => {
+  // The client with 2026-07-28 would hide the tool itself.
+  const transport = new EarlierTransport(new URL(url), { requestInit: { headers: AUTHORIZED } });
+  const { tools } = await (await openSession(t, transport as Transport)).listTools();
+  assert.ok(tools.some(({ name }) => name === "modern__query"));
+  assert.ok(!tools.some(({ name }) => name === "modern__invalid"));
+  const params = { name: "modern__invalid", arguments: { rate: 1.5 } };
+  await assert.rejects(client.callTool(params, PATIENT), /There is no tool with this name/);
+});
+
 test("[ours.mcp.versions] clients with both versions use the same address", async () => {
   const transport = new EarlierTransport(new URL(url), { requestInit: { headers: AUTHORIZED } });
   const earlier = await openSession(owner, transport as Transport);

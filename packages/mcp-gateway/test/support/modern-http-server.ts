@@ -71,6 +71,12 @@ function makeServer(cancelled: () => void): McpServer {
   const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
   const inputSchema = z.object({ text: z.string().optional() });
   server.registerTool("écho", { inputSchema }, async (args) => text(JSON.stringify(args)));
+  const region = z.string().optional().meta({ "x-mcp-header": "Region" });
+  const limit = z.int().optional().meta({ "x-mcp-header": "Limit" });
+  const query = z.object({ region, options: z.object({ limit }).optional() });
+  server.registerTool("query", { inputSchema: query }, async (args) => text(JSON.stringify(args)));
+  const rate = z.object({ rate: z.number().meta({ "x-mcp-header": "Rate" }) });
+  server.registerTool("invalid", { inputSchema: rate }, async () => text("ran"));
   server.registerTool("hang", { inputSchema }, async (_args, context) => {
     const { signal } = context.mcpReq;
     if (!signal.aborted) await once(signal, "abort");
