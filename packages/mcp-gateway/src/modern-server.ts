@@ -3,8 +3,16 @@
  * client with each request.
  */
 
+import { setTimeout } from "node:timers/promises";
 import { JsonObject, parseJson } from "@countersign/protocol";
-import { type Exact, objectIn, sourceOf, textIn, withMembers } from "./exact-message.ts";
+import {
+  type Exact,
+  objectIn,
+  type Reply,
+  sourceOf,
+  textIn,
+  withMembers,
+} from "./exact-message.ts";
 import { ENVELOPE, MODERN_VERSION } from "./modern-messages.ts";
 import type { Peer } from "./peer.ts";
 
@@ -54,15 +62,35 @@ export function withEnvelope(params: Exact | undefined, hello: Exact): Exact {
   return withMembers(own, { _meta: meta.source });
 }
 
-/** Receives notifications of changed lists until the connection ends. */
-export async function subscribe(peer: Peer, hello: Exact): Promise<void> {
+/** Between two subscriptions. The pause doubles while subscriptions end early. */
+const REOPEN_MS = 1_000;
+const REOPEN_MS_MAX = 60_000;
+
+/**
+ * Receives notifications of changed lists until the connection ends. If a subscription ends
+ * before, it opens another one: over HTTP, each request has a connection of its own.
+ */
+export async function keepSubscribed(peer: Peer, hello: Exact): Promise<void> {
+  let pauseMs = REOPEN_MS;
+  while (!peer.isGone) {
+    const openedAt = performance.now();
+    const reply = await subscribe(peer, hello).catch(() => undefined);
+    // The server does not support subscriptions.
+    if (reply?.outcome === "error") return;
+    if (performance.now() - openedAt > REOPEN_MS_MAX) pauseMs = REOPEN_MS;
+    await setTimeout(pauseMs, undefined, { ref: false });
+    pauseMs = Math.min(2 * pauseMs, REOPEN_MS_MAX);
+  }
+}
+
+function subscribe(peer: Peer, hello: Exact): Promise<Reply<JsonObject>> {
   const notifications = {
     toolsListChanged: true,
     promptsListChanged: true,
     resourcesListChanged: true,
   };
   const params = withEnvelope({ source: JSON.stringify({ notifications }) }, hello);
-  await peer.request("subscriptions/listen", params);
+  return peer.request("subscriptions/listen", params);
 }
 
 function objectOf(value: Exact | undefined): JsonObject | undefined {

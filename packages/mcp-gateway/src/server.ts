@@ -10,7 +10,7 @@ import type { Channel } from "./channel.ts";
 import type { ServerConfig } from "./config.ts";
 import { type ListedTool, listedTools } from "./definitions.ts";
 import { type Exact, exact, objectIn, objectsIn, type Reply, textIn } from "./exact-message.ts";
-import { discover, subscribe, withEnvelope } from "./modern-server.ts";
+import { discover, keepSubscribed, withEnvelope } from "./modern-server.ts";
 import { paramHeadersOf, paramValues } from "./param-headers.ts";
 import {
   type IncomingNotification,
@@ -62,6 +62,8 @@ export class McpServer {
   #openedAt = Number.NEGATIVE_INFINITY;
   #wasClosed = false;
   #isReady = false;
+  /** Whether the connection has had a subscription, for a server with MCP 2026-07-28. */
+  #isSubscribed = false;
   #tools: Map<string, ListedTool> | undefined;
   #listing: Promise<void> | undefined;
   /** Grows with everything that may have changed the tools. */
@@ -296,8 +298,9 @@ export class McpServer {
     }
     if (peer.isGone) throw new PeerGone("the server ended while it started");
     this.#current = connection;
+    this.#isSubscribed = false;
     this.#report("server_started", { again: isAgain });
-    if (connection.modernHello !== undefined) subscribe(peer, hello).catch(() => {});
+    if (connection.modernHello !== undefined) keepSubscribed(peer, hello).catch(() => {});
     else if (this.#isReady) {
       await peer.notify("notifications/initialized", undefined).catch(() => {});
     }
@@ -332,8 +335,20 @@ export class McpServer {
     this.#changes += 1;
   }
 
+  /** Between two subscriptions, the server may have announced a change. */
+  #noteMissed(): void {
+    this.#report("subscription_reopened");
+    this.#forgetTools();
+    this.#scheduleListing();
+    this.#events.changed(this);
+  }
+
   #note(notification: IncomingNotification): void {
-    if (notification.method === "notifications/subscriptions/acknowledged") return;
+    if (notification.method === "notifications/subscriptions/acknowledged") {
+      if (this.#isSubscribed) this.#noteMissed();
+      this.#isSubscribed = true;
+      return;
+    }
     // Until the list is read again, the tools are unknown.
     if (notification.method === "notifications/tools/list_changed") {
       const wasKnown = this.#tools !== undefined;

@@ -223,6 +223,23 @@ test("[ours.mcp.versions] a subscription over HTTP delivers changes of lists", a
   await subscription.close();
 });
 
+test("[ours.mcp.versions] after a lost subscription, the gateway opens another one and announces changed lists", async (t) => {
+  const fresh = await connect(t);
+  await fresh.listTools();
+  const changed = Promise.withResolvers<void>();
+  fresh.setNotificationHandler("notifications/tools/list_changed", () => changed.resolve());
+  const subscription = await fresh.listen({ toolsListChanged: true });
+  const subscriptions = () => {
+    return upstream.requests.filter(({ body }) => body.includes('"subscriptions/listen"')).length;
+  };
+  const before = subscriptions();
+  upstream.dropSubscriptions();
+  await changed.promise;
+  // Other sessions open theirs again too.
+  assert.ok(subscriptions() > before);
+  await subscription.close();
+});
+
 test("[ours.mcp.http] requests of 2026-07-28 with missing or different headers get 400 and -32020", async () => {
   const calling = bodyOf("tools/call", { name: "fickle__pay", arguments: {} });
   const method = { "mcp-method": "tools/call" };

@@ -14,6 +14,8 @@ import * as z from "zod";
 export interface ModernHttpServer {
   readonly url: string;
   readonly requests: { readonly headers: Headers; readonly body: string }[];
+  /** Ends the connections of all subscriptions. */
+  dropSubscriptions(): void;
   /** Notifies subscriptions that the tools changed. */
   announce(): void;
   /** Resolves when a call of `hang` was cancelled. */
@@ -22,6 +24,7 @@ export interface ModernHttpServer {
 
 export async function startModernHttpServer(owner: Owner): Promise<ModernHttpServer> {
   const requests: { readonly headers: Headers; readonly body: string }[] = [];
+  const subscriptions = new Set<ServerResponse>();
   const cancelled = Promise.withResolvers<void>();
   const handler = createMcpHandler(() => makeServer(cancelled.resolve), { legacy: "reject" });
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -29,6 +32,7 @@ export async function startModernHttpServer(owner: Owner): Promise<ModernHttpSer
     let body = "";
     for await (const chunk of request) body += String(chunk);
     requests.push({ headers, body });
+    if (body.includes('"subscriptions/listen"')) subscriptions.add(response);
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     const { method = "GET" } = request;
@@ -58,6 +62,10 @@ export async function startModernHttpServer(owner: Owner): Promise<ModernHttpSer
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     requests,
+    dropSubscriptions: () => {
+      for (const response of subscriptions) response.destroy();
+      subscriptions.clear();
+    },
     announce: () => handler.notify.toolsChanged(),
     cancelled: cancelled.promise,
   };
