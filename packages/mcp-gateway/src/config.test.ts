@@ -70,3 +70,37 @@ test("[ours.mcp.config] a config file is closed to others, and strict JSON", asy
   writeFileSync(path, '{"servers":{"a":{"command":"a"}},"servers":{}}');
   await refused(/same key twice/);
 });
+
+test("[ours.mcp.config] every error in the settings of OAuth is reported, with its place", () => {
+  const url = "https://x.example.com/mcp";
+  const faults = faultsOf({
+    listen: {
+      oauth: {
+        issuer: "http://login.example.com",
+        scopes: ["two words"],
+        user_claim: 'a"b',
+        extra: 1,
+      },
+    },
+    servers: {
+      a: { command: "a", oauth: {} },
+      b: { url, headers: { Authorization: "Bearer secret" }, oauth: { grant: "password" } },
+      c: { url, oauth: { client_id: "c", client_metadata_url: "https://x.example.com/c.json" } },
+      d: { url, oauth: { grant: "client_credentials", client_secret_env: "D" } },
+    },
+  });
+  assert.deepEqual(faults, [
+    "servers.a.oauth needs a url.",
+    "servers.b.oauth.grant must be authorization_code or client_credentials.",
+    "servers.b.oauth and the header authorization exclude each other.",
+    "servers.c.oauth.issuer is required with client_id: the client belongs to one issuer.",
+    "servers.c.oauth.client_metadata_url and client_id exclude each other.",
+    "servers.d.oauth.client_id is required with a client secret.",
+    "servers.d.oauth.grant needs client_id and a client secret for client_credentials.",
+    "listen.oauth.resource is required.",
+    "listen.oauth.issuer must be an https URL without query; http is allowed for localhost only.",
+    'listen.oauth.scopes must contain scopes without spaces, " and \\.',
+    'listen.oauth.user_claim must be the name of a claim without spaces, " and \\.',
+    "listen.oauth.extra is not a known field.",
+  ]);
+});

@@ -200,8 +200,8 @@ test("[ours.mcp.login] a token with too few scopes fails with the required scope
   assert.match(stdout, /the token has too few scopes: mcp:admin/);
 });
 
-test("[ours.mcp.login] a registered client logs in with its id", async (t) => {
-  const place = await prepare(t, { client_id: DESKTOP.client_id, issuer: issuer.issuer });
+test("[ours.mcp.login] a registered client logs in with its id, and a slash after the issuer makes no difference", async (t) => {
+  const place = await prepare(t, { client_id: DESKTOP.client_id, issuer: `${issuer.issuer}/` });
   await logIn(t, place);
   assert.equal(await echo(t, place), "Echo: hello");
 });

@@ -10,7 +10,7 @@ import { extractWWWAuthenticateParams } from "@modelcontextprotocol/sdk/client/a
 import { OAuthProtectedResourceMetadataSchema } from "@modelcontextprotocol/sdk/shared/auth.js";
 import { checkResourceAllowed } from "@modelcontextprotocol/sdk/shared/auth-utils.js";
 import * as oauth from "oauth4webapi";
-import { isPlainLoopback, type LoginConfig } from "./config.ts";
+import { isPlainLoopback, isSameUrl, type LoginConfig } from "./config.ts";
 import { createOauthFetch, discoverIssuer, OauthError, type OauthFetch } from "./discovery.ts";
 import type { Login } from "./login-file.ts";
 
@@ -55,7 +55,7 @@ export class OauthClient {
     }
     const { issuer: expected } = this.#config;
     const issuer = expected ?? issuers[0];
-    if (issuer === undefined || !issuers.some((one) => isSame(one, issuer))) {
+    if (issuer === undefined || !issuers.some((one) => isSameUrl(one, issuer))) {
       const named = issuers.join(", ") || "none";
       throw new OauthError(`The metadata of ${this.#server} does not list the issuer: ${named}.`);
     }
@@ -210,6 +210,10 @@ export class OauthClient {
     if (answer.token_type !== "bearer") {
       throw new OauthError(`${authorization.issuer} issued no bearer token.`);
     }
+    // The error for an invalid header would contain the token.
+    if (!/^[\x21-\x7e]+$/.test(answer.access_token)) {
+      throw new OauthError(`${authorization.issuer} issued a token with invalid characters.`);
+    }
     const { expires_in: seconds } = answer;
     return {
       server: this.#server,
@@ -277,11 +281,6 @@ export class OauthClient {
 function isAllowed(server: string, resource: string): boolean {
   if (!URL.canParse(resource)) return false;
   return checkResourceAllowed({ requestedResource: server, configuredResource: resource });
-}
-
-/** Some servers add a slash to an issuer without a path. */
-function isSame(one: string, other: string): boolean {
-  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href;
 }
 
 function clientOf({ id }: RegisteredClient): oauth.Client {

@@ -66,6 +66,11 @@ export function readUrl(section: Section, name: string): string | undefined {
   return undefined;
 }
 
+/** Whether two URLs are equal. Some servers add a slash to an issuer without a path. */
+export function isSameUrl(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href;
+}
+
 /** Whether requests to the URL cannot be read on the way. */
 export function isProtectedUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -128,10 +133,7 @@ export function readLogin(oauth: Section | undefined): LoginConfig | undefined {
     oauth.fault("client_id", "is required with a client secret");
   }
   if (isMachine && (clientId === undefined || secrets.length === 0)) {
-    oauth.fault(
-      "grant",
-      "client_credentials needs client_id, and a file or variable with the secret",
-    );
+    oauth.fault("grant", "needs client_id and a client secret for client_credentials");
   }
   if (clientId !== undefined && config.clientMetadataUrl !== undefined) {
     oauth.fault("client_metadata_url", "and client_id exclude each other");

@@ -2,7 +2,7 @@
 
 import { systemTiming } from "@countersign/sdk";
 import { OauthClient } from "./client.ts";
-import type { LoginConfig } from "./config.ts";
+import { isSameUrl, type LoginConfig } from "./config.ts";
 import { OauthError } from "./discovery.ts";
 import { type Login, LoginFile } from "./login-file.ts";
 
@@ -66,7 +66,8 @@ export class ServerAccess {
     const { url, oauth } = this.#server;
     if (login?.server !== url) return undefined;
     const { issuer = login.issuer, clientId = login.clientId } = oauth;
-    return issuer === login.issuer && clientId === login.clientId ? login : undefined;
+    const isForClient = isSameUrl(issuer, login.issuer) && clientId === login.clientId;
+    return isForClient ? login : undefined;
   }
 }
 
