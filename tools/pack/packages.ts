@@ -35,7 +35,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
     node: ">=24",
     assets: [],
     // The SDK needs Hono, Express, Ajv and Zod: 14 MB, of which the gateway uses 0.4 MB.
-    bundled: ["@modelcontextprotocol/sdk", "eventsource-parser"],
+    bundled: ["@modelcontextprotocol/sdk", "eventsource-parser", "jose", "oauth4webapi"],
   },
   { folder: "conformance", node: ">=24", assets: [] },
   { folder: "review-api", node: ">=24", assets: [] },
