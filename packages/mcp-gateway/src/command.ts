@@ -23,6 +23,7 @@ import {
   readTokenFile,
 } from "./config-file.ts";
 import { type Gateway, type GatewayParts, serveHttp, serveStdio } from "./gateway.ts";
+import { AccessTokens } from "./oauth/access-tokens.ts";
 import { OauthError } from "./oauth/discovery.ts";
 import { logIn } from "./oauth/login.ts";
 import { reportToStderr } from "./report.ts";
@@ -190,19 +191,22 @@ async function check(
   terminal: Terminal,
   config: GatewayConfig,
 ): Promise<ExitCode> {
-  const [servers, provider] = await Promise.all([
+  const [servers, provider, issuer] = await Promise.all([
     checkServers(config, stateFolderOf(config), reportToStderr),
     line.flag("check") ? checkProvider(line, config) : undefined,
+    line.flag("check") ? checkIssuer(config) : undefined,
   ]);
   const failed = servers.filter(({ fault }) => fault !== undefined);
   if (line.flag("pin")) await pin(servers, failed.length);
   if (line.json) {
-    terminal.out(JSON.stringify({ provider, servers: servers.map(toJson) }));
+    terminal.out(JSON.stringify({ provider, issuer, servers: servers.map(toJson) }));
   } else {
     if (provider !== undefined) terminal.out(`provider: ${visibleText(provider.text)}`);
+    if (issuer !== undefined) terminal.out(`issuer: ${visibleText(issuer.text)}`);
     for (const server of servers) terminal.out(render(server));
   }
-  if (failed.length > 0 || provider?.kind === "refused") return EXIT.refused;
+  const isFailed = failed.length > 0 || issuer?.kind === "refused";
+  if (isFailed || provider?.kind === "refused") return EXIT.refused;
   return provider?.kind === "unreachable" ? EXIT.unreachable : EXIT.done;
 }
 
@@ -220,6 +224,19 @@ async function checkProvider(
       return { kind: "refused", text: error.message };
     }
     throw error;
+  }
+}
+
+/** Reads the keys that check the access tokens of clients. */
+async function checkIssuer({ listen }: GatewayConfig) {
+  if (listen?.oauth === undefined) return undefined;
+  const { issuer } = listen.oauth;
+  try {
+    await new AccessTokens(listen.oauth).check();
+    return { kind: "ok", text: `${issuer}: its keys are available` };
+  } catch (error) {
+    if (!(error instanceof OauthError)) throw error;
+    return { kind: "refused", text: error.message };
   }
 }
 

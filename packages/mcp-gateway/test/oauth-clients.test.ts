@@ -322,6 +322,23 @@ test("[ours.mcp.oauth] a user with 2026-07-28 cannot read the task of another us
   await scene.decideNext("deny");
 });
 
+test("[ours.mcp.oauth] --check reads the keys of the issuer, and fails without them", async (t) => {
+  const folder = temporaryFolder(t);
+  const check = (named: string) => {
+    const oauth = { issuer: named, resource: gateway.url };
+    const servers = { fickle: fickle.config };
+    const config = writeConfig(folder, scene, servers, { listen: { oauth } });
+    const env = { COUNTERSIGN_API_KEY: scene.token };
+    return spawnGateway(t, ["--config", config, "--check"], { env }).ends();
+  };
+  const { code, stdout } = await check(issuer.issuer);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^issuer: http\S+: its keys are available$/m);
+  const slash = await check(`${issuer.issuer}/`);
+  assert.equal(slash.code, 1);
+  assert.match(slash.stdout, /^issuer: Set oauth\.issuer to http/m);
+});
+
 test("[ours.mcp.oauth] if the metadata names another issuer or the issuer is down, tokens get 503", async (t) => {
   const liar = createServer((_, response) => {
     response.setHeader("content-type", "application/json");

@@ -78,6 +78,21 @@ export class AccessTokens {
     return { subject, user };
   }
 
+  /** Reads the keys of the issuer. @throws OauthError */
+  async check(): Promise<void> {
+    const keys = await this.#openKeys();
+    try {
+      await keys.reload();
+    } catch (error) {
+      throw this.#unusableKeys(error);
+    }
+  }
+
+  #unusableKeys(error: unknown): OauthError {
+    if (error instanceof OauthError) return error;
+    return new OauthError(`The keys of ${this.#config.issuer} are not valid.`);
+  }
+
   async #verifySignature(token: string): Promise<jose.JWTVerifyResult> {
     const { issuer, audience } = this.#config;
     try {
@@ -110,8 +125,7 @@ export class AccessTokens {
     try {
       return await keys(header, input);
     } catch (error) {
-      if (error instanceof OauthError || isAboutToken(error)) throw error;
-      throw new OauthError(`The keys of ${this.#config.issuer} are not valid.`);
+      throw isAboutToken(error) ? error : this.#unusableKeys(error);
     }
   }
 
