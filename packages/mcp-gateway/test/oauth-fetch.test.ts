@@ -39,7 +39,7 @@ test("[ours.mcp.login] redirects are not followed, and answers over 1 MiB are re
   const paths: string[] = [];
   const url = await serve(t, ({ url: path = "" }, response) => {
     paths.push(path);
-    if (path === "/large") return response.end(Buffer.alloc(1_048_577));
+    if (path.startsWith("/large")) return response.end(Buffer.alloc(1_048_577));
     return response.writeHead(307, { location: "/large" }).end();
   });
   const local = createOauthFetch(url);
