@@ -47,6 +47,9 @@ const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
   opencode: {
     "opencode-plugin": { tool: "bash", server: undefined },
   },
+  pi: {
+    "pi-extension": { tool: "bash", server: undefined },
+  },
   windsurf: {
     "windsurf-command-documented": { tool: "run_command", server: undefined },
     "windsurf-mcp-documented": { tool: "create_issue", server: "github" },

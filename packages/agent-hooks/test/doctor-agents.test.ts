@@ -140,6 +140,7 @@ const PROGRAMS: Readonly<Record<string, string | undefined>> = {
   copilot: process.env.COUNTERSIGN_TEST_COPILOT,
   "gemini-cli": process.env.COUNTERSIGN_TEST_GEMINI,
   opencode: process.env.COUNTERSIGN_TEST_OPENCODE,
+  pi: process.env.COUNTERSIGN_TEST_PI,
 };
 
 for (const agent of AGENTS) {
@@ -154,7 +155,8 @@ for (const agent of AGENTS) {
     const settings = agent.settings.file({}).replace(homedir(), home.path);
     const text = readFileSync(settings, "utf8");
     // The agent ignores the file, and doctor still finds the hook in it.
-    const [from, to] = agent.settings.kind === "json" ? ['"hooks"', '"x"'] : ["before", "after"];
+    const [from, to] =
+      agent.settings.kind === "json" ? ['"hooks"', '"x"'] : [agent.events[0].name, "never"];
     writeFileSync(settings, text.replaceAll(from, to));
     const bad = await findings(t, home, agent.name, env);
     assert.ok(bad.failed.includes(agent.settings.kind === "json" ? "settings" : "agent.blocked"));

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { OPENCODE } from "@countersign/agents";
+import { type Agent, OPENCODE, PI } from "@countersign/agents";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { newHome, run } from "./support/agent-home.ts";
@@ -107,28 +107,67 @@ test("[ours.adapters.agents.foreign] Cursor with the hook of Claude Code gets a 
   assert.equal(await scene.countRequests(), before);
 });
 
-test("[ours.adapters.agents.plugin] the plugin of OpenCode throws for every result other than an approval", async (t) => {
-  const { settings } = OPENCODE;
+const HOOK_FAILED = "Countersign: the hook failed. The call did not run.";
+
+/** The result of the hook command, and the reason of the denial. Undefined: the call may run. */
+const RESULTS: readonly (readonly [command: string, denial: string | undefined])[] = [
+  [`echo '{"decision":"allow"}'`, undefined],
+  [`echo '{"decision":"deny","reason":"Not today."}'`, "Not today."],
+  [`echo '{"decision":"allow"}'; exit 1`, HOOK_FAILED],
+  ["echo '{}'", HOOK_FAILED],
+  ["echo allow", HOOK_FAILED],
+  ["true", HOOK_FAILED],
+  ["kill -9 $$", HOOK_FAILED],
+  ["/gone", HOOK_FAILED],
+];
+
+/** Loads the plugin of an agent with each command. */
+async function* plugins(t: TestContext, { settings }: Agent) {
   assert.equal(settings.kind, "own-file");
   const folder = temporaryFolder(t);
-  const results: readonly (readonly [string, RegExp | undefined])[] = [
-    [`echo '{"decision":"allow"}'`, undefined],
-    [`echo '{"decision":"deny","reason":"Not today."}'`, /^Not today\.$/],
-    [`echo '{"decision":"allow"}'; exit 1`, /the hook failed/],
-    ["echo '{}'", /the hook failed/],
-    ["echo allow", /the hook failed/],
-    ["true", /the hook failed/],
-    ["kill -9 $$", /the hook failed/],
-    ["/gone", /the hook failed/],
-  ];
-  for (const [index, [command, expected]] of results.entries()) {
+  for (const [index, [command, denial]] of RESULTS.entries()) {
     const path = join(folder, `plugin-${index}.mjs`);
     writeFileSync(path, settings.text(command));
-    const { CountersignPlugin } = await import(pathToFileURL(path).href);
-    const plugin = await CountersignPlugin({ directory: folder });
+    yield { plugin: await import(pathToFileURL(path).href), folder, command, denial };
+  }
+}
+
+test("[ours.adapters.agents.plugin] the plugin of OpenCode throws for every result other than an approval", async (t) => {
+  for await (const { plugin, folder, command, denial } of plugins(t, OPENCODE)) {
+    const handlers = await plugin.CountersignPlugin({ directory: folder });
     const call = { tool: "bash", sessionID: "s", callID: "c" };
-    const called = plugin["tool.execute.before"](call, { args: { command: "ls" } });
-    if (expected === undefined) await called;
-    else await assert.rejects(called, { message: expected }, command);
+    const called = handlers["tool.execute.before"](call, { args: { command: "ls" } });
+    if (denial === undefined) await called;
+    else await assert.rejects(called, { message: denial }, command);
   }
 });
+
+test("[ours.adapters.agents.plugin] the extension of Pi blocks for every result other than an approval", async (t) => {
+  for await (const { plugin, folder, command, denial } of plugins(t, PI)) {
+    const input = { command: "ls", options: { depth: 1 } };
+    const answer = await callInPi(plugin.default, folder, input);
+    const expected = denial === undefined ? undefined : { block: true, reason: denial };
+    assert.deepEqual(answer, expected, command);
+    // A later extension gets the same object.
+    assert.throws(() => {
+      input.options.depth = 2;
+    }, /read only/);
+  }
+});
+
+/** Calls the handler as Pi does. */
+async function callInPi(
+  extension: (pi: object) => void,
+  cwd: string,
+  input: object,
+): Promise<unknown> {
+  let handle: ((event: object, context: object) => Promise<unknown>) | undefined;
+  extension({
+    on: (event: string, handler: typeof handle) => {
+      assert.equal(event, "tool_call");
+      handle = handler;
+    },
+  });
+  const event = { type: "tool_call", toolName: "bash", toolCallId: "c", input };
+  return handle?.(event, { cwd, sessionManager: { getSessionId: () => "s" } });
+}

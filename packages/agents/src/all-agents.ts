@@ -8,6 +8,7 @@ import { CURSOR } from "./cursor.ts";
 import { GEMINI_CLI } from "./gemini-cli.ts";
 import { GOOSE } from "./goose.ts";
 import { OPENCODE } from "./opencode.ts";
+import { PI } from "./pi.ts";
 import { WINDSURF } from "./windsurf.ts";
 
 export const AGENTS: readonly Agent[] = [
@@ -18,6 +19,7 @@ export const AGENTS: readonly Agent[] = [
   GEMINI_CLI,
   GOOSE,
   OPENCODE,
+  PI,
   WINDSURF,
 ];
 

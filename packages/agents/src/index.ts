@@ -11,3 +11,4 @@ export { CODEX } from "./codex.ts";
 export * from "./hook-input.ts";
 export { OPENCODE } from "./opencode.ts";
 export { DENIED_FOR_ANY_AGENT, SILENT } from "./outputs.ts";
+export { PI } from "./pi.ts";

@@ -34,6 +34,7 @@ export const STARTS: Readonly<Record<string, Prepare>> = {
   copilot: prepareCopilot,
   "gemini-cli": prepareGemini,
   opencode: prepareOpenCode,
+  pi: preparePi,
 };
 
 /** Through the stand-in as a proxy, which refuses all connections. */
@@ -192,6 +193,30 @@ function prepareOpenCode(
       XDG_CACHE_HOME: join(configuration, "cache"),
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_MODELS_FETCH: "1",
+    },
+  };
+}
+
+function preparePi(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  copySettings(agent, environment, join(configuration, "extensions", "countersign.js"));
+  const provider = {
+    baseUrl: `${url}/v1`,
+    api: "openai-completions",
+    apiKey: FALSE_CREDENTIAL,
+    models: [{ id: "canary" }],
+  };
+  const models = { providers: { countersign: provider } };
+  writeFileSync(join(configuration, "models.json"), JSON.stringify(models));
+  return {
+    args: ["-p", "--no-session", "--provider", "countersign", "--model", "canary", PROMPT],
+    variables: {
+      PI_CODING_AGENT_DIR: configuration,
+      PI_OFFLINE: "1",
     },
   };
 }

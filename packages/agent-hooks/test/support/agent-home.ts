@@ -85,7 +85,9 @@ export function run(
   { secret = "", env = {} }: { secret?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Outcome> {
   const entries = Object.entries(ownEnvironment());
-  const kept = entries.filter(([name]) => !/^(XDG_|CLAUDE|CODEX|COPILOT|GEMINI|npm_)/.test(name));
+  const kept = entries.filter(
+    ([name]) => !/^(XDG_|CLAUDE|CODEX|COPILOT|GEMINI|PI_|npm_)/.test(name),
+  );
   const all = { ...Object.fromEntries(kept), HOME: home.path, SHELL: "/bin/sh", ...env };
   // printf is a shell builtin: the secret is not an argument of a process.
   const shell = ["/bin/sh", "-c", 'printf "%s\\n" "$SECRET" | "$@"', "sh", process.execPath, BIN];
