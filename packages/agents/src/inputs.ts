@@ -30,6 +30,12 @@ export const CLAUDE_INPUT: HookInputFormat = {
   foreign: {},
 };
 
+/** The input that our own plugins send. */
+export const PLUGIN_INPUT: HookInputFormat = {
+  ...CLAUDE_INPUT,
+  context: sameNames(["session_id", "cwd"]),
+};
+
 /** For tools without servers in their names. */
 export function asIs(name: string): ToolIdentity {
   return { tool: name };

@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
-import { asIs, CLAUDE_CALL, CLAUDE_INPUT } from "./inputs.ts";
+import { asIs, CLAUDE_CALL, PLUGIN_INPUT } from "./inputs.ts";
 import { TOP_LEVEL_DECISION } from "./outputs.ts";
 import { pluginText } from "./plugin.ts";
 
@@ -11,7 +11,7 @@ export const OPENCODE: Agent = {
   name: "opencode",
   title: "OpenCode",
   program: "opencode",
-  input: CLAUDE_INPUT,
+  input: PLUGIN_INPUT,
   events: [
     {
       name: "tool.execute.before",
