@@ -44,6 +44,12 @@ const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
   goose: {
     "goose-documented": { tool: "shell", server: "developer" },
   },
+  hermes: {
+    "hermes-observed": { tool: "terminal", server: undefined },
+  },
+  kimi: {
+    "kimi-observed": { tool: "Bash", server: undefined },
+  },
   opencode: {
     "opencode-plugin": { tool: "bash", server: undefined },
   },
@@ -79,12 +85,12 @@ for (const agent of AGENTS) {
     await assertProven(t, home, agent);
     await uninstall(t, home, agent);
     assert.equal(existsSync(settings), false);
-    if (agent.settings.kind === "own-file") return;
-    const head = JSON.stringify({ ...agent.settings.head, hooks: {} }, null, 3);
-    writeFileSync(settings, `${head}\n\n`);
+    const existing = existingSettings(agent);
+    if (existing === undefined) return;
+    writeFileSync(settings, existing);
     await install(t, home, agent);
     await uninstall(t, home, agent);
-    assert.equal(readFileSync(settings, "utf8"), `${head}\n\n`);
+    assert.equal(readFileSync(settings, "utf8"), existing);
     assert.deepEqual(readdirSync(dirname(settings)), [basename(settings)]);
   });
 
@@ -118,12 +124,27 @@ for (const agent of AGENTS) {
   });
 }
 
+/** Settings of the user without the hook. Undefined: only the hook uses the file. */
+function existingSettings({ settings }: Agent): string | undefined {
+  switch (settings.kind) {
+    case "json":
+      return `${JSON.stringify({ ...settings.head, hooks: {} }, null, 3)}\n\n`;
+    case "toml":
+      return '# Mine\nmodel = "x"\n\n[[hooks]]\nevent = "Stop"\ncommand = "true"\n';
+    case "yaml":
+      return "# Mine\nmodel:\n    default: x\nhooks: {}\n\n# End\n";
+    case "own-file":
+      return undefined;
+  }
+}
+
 /** Each call has new ids, where the input has one. */
 function newCall(input: string): () => string {
   return () => {
-    const { tool_use_id: id, tool_call_id: other, ...members } = JSON.parse(input);
+    const { tool_use_id: id, tool_call_id: other, extra, ...members } = JSON.parse(input);
     if (id !== undefined) members.tool_use_id = randomUUID();
     if (other !== undefined) members.tool_call_id = randomUUID();
+    if (extra !== undefined) members.extra = { ...extra, tool_call_id: randomUUID() };
     return JSON.stringify(members);
   };
 }
@@ -157,14 +178,20 @@ async function install(t: TestContext, home: Home, agent: Agent) {
   return { settings, command: String(hooks.own[0]?.value.command) };
 }
 
+/** Findings that the user resolves after install. */
+const LEFT_TO_USER: Readonly<Record<string, readonly string[]>> = {
+  // The user must disable interactive shells.
+  codex: ["settings.tty"],
+  // The user must consent to the hook.
+  hermes: ["settings.consent"],
+};
+
 /** doctor submits a call through the installed command, and sees that it is denied. */
 async function assertProven(t: TestContext, home: Home, { name }: Agent): Promise<void> {
   const examined = findings(t, home, name);
   await scene.decideNext("deny");
   const { failed, all } = await examined;
-  // The user must disable interactive shells in Codex.
-  const expected = name === "codex" ? ["settings.tty"] : [];
-  assert.deepEqual(failed, expected);
+  assert.deepEqual(failed, LEFT_TO_USER[name] ?? []);
   assert.match(all["canary.asked"]?.text ?? "", /received the canary, and it is denied/);
 }
 

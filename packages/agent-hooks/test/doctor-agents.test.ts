@@ -139,6 +139,8 @@ if (codex !== undefined) {
 const PROGRAMS: Readonly<Record<string, string | undefined>> = {
   copilot: process.env.COUNTERSIGN_TEST_COPILOT,
   "gemini-cli": process.env.COUNTERSIGN_TEST_GEMINI,
+  hermes: process.env.COUNTERSIGN_TEST_HERMES,
+  kimi: process.env.COUNTERSIGN_TEST_KIMI,
   opencode: process.env.COUNTERSIGN_TEST_OPENCODE,
   pi: process.env.COUNTERSIGN_TEST_PI,
 };
@@ -150,16 +152,21 @@ for (const agent of AGENTS) {
     const home = newHome(t);
     await scene.install(t, home, agent.name, "--wait", "2s");
     const env = withProgram(t, agent.program ?? "", path);
-    const good = await findings(t, home, agent.name, env);
-    assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
     const settings = agent.settings.file({}).replace(homedir(), home.path);
     const text = readFileSync(settings, "utf8");
+    if (agent.name === "hermes") {
+      const asked = await findings(t, home, agent.name, env);
+      assert.deepEqual(asked.failed, ["settings.consent", "agent.blocked"]);
+      writeFileSync(settings, `${text}hooks_auto_accept: true\n`);
+    }
+    const good = await findings(t, home, agent.name, env);
+    assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
     // The agent ignores the file, and doctor still finds the hook in it.
-    const [from, to] =
-      agent.settings.kind === "json" ? ['"hooks"', '"x"'] : [agent.events[0].name, "never"];
+    const isOwnFile = agent.settings.kind === "own-file";
+    const [from, to] = isOwnFile ? [agent.events[0].name, "never"] : ["hooks", "x"];
     writeFileSync(settings, text.replaceAll(from, to));
     const bad = await findings(t, home, agent.name, env);
-    assert.ok(bad.failed.includes(agent.settings.kind === "json" ? "settings" : "agent.blocked"));
+    assert.ok(bad.failed.includes(isOwnFile ? "agent.blocked" : "settings"));
   });
 }
 

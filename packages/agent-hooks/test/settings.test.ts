@@ -13,9 +13,9 @@ import {
   insertHandler,
   ownHandlers,
   removeHandlers,
-  UnusableSettings,
 } from "../src/install/json-settings.ts";
 import { findSettingsFault } from "../src/install/settings-fault.ts";
+import { UnusableSettings } from "../src/install/settings-handler.ts";
 
 const PLACE = {
   node: "/opt/no de/node",

@@ -78,7 +78,7 @@ export interface HookOutput {
   readonly denied: ((reason: string) => string) | undefined;
 }
 
-export type HookSettingsFormat = JsonSettings | OwnFile;
+export type HookSettingsFormat = JsonSettings | TomlSettings | YamlSettings | OwnFile;
 
 interface AnySettings {
   /** Path of the user-level file. */
@@ -87,15 +87,32 @@ interface AnySettings {
   readonly limitMaxMs: number | undefined;
 }
 
+interface HandlerSettings extends AnySettings {
+  /**
+   * The members of the entry that runs the hook.
+   *
+   * @param limitMs after which the agent stops the hook
+   */
+  handler(command: string, limitMs: number): Readonly<Record<string, unknown>>;
+}
+
 /** A settings file of JSON with a list of handlers for each event: `{"hooks": {EVENT: [...]}}`. */
-export interface JsonSettings extends AnySettings {
+export interface JsonSettings extends HandlerSettings {
   readonly kind: "json";
   /** True if an item of the list is a group `{"hooks": [HANDLER]}`, false if it is a handler. */
   readonly isGrouped: boolean;
   /** Members of a new file before `hooks`. */
   readonly head: Readonly<Record<string, unknown>>;
-  /** @param limitMs after which the agent stops the hook */
-  handler(command: string, limitMs: number): Readonly<Record<string, unknown>>;
+}
+
+/** A settings file of TOML with a table `[[hooks]]` for each handler, which names its `event`. */
+export interface TomlSettings extends HandlerSettings {
+  readonly kind: "toml";
+}
+
+/** A settings file of YAML with a list of handlers for each event, below `hooks`. */
+export interface YamlSettings extends HandlerSettings {
+  readonly kind: "yaml";
 }
 
 /** A file that only the hook uses, such as a plugin: install creates it, uninstall deletes it. */

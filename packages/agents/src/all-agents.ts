@@ -7,6 +7,8 @@ import { COPILOT } from "./copilot.ts";
 import { CURSOR } from "./cursor.ts";
 import { GEMINI_CLI } from "./gemini-cli.ts";
 import { GOOSE } from "./goose.ts";
+import { HERMES } from "./hermes.ts";
+import { KIMI } from "./kimi.ts";
 import { OPENCODE } from "./opencode.ts";
 import { PI } from "./pi.ts";
 import { WINDSURF } from "./windsurf.ts";
@@ -18,6 +20,8 @@ export const AGENTS: readonly Agent[] = [
   CURSOR,
   GEMINI_CLI,
   GOOSE,
+  HERMES,
+  KIMI,
   OPENCODE,
   PI,
   WINDSURF,

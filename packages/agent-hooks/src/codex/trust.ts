@@ -10,7 +10,7 @@
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Handler } from "../install/json-settings.ts";
+import type { Handler } from "../install/settings-handler.ts";
 import { parseConfig, UnusableConfig } from "./config.ts";
 
 /** The change of the text: `after` replaced `before`. An empty `before`: `after` was appended. */

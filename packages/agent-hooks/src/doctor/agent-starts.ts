@@ -8,8 +8,10 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { basename, dirname, join } from "node:path";
 import type { Agent } from "@countersign/agents";
 import { applyEdits, modify } from "jsonc-parser";
+import { parseDocument } from "yaml";
 import { realKeyPath } from "../codex/trust-file.ts";
 import { SettingsFile } from "../install/settings-file.ts";
+import { consentFile } from "./check-hermes-consent.ts";
 
 const FALSE_CREDENTIAL = "countersign-doctor";
 
@@ -33,6 +35,8 @@ export const STARTS: Readonly<Record<string, Prepare>> = {
   codex: prepareCodex,
   copilot: prepareCopilot,
   "gemini-cli": prepareGemini,
+  hermes: prepareHermes,
+  kimi: prepareKimi,
   opencode: prepareOpenCode,
   pi: preparePi,
 };
@@ -153,6 +157,52 @@ function prepareGemini(
       GEMINI_CLI_NO_RELAUNCH: "1",
       GEMINI_API_KEY: FALSE_CREDENTIAL,
       GOOGLE_GEMINI_BASE_URL: url,
+    },
+  };
+}
+
+function prepareHermes(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const settings = agent.settings.file(environment);
+  const copy = join(configuration, basename(settings));
+  const config = parseDocument(new SettingsFile(settings).text ?? "");
+  config.delete("mcp_servers");
+  const model = {
+    provider: "custom",
+    default: "canary",
+    base_url: `${url}/v1`,
+    api_key: FALSE_CREDENTIAL,
+  };
+  config.set("model", model);
+  writeFileSync(copy, config.toString(), { mode: 0o600 });
+  const consent = consentFile(settings);
+  if (existsSync(consent)) copyFileSync(consent, consentFile(copy));
+  return {
+    args: ["chat", "--yolo", "-Q", "-q", PROMPT],
+    variables: { HERMES_HOME: configuration },
+  };
+}
+
+function prepareKimi(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  copySettings(agent, environment, join(configuration, "config.toml"));
+  return {
+    args: ["-p", PROMPT],
+    variables: {
+      KIMI_CODE_HOME: configuration,
+      KIMI_CODE_NO_AUTO_UPDATE: "1",
+      KIMI_MODEL_NAME: "canary",
+      KIMI_MODEL_PROVIDER_TYPE: "openai",
+      KIMI_MODEL_BASE_URL: `${url}/v1`,
+      KIMI_MODEL_API_KEY: FALSE_CREDENTIAL,
     },
   };
 }

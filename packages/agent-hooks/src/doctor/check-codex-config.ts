@@ -3,8 +3,8 @@
 import { parse as parseToml } from "smol-toml";
 import { trustHash, trustKey } from "../codex/trust.ts";
 import { configFile, realKeyPath } from "../codex/trust-file.ts";
-import type { Handler } from "../install/json-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
+import type { Handler } from "../install/settings-handler.ts";
 import { type Finding, fail } from "./finding.ts";
 
 /**

@@ -7,11 +7,12 @@ import { installedEvents } from "@countersign/agents";
 import { typedCommand } from "@countersign/command-line";
 import { type FoundHooks, findHooks, handlerOf } from "../install/agent-settings.ts";
 import { type EntryOptions, entryFor, type InstallPlace } from "../install/install.ts";
-import { commandOf, type Handler } from "../install/json-settings.ts";
 import { findSettingsFault } from "../install/settings-fault.ts";
 import { SettingsFile } from "../install/settings-file.ts";
+import { commandOf, type Handler } from "../install/settings-handler.ts";
 import { checkClaudeFiles } from "./check-claude-files.ts";
 import { checkCodexConfig } from "./check-codex-config.ts";
+import { checkHermesConsent } from "./check-hermes-consent.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
 export interface SettingsCheck {
@@ -86,6 +87,7 @@ interface Checked {
 const CHECKS: Readonly<Record<string, (checked: Checked) => Finding[]>> = {
   "claude-code": ({ path, folder }) => checkClaudeFiles(path, folder),
   codex: ({ settings, handler, again }) => checkCodexConfig(settings, handler, again),
+  hermes: ({ path, handler }) => checkHermesConsent(path, handler),
 };
 
 /** Each event of the profile has the hook once, and no other event has it. */

@@ -34,10 +34,10 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
     }
     const found = answer.results(body);
     if (found.length > 0) results = found;
-    const isFirst = answer.hasTools(body) && found.length === 0;
-    if (isFirst) wasCalled = true;
+    const tool = found.length === 0 ? answer.shellTool(body) : undefined;
+    if (tool !== undefined) wasCalled = true;
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of answer.events(isFirst ? command : undefined)) {
+    for (const event of answer.events(tool && { tool, command })) {
       const name = event.type === undefined ? "" : `event: ${event.type}\n`;
       response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
     }
@@ -60,32 +60,45 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
   };
 }
 
+interface ShellCall {
+  readonly tool: string;
+  readonly command: string;
+}
+
+/** Their names in the agents, which have one of them. */
+const SHELL_TOOLS = ["bash", "Bash", "terminal", "run_shell_command"];
+
+function shellToolOf(names: readonly unknown[]): string | undefined {
+  return SHELL_TOOLS.find((name) => names.includes(name));
+}
+
 interface ModelApi {
   readonly path: RegExp;
-  hasTools(body: Json): boolean;
+  /** The name of the tool that runs shell commands. Undefined: this turn has none. */
+  shellTool(body: Json): string | undefined;
   results(body: Json): string[];
   /** One turn: the call, or a closing text without one. */
-  events(command: string | undefined): Json[];
+  events(call: ShellCall | undefined): Json[];
   /** The last text of the stream, after the events. */
   readonly end?: string;
 }
 
 const ANTHROPIC_MESSAGES: ModelApi = {
   path: /^\/v1\/messages(\?|$)/,
-  hasTools: ({ tools }) => listOf(tools).some(({ name }) => name === "Bash"),
+  shellTool: ({ tools }) => shellToolOf(listOf(tools).map(({ name }) => name)),
   results: ({ messages }) => {
     const blocks = listOf(messages).flatMap(({ content }) => listOf(content));
     return blocks.filter(({ type }) => type === "tool_result").map(contentOf);
   },
-  events: (command) => {
+  events: (shell) => {
     const usage = { input_tokens: 1, output_tokens: 1 };
-    const call = { type: "tool_use", id: "toolu_canary", name: "Bash", input: {} };
+    const call = { type: "tool_use", id: "toolu_canary", name: shell?.tool, input: {} };
     const delta =
-      command === undefined
+      shell === undefined
         ? { type: "text_delta", text: "Done." }
-        : { type: "input_json_delta", partial_json: JSON.stringify({ command }) };
-    const block = command === undefined ? { type: "text", text: "" } : call;
-    const reason = command === undefined ? "end_turn" : "tool_use";
+        : { type: "input_json_delta", partial_json: JSON.stringify({ command: shell.command }) };
+    const block = shell === undefined ? { type: "text", text: "" } : call;
+    const reason = shell === undefined ? "end_turn" : "tool_use";
     const message = {
       id: "msg_canary",
       type: "message",
@@ -109,14 +122,14 @@ const ANTHROPIC_MESSAGES: ModelApi = {
 
 const OPENAI_RESPONSES: ModelApi = {
   path: /^\/v1\/responses(\?|$)/,
-  hasTools: () => true,
+  shellTool: () => "exec_command",
   results: ({ input }) => {
     const outputs = listOf(input).filter(({ type }) => String(type).endsWith("_output"));
     return outputs.map(contentOf);
   },
-  events: (command) => {
+  events: (shell) => {
     const item =
-      command === undefined
+      shell === undefined
         ? {
             type: "message",
             id: "msg_canary",
@@ -128,8 +141,8 @@ const OPENAI_RESPONSES: ModelApi = {
             type: "function_call",
             id: "fc_canary",
             call_id: "call_canary",
-            name: "exec_command",
-            arguments: JSON.stringify({ cmd: command }),
+            name: shell.tool,
+            arguments: JSON.stringify({ cmd: shell.command }),
             status: "completed",
           };
     const response = { id: "resp_canary", object: "response", output: [item] };
@@ -151,29 +164,29 @@ const OPENAI_RESPONSES: ModelApi = {
 
 const CHAT_COMPLETIONS: ModelApi = {
   path: /^\/v1\/chat\/completions(\?|$)/,
-  hasTools: ({ tools }) => {
-    return listOf(tools).some((tool) => Object(tool.function).name === "bash");
+  shellTool: ({ tools }) => {
+    return shellToolOf(listOf(tools).map((tool) => Object(tool.function).name));
   },
   results: ({ messages }) => {
     return listOf(messages)
       .filter(({ role }) => role === "tool")
       .map(contentOf);
   },
-  events: (command) => {
+  events: (shell) => {
     const call = {
       index: 0,
       id: "call_canary",
       type: "function",
       function: {
-        name: "bash",
-        arguments: JSON.stringify({ command, description: "countersign doctor" }),
+        name: shell?.tool,
+        arguments: JSON.stringify({ command: shell?.command, description: "countersign doctor" }),
       },
     };
     const delta =
-      command === undefined
+      shell === undefined
         ? { role: "assistant", content: "Done." }
         : { role: "assistant", content: null, tool_calls: [call] };
-    const reason = command === undefined ? "stop" : "tool_calls";
+    const reason = shell === undefined ? "stop" : "tool_calls";
     const chunk = {
       id: "chat_canary",
       object: "chat.completion.chunk",
@@ -191,10 +204,9 @@ const CHAT_COMPLETIONS: ModelApi = {
 
 const GEMINI: ModelApi = {
   path: /:streamGenerateContent\?/,
-  hasTools: ({ tools }) => {
-    return listOf(tools)
-      .flatMap(({ functionDeclarations }) => listOf(functionDeclarations))
-      .some(({ name }) => name === "run_shell_command");
+  shellTool: ({ tools }) => {
+    const declared = listOf(tools).flatMap((tool) => listOf(tool.functionDeclarations));
+    return shellToolOf(declared.map(({ name }) => name));
   },
   results: ({ contents }) => {
     return listOf(contents)
@@ -202,12 +214,10 @@ const GEMINI: ModelApi = {
       .filter(({ functionResponse }) => functionResponse !== undefined)
       .map(({ functionResponse }) => JSON.stringify(functionResponse));
   },
-  events: (command) => {
-    const args = { command, description: "countersign doctor" };
+  events: (shell) => {
+    const args = { command: shell?.command, description: "countersign doctor" };
     const part =
-      command === undefined
-        ? { text: "Done." }
-        : { functionCall: { name: "run_shell_command", args } };
+      shell === undefined ? { text: "Done." } : { functionCall: { name: shell.tool, args } };
     const content = { role: "model", parts: [part] };
     return [
       {

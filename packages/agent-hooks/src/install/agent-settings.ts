@@ -4,16 +4,18 @@
  * Pure.
  */
 
-import { type Agent, eventsOf, type HookEvent, type HookSettingsFormat } from "@countersign/agents";
-import { isHookCommand } from "./hook-command.ts";
 import {
-  type Handler,
-  handlersIn,
-  insertHandler,
-  ownHandlers,
-  removeHandlers,
-  UnusableSettings,
-} from "./json-settings.ts";
+  type Agent,
+  eventsOf,
+  type HookEvent,
+  type HookSettingsFormat,
+  type OwnFile,
+} from "@countersign/agents";
+import { isHookCommand } from "./hook-command.ts";
+import { handlersIn, insertHandler, removeHandlers } from "./json-settings.ts";
+import { commandOf, type Handler, UnusableSettings } from "./settings-handler.ts";
+import { insertTable, removeTables, tomlHandlers } from "./toml-settings.ts";
+import { insertItem, removeItems, yamlHandlers } from "./yaml-settings.ts";
 
 /** The command of a hook, and its limit in the agent's settings. */
 export interface HookEntry {
@@ -32,17 +34,28 @@ export interface FoundHooks {
  * @throws UnusableSettings when the text is not readable
  */
 export function findHooks(agent: Agent, text: string): FoundHooks {
-  const { name, settings } = agent;
-  if (settings.kind === "own-file") {
-    const own = ownFileHandlers(agent, text);
-    return { all: own, own };
+  const all = text.trim() === "" ? [] : allHandlers(agent, text);
+  return { all, own: all.filter(({ value }) => isOwn(agent, value)) };
+}
+
+function allHandlers(agent: Agent, text: string): Handler[] {
+  const { settings } = agent;
+  switch (settings.kind) {
+    case "json":
+      return handlersIn(text, namesOf(agent), settings);
+    case "toml":
+      return tomlHandlers(text, namesOf(agent));
+    case "yaml":
+      return yamlHandlers(text, namesOf(agent));
+    case "own-file":
+      return ownFileHandlers(agent, text);
   }
-  if (text.trim() === "") return { all: [], own: [] };
-  const events = namesOf(agent);
-  return {
-    all: handlersIn(text, events, settings),
-    own: ownHandlers(text, events, { name, settings }),
-  };
+}
+
+/** Whether install added the handler for this agent. */
+function isOwn({ name }: Agent, value: Handler["value"]): boolean {
+  const command = commandOf(value);
+  return command !== undefined && isHookCommand(command, name);
 }
 
 /** The handler of the hook in the settings. */
@@ -50,7 +63,7 @@ export function handlerOf(
   settings: HookSettingsFormat,
   { command, limitMs }: HookEntry,
 ): Readonly<Record<string, unknown>> {
-  return settings.kind === "json" ? settings.handler(command, limitMs) : { command };
+  return settings.kind === "own-file" ? { command } : settings.handler(command, limitMs);
 }
 
 /**
@@ -75,11 +88,27 @@ export function addHooks(
   let text = original;
   const inserted: string[] = [];
   for (const { name } of events) {
-    const edited = insertHandler(text, name, handlerOf(settings, entry), settings);
+    const edited = insertInto(settings, text, name, settings.handler(entry.command, entry.limitMs));
     text = edited.text;
     inserted.push(edited.inserted);
   }
   return { text, inserted };
+}
+
+function insertInto(
+  settings: Exclude<HookSettingsFormat, OwnFile>,
+  text: string,
+  event: string,
+  handler: Handler["value"],
+): { readonly text: string; readonly inserted: string } {
+  switch (settings.kind) {
+    case "json":
+      return insertHandler(text, event, handler, settings);
+    case "toml":
+      return insertTable(text, event, handler);
+    case "yaml":
+      return insertItem(text, event, handler);
+  }
 }
 
 /**
@@ -93,10 +122,17 @@ export function removeHooks(
   inserted: readonly string[] | undefined,
 ): string | undefined {
   const { name, settings } = agent;
-  if (settings.kind === "json") {
-    return removeHandlers(text, namesOf(agent), { name, settings }, inserted);
+  const isOwnHere = (value: Handler["value"]) => isOwn(agent, value);
+  switch (settings.kind) {
+    case "json":
+      return removeHandlers(text, namesOf(agent), { name, settings }, inserted);
+    case "toml":
+      return removeTables(text, isOwnHere, inserted);
+    case "yaml":
+      return removeItems(text, namesOf(agent), isOwnHere, inserted);
+    case "own-file":
+      return ownFileHandlers(agent, text).length > 0 ? undefined : text;
   }
-  return ownFileHandlers(agent, text).length > 0 ? undefined : text;
 }
 
 /** The names of all events that can have the hook. */

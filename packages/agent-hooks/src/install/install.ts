@@ -20,9 +20,9 @@ import {
 } from "../profile/profile.ts";
 import { addHooks, findHooks, type HookEntry, removeHooks } from "./agent-settings.ts";
 import { hookCommand } from "./hook-command.ts";
-import { UnusableSettings } from "./json-settings.ts";
 import { findSettingsFault } from "./settings-fault.ts";
 import { SettingsFile } from "./settings-file.ts";
+import { UnusableSettings } from "./settings-handler.ts";
 
 /** Between the end of the hook's wait and the agent's limit: time to start and to cancel. */
 const LIMIT_MARGIN_MS = 60_000;

@@ -18,18 +18,8 @@ import {
   printParseErrorCode,
 } from "jsonc-parser";
 import { isHookCommand } from "./hook-command.ts";
-
-/** One hook of an event in a settings file. */
-export interface Handler {
-  readonly event: string;
-  /** Position in the list of the event, and in its group. */
-  readonly group: number;
-  readonly index: number;
-  readonly matcher: unknown;
-  /** How many handlers the group has. */
-  readonly siblings: number;
-  readonly value: Readonly<Record<string, unknown>>;
-}
+import { removeParts } from "./inserted-parts.ts";
+import { commandOf, type Handler, UnusableSettings } from "./settings-handler.ts";
 
 /** The shape of a settings file. */
 export type SettingsShape = Pick<JsonSettings, "isGrouped" | "head">;
@@ -39,8 +29,6 @@ export interface JsonAgent {
   readonly name: string;
   readonly settings: SettingsShape;
 }
-
-export class UnusableSettings extends Error {}
 
 /**
  * All handlers of these events.
@@ -77,11 +65,6 @@ export function ownHandlers(
     const command = commandOf(value);
     return command !== undefined && isHookCommand(command, name);
   });
-}
-
-/** The command of a handler. A handler of another type has none. */
-export function commandOf({ command }: Handler["value"]): string | undefined {
-  return typeof command === "string" ? command : undefined;
 }
 
 /**
@@ -134,7 +117,7 @@ export function removeHandlers(
   agent: JsonAgent,
   inserted: readonly string[] = [],
 ): string {
-  let left = inserted.reduceRight(removeExactly, text);
+  let left = removeParts(text, inserted, rootOf);
   for (;;) {
     if (left.trim() === "") return left;
     const [first] = ownHandlers(left, events, agent);
@@ -143,14 +126,6 @@ export function removeHandlers(
     const path = ["hooks", event, group, ...(siblings > 1 ? ["hooks", index] : [])];
     left = applyEdits(left, modify(left, path, undefined, {}));
   }
-}
-
-/** Removes the part if it occurs once and the rest is readable. */
-function removeExactly(text: string, part: string): string {
-  const at = text.indexOf(part);
-  if (at === -1 || text.indexOf(part, at + 1) !== -1) return text;
-  const rest = text.slice(0, at) + text.slice(at + part.length);
-  return isReadable(rest) ? rest : text;
 }
 
 interface Style {
@@ -193,15 +168,6 @@ function rootOf(text: string): Node {
   }
   if (root?.type !== "object") throw new UnusableSettings("it is not a JSON object");
   return root;
-}
-
-function isReadable(text: string): boolean {
-  try {
-    if (text.trim() !== "") rootOf(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** @throws UnusableSettings when it is there twice: agents disagree on which counts */
