@@ -37,7 +37,7 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
     const tool = found.length === 0 ? answer.shellTool(body) : undefined;
     if (tool !== undefined) wasCalled = true;
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of answer.events(tool && { tool, command })) {
+    for (const event of answer.events(tool === undefined ? undefined : { tool, command })) {
       const name = event.type === undefined ? "" : `event: ${event.type}\n`;
       response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
     }
