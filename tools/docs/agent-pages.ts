@@ -4,7 +4,9 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { AGENTS, type Agent, type Consequence } from "@countersign/agents";
+import { formatDuration } from "@countersign/protocol";
 import { parse } from "yaml";
+import { waitMsMax } from "../../packages/agent-hooks/src/install/install.ts";
 
 interface Notes {
   /** How the agent's own prompts and an approval work together. */
@@ -50,6 +52,7 @@ function valuesOf(agent: Agent): Readonly<Record<string, string>> {
     file: settings.file({}).replace(homedir(), "~"),
     events: codes(events.map((event) => event.name)),
     call: input.call === undefined ? "none: each hook is a new request" : `\`${input.call}\``,
+    wait: formatDuration(waitMsMax(agent)),
     context: codes(["runtime", ...Object.keys(input.context)]),
     source: `[Documentation](${source}), ${observed ? `tested with ${observed}` : "not tested"}`,
     approval: notes.approval,
