@@ -123,6 +123,21 @@ test("[ours.request.rest] Undo cancels the approval and revokes the grant", asyn
   assert.equal(await statusIn(context), "approved");
 });
 
+test("[ours.hold.grant] Undo in the inbox cancels the approval and revokes the grant", async () => {
+  const context = newTurn();
+  const id = await submitIn(context);
+  const { page } = ana;
+  await openRequest(page, id);
+  await untilEnabled(page);
+  await page.locator("#approve-rest").click();
+  await page.locator("#rest-granted").waitFor();
+  await page.getByRole("link", { name: "Inbox" }).first().click();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
+  assert.equal((await server.read(instance.token, id)).status, "pending");
+  assert.equal(await statusIn(context), "pending");
+});
+
 test("[ours.request.rest] Undo during the creation of the grant cancels the approval and revokes the grant", async () => {
   const context = newTurn();
   const id = await submitIn(context);

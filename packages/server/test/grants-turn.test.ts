@@ -16,6 +16,7 @@ import {
 import { enforce, FLOOR, policyOf } from "./support/policies.ts";
 import { auditOf } from "./support/scene.ts";
 import { newTestProject, type TestProject } from "./support/test-projects.ts";
+import type { ReviewedRequest } from "./support/test-provider.ts";
 
 const scene = await startExtended({ after }, "server");
 const { server, clock } = scene;
@@ -187,4 +188,32 @@ test("[ours.grant.turn] count, expiry, revocation and audit entries apply to a g
     audit.map(({ kind }) => kind),
     ["grant.made", "grant.revoked"],
   );
+});
+
+test("[ours.hold.grant] taking back an approval revokes the grants that its reviewer then created for the turn", async () => {
+  const testProject = await newTestProject(server);
+  const { instance, reviewer } = testProject;
+  const before = await grantRest(testProject, edit(CODEX));
+  clock.advance(1_000);
+  const { id } = await server.submit(instance.token, edit(CODEX, { tool: "remove" }));
+  const held = `/review/v1/requests/${id}`;
+  const { json } = await server.call<ReviewedRequest>("GET", held, { token: reviewer });
+  const body = { verdict: "approve", arguments_sha256: json.arguments_sha256, hold: "5s" };
+  await server.call("POST", `${held}/verdict`, { token: reviewer, body });
+  const rest = { from_request: id, same_turn: true };
+  const own = await makeGrant(server, reviewer, rest);
+  const ofSession = await makeGrant(server, reviewer, { from_request: id });
+  const ben = await server.token({
+    kind: "reviewer",
+    name: "ben",
+    project: testProject.project,
+  });
+  const ofBen = await makeGrant(server, ben, rest);
+  await server.call("DELETE", `${held}/held`, { token: reviewer });
+  const stateOf = async (grant: ReviewedGrant) =>
+    (await showGrant(server, reviewer, grant.id)).json.state;
+  assert.equal(await stateOf(own), "revoked");
+  for (const grant of [before, ofSession, ofBen]) assert.equal(await stateOf(grant), "active");
+  const kinds = (await auditOf(scene, `grant:${own.id}`)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["grant.made", "grant.revoked"]);
 });

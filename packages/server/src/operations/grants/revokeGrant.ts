@@ -1,12 +1,10 @@
 import { Problem } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import type { Actor } from "../../core/actor.ts";
-import { stateOf } from "../../core/grant.ts";
 import { includesPower, isPermitted } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
-import { lockGrant, markRevoked } from "../../storage/sql/grants/grants.ts";
+import { revokeLocked } from "../../steps/grants/revokeLocked.ts";
+import { lockGrant } from "../../storage/sql/grants/grants.ts";
 
 /**
  * Revokes a grant. No later call is approved with it. A grant that is already over is unchanged.
@@ -27,19 +25,7 @@ export async function revokeGrant(
     if (!isOwn && !isPermitted(caller, "freeze") && !isPermitted(caller, "publish")) {
       throw new Problem("forbidden", "Your role can read grants but cannot revoke them.");
     }
-    const revokedAt = await tx.now();
-    if (stateOf(grant, revokedAt) !== "active") return grant;
-    const revokedBy: Actor = `reviewer:${reviewerId}`;
-    await markRevoked(tx, grant, revokedAt, revokedBy);
-    await appendAudit(tx, context.random, {
-      at: revokedAt,
-      projectId,
-      kind: "grant.revoked",
-      actor: revokedBy,
-      subject: `grant:${id}`,
-      detail: { calls: grant.calls },
-    });
-    return { ...grant, revokedAt, revokedBy };
+    return revokeLocked(tx, context, grant, reviewerId);
   });
   return reviewGrant(context.store, revoked);
 }

@@ -3,6 +3,7 @@ import type { Context } from "../../context.ts";
 import { votingGroups } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { revokeGrantsOfTurn } from "../../steps/grants/revokeGrantsOfTurn.ts";
 import { appendVerdictAudit } from "../../steps/requests/delayVerdict.ts";
 import {
   deleteDelayedVerdict,
@@ -11,8 +12,9 @@ import {
 import { lockRequest } from "../../storage/sql/requests/requests.ts";
 
 /**
- * Withdraws the caller's delayed verdict unless it was already applied. Can be repeated: without a
- * delayed verdict it does nothing. Requires no role.
+ * Withdraws the caller's delayed verdict unless it was already applied, and revokes the grants that
+ * the caller created after it for the rest of the response. Can be repeated: without a delayed
+ * verdict it does nothing. Requires no role.
  *
  * @returns whether there was one
  * @throws Problem `forbidden` for a token that cannot decide, or one that is limited to groups and
@@ -42,6 +44,7 @@ export async function takeBackVerdict(
     }
     if (!(await deleteDelayedVerdict(tx, delayed))) return false;
     await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now());
+    await revokeGrantsOfTurn(tx, context, request, reviewerId, delayed.receivedAt);
     const key = { projectId, requestId, reviewerId };
     const signal = { kind: "delayed", ...key, commitsAt: undefined } as const;
     tx.onCommit(() => context.wake.signal(signal));
