@@ -10,9 +10,14 @@ import { sourceOf, textIn } from "./exact-message.ts";
 /** Digests by the name of the tool. */
 export type Definitions = ReadonlyMap<string, string>;
 
-/** @returns `sha256:` and the digest of the definition with the keys of its objects in order */
+/** The digest of a definition with the keys of its objects in order. */
 export function digestOf(definition: JsonObject): string {
-  return `sha256:${createHash("sha256").update(ordered(definition)).digest("hex")}`;
+  return digestOfText(ordered(definition));
+}
+
+/** @param text the `text` of a {@link ListedTool} */
+export function digestOfText(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }
 
 /** Servers may write the same definition in another order each time they start. */
@@ -28,6 +33,9 @@ function ordered(value: JsonValue): string {
 
 export interface ListedTool {
   readonly name: string;
+  /** The definition as JSON with the keys of its objects in order. */
+  readonly text: string;
+  /** `sha256:` and the digest of `text`. */
   readonly digest: string;
   readonly definition: JsonObject;
 }
@@ -38,7 +46,8 @@ export function listedTools(definitions: readonly JsonObject[]): ListedTool[] {
   for (const definition of definitions) {
     const name = textIn(definition, "name");
     if (name === undefined || listed.has(name)) continue;
-    listed.set(name, { name, digest: digestOf(definition), definition });
+    const text = ordered(definition);
+    listed.set(name, { name, text, digest: digestOfText(text), definition });
   }
   return [...listed.values()];
 }

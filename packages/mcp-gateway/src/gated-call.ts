@@ -25,6 +25,7 @@ import { type IncomingRequest, PeerGone } from "./peer.ts";
 import { explain, type Report } from "./report.ts";
 import type { McpServer } from "./server.ts";
 import { sendCall } from "./server-task.ts";
+import { type RememberedTool, type ToolMemory, ToolMemoryError } from "./tool-memory.ts";
 
 export interface CallOrder {
   readonly request: IncomingRequest;
@@ -43,6 +44,7 @@ export interface CallOrder {
 
 export interface CallContext {
   readonly approvals: Countersign;
+  readonly memory: ToolMemory;
   readonly report: Report;
   readonly progressMs: number;
   /** Sends the client a notification about its request. */
@@ -55,6 +57,21 @@ const FIRST_PROGRESS_MS = 1_000;
 const CHANGED =
   "The definition of this tool changed while the call waited, so it was not run. The " +
   "approved tool may differ from the tool that would run. Read its definition again.";
+
+const REPLACED =
+  "Another definition of this tool was approved while the call waited, so it was not run. " +
+  "Call the tool again.";
+
+const MEMORY_FAILED =
+  "The gateway cannot use its record of the definition of this tool, so it was not run. " +
+  "Notify the operator.";
+
+const TOO_LARGE =
+  "The definition of this tool changed and is too large for a review, so it was not run. " +
+  "Notify the operator.";
+
+/** Characters of a definition. Two of them and the arguments are one request to the provider. */
+const REVIEWED_CHARS_MAX = 65_536;
 
 const ENDED = "The server of this tool ended while the call waited, so it was not run.";
 
@@ -98,6 +115,15 @@ async function askAndCall(
   if (args !== undefined && !(args instanceof JsonObject)) {
     return errorOf(CODE.invalidParams, "arguments must be an object.");
   }
+  // Pins replace the memory: the operator reviews the definitions.
+  const isRemembered = server.config.pins === undefined;
+  const before = isRemembered ? await context.memory.read(server.name, tool) : undefined;
+  const change = before?.digest === listed.digest ? undefined : before;
+  if (change !== undefined && [change, listed].some(isTooLarge)) {
+    const reason = "the changed definition is too large";
+    context.report("call_refused", { server: server.name, tool, reason });
+    return toolError(TOO_LARGE);
+  }
   const result = await context.approvals.run(
     {
       // Each call is asked about by itself, whatever was decided about another.
@@ -105,10 +131,13 @@ async function askAndCall(
       ...askedAs(server.config, tool),
       // Letter for letter as the client wrote them.
       arguments: args ?? (parseJson("{}") as JsonObject),
-      context: contextOf(order, listed),
+      context: contextOf(order, listed, change),
       signal: AbortSignal.any([cancelled, disconnected]),
     },
-    (approved) => {
+    async (approved) => {
+      if (isRemembered && !(await context.memory.remember(server.name, listed, before))) {
+        return toolError(REPLACED);
+      }
       if (server.opening === undefined) return toolError(ENDED);
       if (server.toolNow(tool)?.digest !== listed.digest) return toolError(CHANGED);
       started();
@@ -131,7 +160,11 @@ async function askAndCall(
 }
 
 /** The context that the reviewer and policy receive besides the arguments. */
-function contextOf(order: CallOrder, listed: ListedTool): JsonObject {
+function contextOf(
+  order: CallOrder,
+  listed: ListedTool,
+  before: RememberedTool | undefined,
+): JsonObject {
   const { request, server, tool, session, user, client } = order;
   const members: Record<string, string | undefined> = {
     runtime: JSON.stringify("mcp-gateway"),
@@ -141,10 +174,16 @@ function contextOf(order: CallOrder, listed: ListedTool): JsonObject {
     server: JSON.stringify(server.name),
     server_tool: JSON.stringify(tool),
     tool_definition: JSON.stringify(listed.digest),
+    tool_definition_change:
+      before && JSON.stringify({ before: before.text, after: listed.text }),
     client: client && withMembers(undefined, identityOf(client)).source,
     params: paramsBesides(request.params),
   };
   return parseJson(withMembers(undefined, members).source) as JsonObject;
+}
+
+function isTooLarge({ text }: RememberedTool): boolean {
+  return text.length > REVIEWED_CHARS_MAX;
 }
 
 function identityOf(client: JsonObject): Record<string, string> {
@@ -190,6 +229,7 @@ function failed(error: unknown, order: CallOrder, context: CallContext): Reply {
   const { server, tool, request } = order;
   if (request.cancelled.aborted) throw error;
   context.report("call_failed", { server: server.name, tool, reason: explain(error) });
+  if (error instanceof ToolMemoryError) return toolError(MEMORY_FAILED);
   if (error instanceof PeerGone && error.cause instanceof NotSent) {
     return toolError("The gateway has no access to the server of this tool, so it was not run.");
   }

@@ -16,6 +16,7 @@ import { explain, type Report, reportAbout } from "./report.ts";
 import { Session, type SessionParts } from "./session.ts";
 import { StatelessChannel } from "./stateless-http.ts";
 import { StdioChannel } from "./stdio-channel.ts";
+import { ToolMemory } from "./tool-memory.ts";
 
 export interface GatewayParts {
   readonly config: GatewayConfig;
@@ -57,6 +58,7 @@ export function openGateway(parts: GatewayParts): SessionParts {
   return {
     config,
     approvals,
+    memory: new ToolMemory(stateFolder),
     report,
     version,
     channelTo: (server) => channelTo(server, config, stateFolder, report),

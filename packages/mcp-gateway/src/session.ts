@@ -38,10 +38,12 @@ import { ProgressTokens } from "./progress-tokens.ts";
 import { explain, type Report, reportAbout } from "./report.ts";
 import { ResourceRoutes } from "./resource-routes.ts";
 import { McpServer } from "./server.ts";
+import type { ToolMemory } from "./tool-memory.ts";
 
 export interface SessionParts {
   readonly config: GatewayConfig;
   readonly approvals: Countersign;
+  readonly memory: ToolMemory;
   readonly report: Report;
   readonly version: string;
   /** Whether several clients share the session: the provider receives no session id then. */
@@ -224,9 +226,10 @@ export class Session {
       return errorOf(CODE.invalidParams, "There is no tool with this name.");
     }
     const tool = name.slice(server.config.prefix.length);
-    const { approvals, config } = this.#parts;
+    const { approvals, config, memory } = this.#parts;
     const context = {
       approvals,
+      memory,
       report: this.#report,
       progressMs: config.progressMs,
       notify: (method: string, params: Exact, about: string) => {

@@ -10,6 +10,7 @@ import {
   hasConfusables,
   visibleCharacters,
 } from "@countersign/protocol";
+import { TOOL_CHANGE } from "../policy/tool-change.ts";
 import type { CallMessage, ChannelMessage } from "./channel-message.ts";
 
 export interface MessageText {
@@ -78,8 +79,9 @@ function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const title = `${isReminder ? "Reminder: " : ""}${name} ${still}: ${left} left`;
   const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
   const rule = quote(excerpt(because, NAME_CHARS_MAX));
+  const source = because === TOOL_CHANGE ? "the definition of the tool changed" : `rule ${rule}`;
   const why =
-    note === undefined ? `rule ${rule}` : `${quote(excerpt(note, NOTE_CHARS_MAX))} (rule ${rule})`;
+    note === undefined ? source : `${quote(excerpt(note, NOTE_CHARS_MAX))} (${source})`;
   return {
     title,
     lines: [

@@ -155,7 +155,9 @@ const NO_PASSKEY =
 const TOO_MANY_ATTEMPTS =
   "You have sent three wrong confirmations, so you cannot approve this call any more.";
 
-const NO_BOTS = "Bots cannot approve this call: no rule has `bots: true`. You can only deny it.";
+const NO_BOTS =
+  "Bots cannot approve this call: no rule has `bots: true`, or the call needs a person. " +
+  "You can only deny it.";
 
 function isNamed({ from }: Requirement, decider: Decider): boolean {
   // A restriction to groups permits only calls that require one of them.

@@ -33,6 +33,7 @@ import {
   type RuleError,
 } from "./rule.ts";
 import { withinTime } from "./time-limit.ts";
+import { requirePersonAfterChange } from "./tool-change.ts";
 import { namesInTexts, type ToolName } from "./tool-names.ts";
 import { type CelKey, type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
 
@@ -70,6 +71,10 @@ export function historyQueriesOf(
 }
 
 export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
+  return requirePersonAfterChange(evaluateRules(policies, call), call.context);
+}
+
+function evaluateRules(policies: Policies, call: Call): Evaluation {
   if (policies.floor === undefined && policies.project === undefined) return asks("no-policy");
   try {
     return new EvaluationRun(policies, call).evaluate();

@@ -14,13 +14,14 @@ import { readTestHistory } from "./read-history.ts";
 import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
 import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
 import { readTimestamp } from "./times.ts";
+import { TOOL_CHANGE } from "./tool-change.ts";
 
 const TEST_KEYS = ["name", "given", "expect"];
 const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history", "server"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
 const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
-const NAMELESS = ["no-match", "error", "inexact"];
+const NAMELESS = ["no-match", "error", "inexact", TOOL_CHANGE];
 
 /** Default time of a test: noon UTC on a Thursday. */
 const NOW = Date.UTC(2026, 0, 1, 12);

@@ -110,7 +110,7 @@ export interface Evaluation {
   readonly verb: Verb;
   /**
    * Id of the deciding rule (the first in alphabetical order with that verb), or one of the
-   * reserved names `no-match`, `error`, `inexact` or `no-policy`.
+   * reserved names `no-match`, `error`, `inexact`, `no-policy` or `tool_definition_change`.
    */
   readonly because: string;
   /** Ids of all rules that fired, sorted; a baseline rule is `floor/ID`. */

@@ -68,9 +68,6 @@ export function judgeCall(
   };
   const project = findPolicy(context, instance.projectId, active.project);
   const floor = findPolicy(context, SERVER, active.floor);
-  if (project === undefined && floor === undefined) {
-    return { call, judgement: UNJUDGED, ending: undefined };
-  }
   const versions = { project: project?.ref ?? null, floor: floor?.ref ?? null };
   const unreadable = [project, floor].flatMap((found) => found?.unreadable ?? []);
   const evaluation = withUnreadablePolicies(
@@ -78,6 +75,7 @@ export function judgeCall(
     evaluatePolicies({ project: project?.policy, floor: floor?.policy }, call),
   );
   const { verb, because, fired, errors, note, validityMs, requirement } = evaluation;
+  if (because === UNJUDGED.because) return { call, judgement: UNJUDGED, ending: undefined };
   const judgement: Judgement = {
     verb,
     because,
