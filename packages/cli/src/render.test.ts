@@ -44,6 +44,26 @@ function exact(source: string): ReviewedRequest["arguments"] {
   return parseExact(source) as ReviewedRequest["arguments"];
 }
 
+/** What `show` prints about a change of the tool. */
+function changeIn(change: unknown): string {
+  const context = exact(JSON.stringify({ tool_definition_change: change }));
+  return renderCard({ ...PENDING, context }, NOW);
+}
+
+test("[ours.request.tool-change] a card shows the changed definition of a tool beside the earlier one", () => {
+  const card = changeIn({ before: '{"name":"pay"}', after: '{"name":"pay","title":"\u200b"}' });
+  const title = "changed    the definition of this tool changed since its last approved call\n";
+  const before = '  before\n    {\n      "name": "pay"\n    }\n';
+  const after = '  after\n    {\n      "name": "pay",\n      "title": "\\u{200B}"\n    }\n';
+  assert.ok(card.includes(title + before + after), card);
+  assert.match(
+    changeIn({ before: "{}" }),
+    /\n {2}The adapter does not report both definitions\.\n/,
+  );
+  assert.match(changeIn({ before: "{", after: "\n" }), /\n {4}\{\n {2}after\n {4}\\u\{000A\}\n/);
+  assert.doesNotMatch(renderCard(PENDING, NOW), /changed/);
+});
+
 const HOSTILE = "\u001b[2J\u202e\u009b1mnice\r";
 const SHOWN = "\\u{001B}[2J\\u{202E}\\u{009B}1mnice\\u{000D}";
 

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { hasConfusables } from "@countersign/protocol";
 import { exactText, type ReviewedRequest } from "@countersign/review-api";
 import { isJudged, renderRequirement, shortCause, shortNeeds } from "./render-requirement.ts";
+import { renderToolChange } from "./render-tool-change.ts";
 import { excerpt, layOutJson, visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, in milliseconds since 1970 */
@@ -24,6 +25,7 @@ export function renderCard(request: ReviewedRequest, now: number): string {
     `arguments  sha256 ${argumentsSha256(request)}`,
     indent(layOutJson(args)),
   ];
+  parts.push(...renderToolChange(request));
   if (context !== "") {
     parts.push("context    observed by the adapter", indent(layOutJson(context)));
   }

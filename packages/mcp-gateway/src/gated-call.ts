@@ -174,8 +174,7 @@ function contextOf(
     server: JSON.stringify(server.name),
     server_tool: JSON.stringify(tool),
     tool_definition: JSON.stringify(listed.digest),
-    tool_definition_change:
-      before && JSON.stringify({ before: before.text, after: listed.text }),
+    tool_definition_change: before && JSON.stringify({ before: before.text, after: listed.text }),
     client: client && withMembers(undefined, identityOf(client)).source,
     params: paramsBesides(request.params),
   };

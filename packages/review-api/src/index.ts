@@ -46,3 +46,4 @@ export * from "./roles.ts";
 export { type Cursor, type DeliveryAttempt, writeCursor } from "./schema.ts";
 export * from "./session.ts";
 export * from "./tokens.ts";
+export * from "./tool-change.ts";

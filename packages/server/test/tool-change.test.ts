@@ -72,7 +72,7 @@ test("[ours.policy.tool-change] a rule with ask keeps its requirement, and no bo
     token: ana,
   });
   const { quorum, bots, grants, confirm } = json.requirement;
-  assert.deepEqual([quorum, bots, grants, confirm.kind], [2, false, false, "match"]);
+  assert.deepEqual([quorum, bots, grants, confirm], [2, false, false, { kind: "match" }]);
   assert.deepEqual([json.policy.because, json.policy.note], ["q", "Two people."]);
   for (const token of [ana, ben]) await own.server.decide(token, id, "approve", { confirmation });
   assert.equal((await own.server.read(own.instance.token, id)).status, "approved");

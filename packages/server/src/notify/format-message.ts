@@ -80,8 +80,7 @@ function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
   const rule = quote(excerpt(because, NAME_CHARS_MAX));
   const source = because === TOOL_CHANGE ? "the definition of the tool changed" : `rule ${rule}`;
-  const why =
-    note === undefined ? source : `${quote(excerpt(note, NOTE_CHARS_MAX))} (${source})`;
+  const why = note === undefined ? source : `${quote(excerpt(note, NOTE_CHARS_MAX))} (${source})`;
   return {
     title,
     lines: [

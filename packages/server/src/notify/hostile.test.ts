@@ -185,3 +185,9 @@ test("[ours.notify.priority] a topic of ntfy rings louder the less time is left"
   const lefts = [0, 45_999, 200_000, 300_000, 3_599_000, 3_600_000, 7_500_000].map(formatTimeLeft);
   assert.deepEqual(lefts, ["0s", "45s", "3m 20s", "5m", "59m", "1h", "2h 5m"]);
 });
+
+test("[ours.policy.tool-change] a message states that the definition of the tool changed", () => {
+  const style = { quote: quotePlain, argumentsBytesMax: 0 };
+  const { lines } = formatMessage({ ...CALL, because: "tool_definition_change" }, style);
+  assert.ok(lines.includes("Why: the definition of the tool changed"), lines.join("\n"));
+});

@@ -2,6 +2,7 @@
  * Rules for deciding several requests together, and the differences to review first. Pure.
  */
 
+import { toolChangeOf } from "@countersign/review-api/tool-change";
 import { kindOf, leavesOf } from "../../exact/leaves.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 import { collectsVotes } from "../../requests/words.ts";
@@ -26,6 +27,9 @@ export function whyNotTogether(requests: readonly PendingRequest[]): string {
   }
   if (asks.some(collectsVotes))
     return "Calls that need several approvals must be approved one by one.";
+  if (requests.some((request) => toolChangeOf(request) !== undefined)) {
+    return "Calls of a tool with a changed definition must be approved one by one.";
+  }
   if (requests.some(({ tool }) => tool !== first.tool)) {
     return "Calls of different tools must be approved one by one.";
   }

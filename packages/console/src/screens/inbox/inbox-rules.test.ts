@@ -36,6 +36,7 @@ function request(args = "{}", parts: object = {}): PendingRequest {
   );
 }
 
+const CHANGED = { context: { tool_definition_change: null } };
 const asking = (part: object) => request("{}", { requirement: { ...CLICK, ...part } });
 const judged = (part: object) =>
   request("{}", { policy: { because: "r1", fired: [], errors: [], ...part } });
@@ -52,7 +53,9 @@ test("[ours.inbox.list] the risk mark of a call depends only on the policy's req
   assert.equal(riskOf(asking({ exclude: ["owner"] })), "raised");
   assert.equal(riskOf(judged({ because: "inexact" })), "raised");
   assert.equal(riskOf(judged({ errors: [{ rule: "r", message: "no amount" }] })), "raised");
+  assert.equal(riskOf(request("{}", CHANGED)), "raised");
   assert.equal(reasonOf(judged({ because: "no-match" })), "no matching rule");
+  assert.equal(reasonOf(judged({ because: "tool_definition_change" })), "tool definition changed");
   assert.equal(reasonOf(judged({ because: "large-refunds" })), "large-refunds");
 });
 
@@ -96,6 +99,7 @@ test("[ours.console.bulk] only one tool, instance and shape, by a click of one p
     [asking({ confirm: { kind: "passkey" } }), /passkey/],
     [asking({ confirm: { kind: "type", text: "x" } }), /typed/],
     [asking({ quorum: 2 }), /several/],
+    [request("{}", CHANGED), /a changed definition/],
     [request("{}", { may_decide: { approve: false, deny: true } }), /cannot approve some/],
   ];
   for (const [other, why] of cases) assert.match(whyNotTogether([first, other]), why);

@@ -3,15 +3,16 @@
  *
  * - **High**: the rule requires more than a click: a passkey, typed characters, or
  *   several people.
- * - **Raised**: named people, a note, not by the owner; or policy met an error or a number that it
- *   cannot hold exactly, and so could not judge.
+ * - **Raised**: named people, a note, not by the owner; a changed definition of the tool; or policy
+ *   met an error or a number that it cannot hold exactly, and so could not judge.
  * - **Usual**: any reviewer, one click.
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";
+import { TOOL_CHANGE, toolChangeOf } from "@countersign/review-api/tool-change";
 import { collectsVotes } from "../../requests/words.ts";
 
-type Judged = Pick<ReviewedRequest, "requirement" | "policy">;
+type Judged = Pick<ReviewedRequest, "requirement" | "policy" | "context">;
 
 export type Risk = "high" | "raised" | "usual";
 
@@ -21,11 +22,12 @@ export const RISK_WORDS: Readonly<Record<Risk, string>> = {
   usual: "Usual",
 };
 
-export function riskOf({ requirement, policy }: Judged): Risk {
+export function riskOf({ requirement, policy, context }: Judged): Risk {
   const { confirm, note, from, exclude } = requirement;
   if (confirm.kind !== "click" || collectsVotes(requirement)) return "high";
   const isUnjudged = policy.because === "error" || policy.because === "inexact";
   const isNarrow = from.length > 0 || exclude.length > 0 || note === "required";
+  if (toolChangeOf({ context }) !== undefined) return "raised";
   return isUnjudged || policy.errors.length > 0 || isNarrow ? "raised" : "usual";
 }
 
@@ -34,6 +36,7 @@ const REASONS: Readonly<Record<string, string>> = {
   error: "rule error",
   inexact: "number too precise to evaluate",
   "no-policy": "no policy yet",
+  [TOOL_CHANGE]: "tool definition changed",
 };
 
 /** Why people are asked: the rule, or why none decided. */

@@ -1,6 +1,7 @@
 /** Facts about a call: its rule, the requester, votes, context and the agent's explanation. */
 
 import type { PolicyVersion, ReviewedRequest } from "@countersign/review-api";
+import { TOOL_CHANGE } from "@countersign/review-api/tool-change";
 import type { ComponentChildren } from "preact";
 import { api } from "../../api.ts";
 import { LongText } from "../../exact/long-text.tsx";
@@ -31,6 +32,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   "no-policy": "no policy: every call needs a person",
   error: "a rule error",
   inexact: "a number too precise to evaluate",
+  [TOOL_CHANGE]: "a changed definition of the tool",
 };
 
 export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {

@@ -26,6 +26,7 @@ import { DecisionBar } from "./decision-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { AskerFacts, Claim, ContextFacts, RuleFacts } from "./facts.tsx";
 import { Previews } from "./previews.tsx";
+import { ToolChanged } from "./tool-change.tsx";
 import { type LoadedBackground, useBackground } from "./use-background.ts";
 import { type Decision, useDecision } from "./use-decision.ts";
 import { type OpenRequest, type Shown, useRequest } from "./use-request.ts";
@@ -126,6 +127,9 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         <FaultBoundary name="the call">
           <Call request={request} />
           {wasDeniedBefore && <DeniedBefore before={background?.denied_before ?? null} />}
+        </FaultBoundary>
+        <FaultBoundary name="the change of the tool">
+          <ToolChanged request={request} />
         </FaultBoundary>
         <ExactArguments
           text={argumentsText}
