@@ -44,7 +44,7 @@ function exact(source: string): ReviewedRequest["arguments"] {
   return parseExact(source) as ReviewedRequest["arguments"];
 }
 
-/** What `show` prints about a change of the tool. */
+/** A card with a change of the tool. */
 function changeIn(change: unknown): string {
   const context = exact(JSON.stringify({ tool_definition_change: change }));
   return renderCard({ ...PENDING, context }, NOW);

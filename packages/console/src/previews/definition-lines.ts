@@ -9,7 +9,7 @@ const ESCAPES = /\\(?:\\|n)/g;
  * Each member, and each line of a text, on a line of its own. The characters of the definition are
  * unchanged.
  *
- * @param text JSON; any other text stays as it is
+ * @param text JSON; any other text is unchanged
  */
 export function definitionLines(text: string): string {
   if (!isJson(text)) return text;

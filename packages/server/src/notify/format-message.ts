@@ -10,7 +10,6 @@ import {
   hasConfusables,
   visibleCharacters,
 } from "@countersign/protocol";
-import { TOOL_CHANGE } from "../policy/tool-change.ts";
 import type { CallMessage, ChannelMessage } from "./channel-message.ts";
 
 export interface MessageText {
@@ -79,7 +78,8 @@ function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const title = `${isReminder ? "Reminder: " : ""}${name} ${still}: ${left} left`;
   const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
   const rule = quote(excerpt(because, NAME_CHARS_MAX));
-  const source = because === TOOL_CHANGE ? "the definition of the tool changed" : `rule ${rule}`;
+  const source =
+    because === "tool_definition_change" ? "the definition of the tool changed" : `rule ${rule}`;
   const why = note === undefined ? source : `${quote(excerpt(note, NOTE_CHARS_MAX))} (${source})`;
   return {
     title,

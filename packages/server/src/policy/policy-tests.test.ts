@@ -106,7 +106,7 @@ test("[ours.policy.exact-numbers] the numbers of a test are those that are writt
   assert.deepEqual(because("4999.99999999999999999"), ["inexact"]);
 });
 
-test("[ours.policy.tool-change] a test of a call with a changed tool definition expects ask with its reason", () => {
+test("[ours.policy.tool-change] a test expects the reason for a call of a changed tool", () => {
   const given = "{ tool: pay, args: { amount: 1, to: a }, context: { tool_definition_change: {} } }";
   const expect = "{ then: ask, because: tool_definition_change, ask: { grants: false } }";
   const [outcome] = run(`  - { given: ${given}, expect: ${expect} }\n`);

@@ -42,7 +42,9 @@ function Definitions({ change: { before, after } }: { readonly change: ToolChang
       ) : (
         <DiffLines hunks={hunks} />
       )}
-      <p class="hint">If you approve, the agent can call the changed tool as before.</p>
+      <p class="hint">
+        After an approval, the policy decides about later calls of the changed tool.
+      </p>
     </>
   );
 }
