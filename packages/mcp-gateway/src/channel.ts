@@ -3,12 +3,20 @@
  */
 
 import type { Message, Received } from "./exact-message.ts";
+import type { RequestHeaders } from "./header-value.ts";
 
 /** The other side has not processed the message, and will not. */
 export class NotSent extends Error {}
 
+/** The HTTP exchange of a request, for a client with MCP 2026-07-28. */
+export interface HttpExchange {
+  readonly headers: RequestHeaders;
+  /** The headers agree with the request: its response can start, and has the status 200. */
+  accept(): void;
+}
+
 export interface ChannelEvents {
-  message(message: Received): void;
+  message(message: Received, http?: HttpExchange): void;
   /** Called once, as the last event. @param reason for the operator of the gateway */
   ended(reason: string): void;
   /** No answer to this request can come any more, or none can be delivered. */

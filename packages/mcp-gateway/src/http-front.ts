@@ -149,7 +149,7 @@ export class HttpFront {
     response.on("close", () => {
       session.usedAt = performance.now();
     });
-    session.channel.serve(admitted, response);
+    session.channel.serve(admitted, headers, response);
   }
 
   /** @throws Refusal when there are too many, all of them in use */

@@ -74,7 +74,7 @@ export function acceptsTasks({ capabilities }: Envelope): boolean {
 
 /** The request without the members that only this version has. */
 export function withoutEnvelope(request: IncomingRequest): IncomingRequest {
-  const { id, method, params, cancelled, disconnected } = request;
+  const { params } = request;
   const changes: Record<string, undefined> = {};
   for (const key of [ENVELOPE.version, ENVELOPE.client, ENVELOPE.capabilities, ENVELOPE.logLevel]) {
     changes[key] = undefined;
@@ -82,7 +82,7 @@ export function withoutEnvelope(request: IncomingRequest): IncomingRequest {
   const meta = withMembers(objectIn(params, "_meta"), changes).source;
   const rest = withMembers(params, { _meta: meta === "{}" ? undefined : meta });
   const own = parseJson(rest.source) as JsonObject;
-  return { id, method, params: own, cancelled, disconnected };
+  return { ...request, params: own };
 }
 
 /** The reply of a server with an earlier version, with the members that this version requires. */

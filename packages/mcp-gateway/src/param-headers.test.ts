@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject, parseJson } from "@countersign/protocol";
-import { paramHeadersOf, paramValues } from "./param-headers.ts";
+import { findMismatch, paramHeadersOf, paramValues } from "./param-headers.ts";
 
 function headersOf(inputSchema: object) {
   return paramHeadersOf(parseJson(JSON.stringify({ name: "t", inputSchema })) as JsonObject);
@@ -43,4 +43,30 @@ test("[ours.mcp.versions] headers have the values of arguments as text", () => {
     "mcp-param-dry": "false",
     "mcp-param-limit": "42",
   });
+});
+
+test("[ours.mcp.param-headers] headers agree with arguments by text, and by number for integers", () => {
+  const headers = headersOf({
+    properties: { region: REGION, limit: { type: "integer", "x-mcp-header": "Limit" } },
+  });
+  const differs = (args: string, received: Readonly<Record<string, string>>) => {
+    const found = findMismatch(headers, parseJson(args) as JsonObject, received);
+    return found?.name;
+  };
+  const both = '{"region":"42","limit":42}';
+  const encoded = `=?base64?${Buffer.from("42").toString("base64")}?=`;
+  const region = "mcp-param-region";
+  const limit = "mcp-param-limit";
+  assert.equal(differs(both, { [region]: "42", [limit]: "42.0" }), undefined);
+  assert.equal(differs(both, { [region]: encoded, [limit]: "42" }), undefined);
+  assert.equal(differs('{"region":null}', { [region]: "ignored" }), undefined);
+  assert.equal(differs(both, { [region]: "42.0", [limit]: "42" }), "Region");
+  assert.equal(differs(both, { [region]: "=?base64?*?=", [limit]: "42" }), "Region");
+  assert.equal(differs(both, { [region]: "42" }), "Limit");
+  for (const other of ["43", "", "x", "0x2a"]) {
+    assert.equal(differs(both, { [region]: "42", [limit]: other }), "Limit", other);
+  }
+  const long = '{"limit":9007199254740993}';
+  assert.equal(differs(long, { [limit]: "9007199254740992" }), "Limit");
+  assert.equal(differs(long, { [limit]: "9007199254740993" }), undefined);
 });

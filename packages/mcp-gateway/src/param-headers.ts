@@ -7,6 +7,7 @@
 
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";
 import { objectIn, textIn } from "./exact-message.ts";
+import { decoded, type RequestHeaders } from "./header-value.ts";
 
 export interface ParamHeader {
   /** After `Mcp-Param-`. */
@@ -19,6 +20,9 @@ const ANNOTATION = "x-mcp-header";
 
 /** A token of RFC 9110. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** A number as in JSON. */
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
 const PRIMITIVES: readonly unknown[] = ["string", "integer", "boolean"];
 
@@ -93,21 +97,48 @@ export function paramValues(
 ): Record<string, string> {
   const values: Record<string, string> = {};
   for (const { name, path } of headers) {
-    let value: JsonValue | undefined = args;
-    for (const key of path) {
-      value = value instanceof JsonObject ? value.members.get(key) : undefined;
-    }
-    const text = textOf(value);
+    const text = textOf(valueAt(args, path));
     if (text !== undefined) values[`mcp-param-${name.toLowerCase()}`] = text;
   }
   return values;
+}
+
+/**
+ * The first header that is missing, not valid or different from its argument. Absent and null
+ * arguments need no header.
+ */
+export function findMismatch(
+  headers: readonly ParamHeader[],
+  args: JsonObject,
+  received: RequestHeaders,
+): ParamHeader | undefined {
+  return headers.find(({ name, path }) => {
+    const value = valueAt(args, path);
+    const text = textOf(value);
+    if (text === undefined) return false;
+    const header = decoded(received[`mcp-param-${name.toLowerCase()}`]);
+    if (header === undefined) return true;
+    return (value instanceof JsonNumber ? numberText(header) : header) !== text;
+  });
+}
+
+function valueAt(args: JsonObject, path: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = args;
+  for (const key of path) {
+    value = value instanceof JsonObject ? value.members.get(key) : undefined;
+  }
+  return value;
 }
 
 function textOf(value: JsonValue | undefined): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
   if (!(value instanceof JsonNumber)) return undefined;
-  // 4.2e1 is an integer too.
-  const number = Number(value.source);
-  return Number.isSafeInteger(number) ? String(number) : value.source;
+  return numberText(value.source);
+}
+
+/** 4.2e1 and 42 are the same integer. */
+function numberText(source: string): string {
+  const number = DECIMAL.test(source) ? Number(source) : Number.NaN;
+  return Number.isSafeInteger(number) ? String(number) : source;
 }

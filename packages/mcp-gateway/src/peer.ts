@@ -8,7 +8,7 @@
  */
 
 import type { JsonObject } from "@countersign/protocol";
-import type { Channel } from "./channel.ts";
+import type { Channel, HttpExchange } from "./channel.ts";
 import {
   CODE,
   type Exact,
@@ -31,6 +31,7 @@ export interface IncomingRequest {
   readonly cancelled: AbortSignal;
   /** Aborted when the other side is gone. The request may still run. */
   readonly disconnected: AbortSignal;
+  readonly http?: HttpExchange | undefined;
 }
 
 export type IncomingNotification = NotificationMessage<JsonObject>;
@@ -49,6 +50,8 @@ export interface RequestOptions {
   /** For a transport that has headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
+
+type ReceivedRequest = Extract<Received, { kind: "request" }>;
 
 interface Outgoing {
   readonly reply: (reply: Reply<JsonObject>) => void;
@@ -84,7 +87,7 @@ export class Peer {
   /** @throws when the channel cannot be opened */
   async start(): Promise<void> {
     await this.#channel.start({
-      message: (message) => this.#take(message),
+      message: (message, http) => this.#take(message, http),
       ended: (reason) => this.#end(reason),
       lost: (id) => this.#lose(id),
     });
@@ -147,9 +150,9 @@ export class Peer {
     await this.#channel.close();
   }
 
-  #take(message: Received): void {
+  #take(message: Received, http: HttpExchange | undefined): void {
     if (this.#closeReason !== undefined) return;
-    if (message.kind === "request") this.#serve(message.id, message.method, message.params);
+    if (message.kind === "request") this.#serve(message, http);
     else if (message.kind === "response") {
       const { id, outcome, value } = message;
       this.#outgoing.get(id)?.reply({ outcome, value });
@@ -164,7 +167,7 @@ export class Peer {
     this.#incoming.get(sourceOf(id))?.cancelled.abort(new Error(reason));
   }
 
-  #serve(id: string, method: string, params: JsonObject | undefined): void {
+  #serve({ id, method, params }: ReceivedRequest, http: HttpExchange | undefined): void {
     if (this.#incoming.has(id) || this.#incoming.size >= REQUESTS_MAX) {
       const message = "Another request has this id, or too many are unanswered.";
       this.#answer(id, errorOf(CODE.invalidRequest, message));
@@ -179,6 +182,7 @@ export class Peer {
       params,
       cancelled: cancelled.signal,
       disconnected: disconnected.signal,
+      http,
     };
     this.#events
       .request(request)

@@ -33,6 +33,7 @@ import {
 import { answerList, LISTS } from "./listing.ts";
 import { envelopeOf, MODERN_VERSION } from "./modern-messages.ts";
 import { ModernSession } from "./modern-session.ts";
+import { paramMismatch } from "./param-mismatch.ts";
 import { type IncomingNotification, type IncomingRequest, Peer, PeerGone } from "./peer.ts";
 import { ProgressTokens } from "./progress-tokens.ts";
 import { explain, type Report, reportAbout } from "./report.ts";
@@ -226,6 +227,9 @@ export class Session {
       return errorOf(CODE.invalidParams, "There is no tool with this name.");
     }
     const tool = name.slice(server.config.prefix.length);
+    const rejection = await paramMismatch(request, server, tool);
+    if (rejection !== undefined) return rejection;
+    request.http?.accept();
     const { approvals, config, memory } = this.#parts;
     const context = {
       approvals,

@@ -24,6 +24,7 @@ import {
   withMembers,
   writeMessage,
 } from "./exact-message.ts";
+import { decoded } from "./header-value.ts";
 import {
   ENVELOPE,
   envelopeOf,
@@ -43,8 +44,8 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   [String(CODE.methodNotFound), 404],
 ]);
 
-/** Requests that can take longer than proxies and clients wait for the head of a response. */
-const STREAMED = ["tools/call", "subscriptions/listen"];
+/** The response starts immediately: proxies and clients do not wait longer for its head. */
+const STREAMED = ["subscriptions/listen"];
 
 /** Interval of comments in an event stream, which keep its connection open. */
 const KEEPALIVE_MS = 15_000;
@@ -116,7 +117,7 @@ export class StatelessChannel implements Channel {
   }
 
   /** Answers on the response as soon as the session has an answer. */
-  serve(request: ModernRequest, response: ServerResponse): void {
+  serve(request: ModernRequest, headers: IncomingHttpHeaders, response: ServerResponse): void {
     if (this.#isClosed) {
       response.writeHead(503).end();
       return;
@@ -137,7 +138,10 @@ export class StatelessChannel implements Channel {
     const sent = withMembers(meta, { progressToken: token === undefined ? undefined : own });
     const params = withMembers(request.params, { _meta: sent.source });
     const text = writeMessage({ kind: "request", id: own, method: request.method, params });
-    for (const message of readMessages(text)) this.#events?.message(message);
+    const accept = () => {
+      if (this.#exchanges.has(own)) stream(exchange);
+    };
+    for (const message of readMessages(text)) this.#events?.message(message, { headers, accept });
   }
 
   /** The end of the response is the only cancellation that this version has. */
@@ -206,18 +210,10 @@ function rejectionOf(headers: IncomingHttpHeaders, request: ModernRequest): Repl
   return mismatch("Mcp-Name", `params.${member}`);
 }
 
-function mismatch(header: string, member: string): Reply {
+/** The reply to a request with a header that differs from the body. */
+export function mismatch(header: string, member: string): Reply {
   const message = `The header ${header} is missing or differs from ${member} of the body.`;
   return errorOf(HEADER_MISMATCH, message);
-}
-
-/** @returns undefined for a missing or invalid value */
-function decoded(value: string | string[] | undefined): string | undefined {
-  if (typeof value !== "string") return undefined;
-  const encoded = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];
-  if (encoded === undefined) return value;
-  const bytes = Buffer.from(encoded, "base64");
-  return bytes.toString("base64") === encoded ? bytes.toString("utf8") : undefined;
 }
 
 /** Starts the event stream, once. */

@@ -270,3 +270,30 @@ test("[ours.mcp.http] an unknown version gets 400 and an unknown method 404", as
   }
   assert.equal((await post(bodyOf("tools/list"), headers)).status, 200);
 });
+
+test("[ours.mcp.param-headers] a call with missing or different Mcp-Param headers gets 400 and -32020", async () => {
+  const args = { region: "eu", options: { limit: 42 } };
+  const calling = bodyOf("tools/call", { name: "modern__query", arguments: args });
+  const named = { "mcp-method": "tools/call", "mcp-name": "modern__query" };
+  const requests = await scene.countRequests();
+  const mismatches: Readonly<Record<string, string>>[] = [
+    {},
+    { "mcp-param-region": "eu" },
+    { "mcp-param-region": "us", "mcp-param-limit": "42" },
+    { "mcp-param-region": "=?base64?*?=", "mcp-param-limit": "42" },
+  ];
+  for (const headers of mismatches) {
+    const { status, code } = await post(calling, { ...named, ...headers });
+    assert.deepEqual([status, code], [400, -32020], JSON.stringify(headers));
+  }
+  assert.equal(await scene.countRequests(), requests);
+});
+
+test("[ours.mcp.param-headers] a call of a client with 2026-07-28 with the required headers runs", async () => {
+  await client.listTools();
+  const args = { region: " é ", options: { limit: 42 } };
+  const calling = client.callTool({ name: "modern__query", arguments: args }, PATIENT);
+  await scene.decideNext("approve");
+  const { content } = (await calling) as CallToolResult;
+  assert.deepEqual(content, [{ type: "text", text: JSON.stringify(args) }]);
+});

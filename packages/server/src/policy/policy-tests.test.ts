@@ -107,7 +107,8 @@ test("[ours.policy.exact-numbers] the numbers of a test are those that are writt
 });
 
 test("[ours.policy.tool-change] a test expects the reason for a call of a changed tool", () => {
-  const given = "{ tool: pay, args: { amount: 1, to: a }, context: { tool_definition_change: {} } }";
+  const change = "{ tool_definition_change: {} }";
+  const given = `{ tool: pay, args: { amount: 1, to: a }, context: ${change} }`;
   const expect = "{ then: ask, because: tool_definition_change, ask: { grants: false } }";
   const [outcome] = run(`  - { given: ${given}, expect: ${expect} }\n`);
   assert.equal(outcome?.passed, true, outcome?.got);
