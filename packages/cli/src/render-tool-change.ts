@@ -1,7 +1,7 @@
 /** The changed definition of a tool, for people. */
 
 import { type ReviewedRequest, toolChangeOf } from "@countersign/review-api";
-import { layOutJson, visibleText } from "./visible-text.ts";
+import { layOutJson } from "./visible-text.ts";
 
 /** Lines of a card; none without a change. */
 export function renderToolChange(request: ReviewedRequest): string[] {
@@ -19,14 +19,5 @@ export function renderToolChange(request: ReviewedRequest): string[] {
 }
 
 function renderDefinition(text: string): string {
-  return (isJson(text) ? layOutJson(text) : visibleText(text)).replace(/^/gm, "    ");
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return layOutJson(text).replace(/^/gm, "    ");
 }

@@ -56,11 +56,9 @@ test("[ours.request.tool-change] a card shows the changed definition of a tool b
   const before = '  before\n    {\n      "name": "pay"\n    }\n';
   const after = '  after\n    {\n      "name": "pay",\n      "title": "\\u{200B}"\n    }\n';
   assert.ok(card.includes(title + before + after), card);
-  assert.match(
-    changeIn({ before: "{}" }),
-    /\n {2}The adapter does not report both definitions\.\n/,
-  );
-  assert.match(changeIn({ before: "{", after: "\n" }), /\n {4}\{\n {2}after\n {4}\\u\{000A\}\n/);
+  for (const change of [{ before: "{}" }, { before: "{", after: "{}" }, null]) {
+    assert.match(changeIn(change), /\n {2}The adapter does not report both definitions\.\n/);
+  }
   assert.doesNotMatch(renderCard(PENDING, NOW), /changed/);
 });
 

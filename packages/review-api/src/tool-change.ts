@@ -16,7 +16,7 @@ export interface ToolChange {
   readonly after: string;
 }
 
-/** @returns undefined without a report; `invalid` for a report without both definitions */
+/** @returns undefined without a report; `invalid` for a report without both JSON texts */
 export function toolChangeOf({
   context,
 }: Pick<ReviewedRequest, "context">): ToolChange | "invalid" | undefined {
@@ -24,5 +24,13 @@ export function toolChangeOf({
   const members = context as unknown as Readonly<Record<string, unknown>>;
   if (!Object.hasOwn(members, TOOL_CHANGE)) return undefined;
   const { before, after } = Object(members[TOOL_CHANGE]) as Readonly<Record<string, unknown>>;
-  return typeof before === "string" && typeof after === "string" ? { before, after } : "invalid";
+  return isJson(before) && isJson(after) ? { before, after } : "invalid";
+}
+
+function isJson(text: unknown): text is string {
+  try {
+    return typeof text === "string" && JSON.parse(text) !== undefined;
+  } catch {
+    return false;
+  }
 }

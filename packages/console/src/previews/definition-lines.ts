@@ -9,18 +9,8 @@ const ESCAPES = /\\(?:\\|n)/g;
  * Each member, and each line of a text, on a line of its own. The characters of the definition are
  * unchanged.
  *
- * @param text JSON; any other text is unchanged
+ * @param text valid JSON
  */
 export function definitionLines(text: string): string {
-  if (!isJson(text)) return text;
   return indentJson(text).replace(ESCAPES, (sequence) => (sequence === "\\n" ? "\\n\n" : sequence));
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
