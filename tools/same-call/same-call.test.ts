@@ -37,6 +37,11 @@ const INPUTS: Readonly<Record<string, object>> = {
     tool_name: "mcp__everything__echo",
     tool_input: ARGUMENTS,
   },
+  cline: {
+    hookName: "tool_call",
+    taskId: "s",
+    tool_call: { id: "t", name: "everything__echo", input: ARGUMENTS },
+  },
   codex: {
     hook_event_name: "PreToolUse",
     session_id: "s",

@@ -27,6 +27,9 @@ const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
     "claude-code-observed": { tool: "Bash", server: undefined },
     "claude-code-subagent-mcp": { tool: "create_entities", server: "memory" },
   },
+  cline: {
+    "cline-observed": { tool: "run_commands", server: undefined },
+  },
   codex: {
     "codex-bash": { tool: "Bash", server: undefined },
   },
@@ -141,9 +144,11 @@ function existingSettings({ settings }: Agent): string | undefined {
 /** Each call has new ids, where the input has one. */
 function newCall(input: string): () => string {
   return () => {
-    const { tool_use_id: id, tool_call_id: other, extra, ...members } = JSON.parse(input);
+    const { tool_use_id: id, tool_call_id: other, extra, tool_call, ...members } =
+      JSON.parse(input);
     if (id !== undefined) members.tool_use_id = randomUUID();
     if (other !== undefined) members.tool_call_id = randomUUID();
+    if (tool_call !== undefined) members.tool_call = { ...tool_call, id: randomUUID() };
     if (extra !== undefined) members.extra = { ...extra, tool_call_id: randomUUID() };
     return JSON.stringify(members);
   };

@@ -137,6 +137,7 @@ if (codex !== undefined) {
 
 /** Paths of real programs of further agents, by the name of the agent. */
 const PROGRAMS: Readonly<Record<string, string | undefined>> = {
+  cline: process.env.COUNTERSIGN_TEST_CLINE,
   copilot: process.env.COUNTERSIGN_TEST_COPILOT,
   "gemini-cli": process.env.COUNTERSIGN_TEST_GEMINI,
   hermes: process.env.COUNTERSIGN_TEST_HERMES,
@@ -163,7 +164,8 @@ for (const agent of AGENTS) {
     assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
     // The agent ignores the file, and doctor still finds the hook in it.
     const isOwnFile = agent.settings.kind === "own-file";
-    const [from, to] = isOwnFile ? [agent.events[0].name, "never"] : ["hooks", "x"];
+    const event = agent.name === "cline" ? ["\nexec", "\nexit 0\nexec"] : [agent.events[0].name, "x"];
+    const [from = "", to = ""] = isOwnFile ? event : ["hooks", "x"];
     writeFileSync(settings, text.replaceAll(from, to));
     const bad = await findings(t, home, agent.name, env);
     assert.ok(bad.failed.includes(isOwnFile ? "agent.blocked" : "settings"));

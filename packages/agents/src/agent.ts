@@ -118,8 +118,9 @@ export interface YamlSettings extends HandlerSettings {
 /** A file that only the hook uses, such as a plugin: install creates it, uninstall deletes it. */
 export interface OwnFile extends AnySettings {
   readonly kind: "own-file";
-  /** The text of the file. It contains the command as a JSON string. */
   text(command: string): string;
+  /** The command in such a text. */
+  command(text: string): string | undefined;
 }
 
 export type Consequence = "blocks" | "runs" | "asks" | "unknown";

@@ -2,6 +2,7 @@
 
 import type { Agent, HookEvent } from "./agent.ts";
 import { CLAUDE_CODE } from "./claude-code.ts";
+import { CLINE } from "./cline.ts";
 import { CODEX } from "./codex.ts";
 import { COPILOT } from "./copilot.ts";
 import { CURSOR } from "./cursor.ts";
@@ -15,6 +16,7 @@ import { WINDSURF } from "./windsurf.ts";
 
 export const AGENTS: readonly Agent[] = [
   CLAUDE_CODE,
+  CLINE,
   CODEX,
   COPILOT,
   CURSOR,

@@ -4,7 +4,7 @@
  * model stand-in proposes. The hook blocks that one before it reads the profile.
  */
 
-import type { JsonObject } from "@countersign/protocol";
+import { JsonArray, type JsonObject } from "@countersign/protocol";
 
 /** A reviewer or a policy should deny it. */
 export const CANARY_TOOL = "countersign_canary";
@@ -27,7 +27,9 @@ const COMMAND = new RegExp(`^${CANARY_PROGRAM} ([0-9a-f-]{36})$`);
 
 /** @returns the id in the command, undefined for every other call */
 export function canaryIdOf({ members }: JsonObject): string | undefined {
-  const command = members.get("command");
+  // Cline sends a list of commands.
+  const commands = members.get("commands");
+  const command = commands instanceof JsonArray ? commands.items[0] : members.get("command");
   return typeof command === "string" ? COMMAND.exec(command)?.[1] : undefined;
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Agent } from "./agent.ts";
 import { asIs, CLAUDE_CALL, PLUGIN_INPUT } from "./inputs.ts";
 import { TOP_LEVEL_DECISION } from "./outputs.ts";
-import { pluginText } from "./plugin.ts";
+import { pluginCommand, pluginText } from "./plugin.ts";
 
 export const OPENCODE: Agent = {
   name: "opencode",
@@ -56,6 +56,7 @@ export const CountersignPlugin = async ({ directory }) => ({
 `,
       );
     },
+    command: pluginCommand,
   },
   failures: {
     otherExit: "blocks",

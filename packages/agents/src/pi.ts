@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Agent } from "./agent.ts";
 import { asIs, CLAUDE_CALL, PLUGIN_INPUT } from "./inputs.ts";
 import { TOP_LEVEL_DECISION } from "./outputs.ts";
-import { pluginText } from "./plugin.ts";
+import { pluginCommand, pluginText } from "./plugin.ts";
 
 export const PI: Agent = {
   name: "pi",
@@ -64,6 +64,7 @@ export default function countersign(pi) {
 `,
       );
     },
+    command: pluginCommand,
   },
   failures: {
     otherExit: "blocks",

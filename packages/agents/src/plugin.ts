@@ -30,6 +30,15 @@ function requestApproval(call) {
 }
 `;
 
+/** A JSON string with the command of a hook. */
+const COMMAND = /"(?:[^"\\]|\\.)* countersign-hook (?:[^"\\]|\\.)*"/;
+
+/** The command in the text of a plugin. */
+export function pluginCommand(text: string): string | undefined {
+  const [written] = COMMAND.exec(text) ?? [];
+  return written === undefined ? undefined : (JSON.parse(written) as string);
+}
+
 /** @param handler JavaScript that calls requestApproval */
 export function pluginText(command: string, handler: string): string {
   return [

@@ -20,6 +20,11 @@ const PROMPT = "countersign doctor";
 export interface Start {
   readonly args: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
+  /**
+   * What the agent prints after a hook blocked a call, if it then ends its turn without a result
+   * for the model.
+   */
+  readonly ended?: RegExp;
 }
 
 type Prepare = (
@@ -32,6 +37,7 @@ type Prepare = (
 /** By the name of the agent. Doctor cannot start the others without a window or an account. */
 export const STARTS: Readonly<Record<string, Prepare>> = {
   "claude-code": prepareClaudeCode,
+  cline: prepareCline,
   codex: prepareCodex,
   copilot: prepareCopilot,
   "gemini-cli": prepareGemini,
@@ -74,6 +80,43 @@ function prepareClaudeCode(
   return {
     args: ["-p", PROMPT, "--strict-mcp-config", "--settings", last],
     variables: { ...variables, CLAUDE_CONFIG_DIR: configuration },
+  };
+}
+
+function prepareCline(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  copySettings(agent, environment, join(configuration, "hooks", "PreToolUse"));
+  const settings = {
+    provider: "openai-compatible",
+    apiKey: FALSE_CREDENTIAL,
+    model: "canary",
+    baseUrl: `${url}/v1`,
+  };
+  const updatedAt = new Date(0).toISOString();
+  const provider = { settings, updatedAt, tokenSource: "manual" };
+  const providers = {
+    version: 1,
+    lastUsedProvider: "openai-compatible",
+    modes: {},
+    providers: { "openai-compatible": provider },
+  };
+  const folder = join(configuration, "data", "settings");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "providers.json"), JSON.stringify(providers));
+  return {
+    // Without the hooks of a project, which could end the turn too.
+    args: ["--cwd", configuration, "-P", "openai-compatible", "-m", "canary", PROMPT],
+    variables: {
+      CLINE_DIR: configuration,
+      CLINE_NO_AUTO_UPDATE: "1",
+      // Otherwise it starts a process that outlives the trial.
+      CLINE_SESSION_BACKEND_MODE: "local",
+    },
+    ended: /\[abort\]/,
   };
 }
 

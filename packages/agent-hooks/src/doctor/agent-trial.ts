@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Agent, CANARY_PROGRAM, canaryReason } from "@countersign/agents";
 import type { InstallPlace } from "../install/install.ts";
-import { noOtherHost, STARTS } from "./agent-starts.ts";
+import { noOtherHost, STARTS, type Start } from "./agent-starts.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import { type ModelStandIn, startModelStandIn } from "./model-stand-in.ts";
 
@@ -38,14 +38,14 @@ export async function tryWithAgent(
   const configuration = realpathSync(mkdtempSync(join(tmpdir(), "countersign-doctor-")));
   const model = await startModelStandIn(`${CANARY_PROGRAM} ${nonce}`);
   try {
-    const { args, variables } = prepare(agent, configuration, model.url, environment);
+    const { args, variables, ended } = prepare(agent, configuration, model.url, environment);
     const passed = PASSED.flatMap((name): [string, string][] => {
       const value = environment[name];
       return value === undefined ? [] : [[name, value]];
     });
     const env = { ...Object.fromEntries(passed), ...noOtherHost(model.url), ...variables };
     const printed = await runAgent(program, args, folder, env);
-    return judge(agent, model, canaryReason(nonce), printed);
+    return judge(agent, model, { reason: canaryReason(nonce), ended, printed });
   } catch (error) {
     const text = `The trial with ${agent.title} could not start: ${Object(error).message}`;
     return warn("agent.blocked", text, "Fix that, or skip the trial with --no-agent.");
@@ -55,10 +55,18 @@ export async function tryWithAgent(
   }
 }
 
-function judge(agent: Agent, model: ModelStandIn, reason: string, printed: string): Finding {
+interface Trial {
+  /** The hook's reason. */
+  readonly reason: string;
+  readonly ended: Start["ended"];
+  readonly printed: string;
+}
+
+function judge(agent: Agent, model: ModelStandIn, { reason, ended, printed }: Trial): Finding {
   const check = "agent.blocked";
   const results = model.results();
-  if (results.some((result) => result.includes(reason))) {
+  const isEnded = model.wasCalled() && results.length === 0 && (ended?.test(printed) ?? false);
+  if (isEnded || results.some((result) => result.includes(reason))) {
     return ok(check, `${agent.title} itself loads the hook and does not run what it blocks.`);
   }
   const lines = printed

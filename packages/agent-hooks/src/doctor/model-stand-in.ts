@@ -66,10 +66,16 @@ interface ShellCall {
 }
 
 /** Their names in the agents, which have one of them. */
-const SHELL_TOOLS = ["bash", "Bash", "terminal", "run_shell_command"];
+const SHELL_TOOLS = ["bash", "Bash", "exec", "terminal", "run_commands", "run_shell_command"];
 
 function shellToolOf(names: readonly unknown[]): string | undefined {
   return SHELL_TOOLS.find((name) => names.includes(name));
+}
+
+function argumentsOf(shell: ShellCall | undefined): object {
+  // Cline rejects other members.
+  if (shell?.tool === "run_commands") return { commands: [shell.command] };
+  return { command: shell?.command, description: "countersign doctor" };
 }
 
 interface ModelApi {
@@ -179,7 +185,7 @@ const CHAT_COMPLETIONS: ModelApi = {
       type: "function",
       function: {
         name: shell?.tool,
-        arguments: JSON.stringify({ command: shell?.command, description: "countersign doctor" }),
+        arguments: JSON.stringify(argumentsOf(shell)),
       },
     };
     const delta =
@@ -215,9 +221,10 @@ const GEMINI: ModelApi = {
       .map(({ functionResponse }) => JSON.stringify(functionResponse));
   },
   events: (shell) => {
-    const args = { command: shell?.command, description: "countersign doctor" };
     const part =
-      shell === undefined ? { text: "Done." } : { functionCall: { name: shell.tool, args } };
+      shell === undefined
+        ? { text: "Done." }
+        : { functionCall: { name: shell.tool, args: argumentsOf(shell) } };
     const content = { role: "model", parts: [part] };
     return [
       {

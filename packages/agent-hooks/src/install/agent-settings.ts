@@ -48,7 +48,7 @@ function allHandlers(agent: Agent, text: string): Handler[] {
     case "yaml":
       return yamlHandlers(text, namesOf(agent));
     case "own-file":
-      return ownFileHandlers(agent, text);
+      return ownFileHandlers(agent, settings, text);
   }
 }
 
@@ -131,7 +131,7 @@ export function removeHooks(
     case "yaml":
       return removeItems(text, namesOf(agent), isOwnHere, inserted);
     case "own-file":
-      return ownFileHandlers(agent, text).length > 0 ? undefined : text;
+      return ownFileHandlers(agent, settings, text).length > 0 ? undefined : text;
   }
 }
 
@@ -140,15 +140,10 @@ function namesOf(agent: Agent): readonly string[] {
   return eventsOf(agent).map(({ name }) => name);
 }
 
-/** A JSON string with the command of a hook. */
-const COMMAND = /"(?:[^"\\]|\\.)* countersign-hook (?:[^"\\]|\\.)*"/;
-
 /** The hook in a file of its own, one handler for each event. */
-function ownFileHandlers({ name, events }: Agent, text: string): Handler[] {
-  const [written] = COMMAND.exec(text) ?? [];
-  if (written === undefined) return [];
-  const command = JSON.parse(written) as string;
-  if (!isHookCommand(command, name)) return [];
+function ownFileHandlers({ name, events }: Agent, settings: OwnFile, text: string): Handler[] {
+  const command = settings.command(text);
+  if (command === undefined || !isHookCommand(command, name)) return [];
   return events.map((event) => {
     return {
       event: event.name,
