@@ -63,6 +63,13 @@ const INPUTS: Readonly<Record<string, object>> = {
     tool_input: ARGUMENTS,
     mcp_context: { server_name: "everything", tool_name: "echo" },
   },
+  openclaw: {
+    hook_event_name: "before_tool_call",
+    session_id: "s",
+    tool_use_id: "t",
+    tool_name: "everything__echo",
+    tool_input: ARGUMENTS,
+  },
   goose: {
     event: "PreToolUse",
     session_id: "s",

@@ -53,6 +53,9 @@ const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
   kimi: {
     "kimi-observed": { tool: "Bash", server: undefined },
   },
+  openclaw: {
+    "openclaw-plugin": { tool: "exec", server: undefined },
+  },
   opencode: {
     "opencode-plugin": { tool: "bash", server: undefined },
   },
@@ -144,8 +147,13 @@ function existingSettings({ settings }: Agent): string | undefined {
 /** Each call has new ids, where the input has one. */
 function newCall(input: string): () => string {
   return () => {
-    const { tool_use_id: id, tool_call_id: other, extra, tool_call, ...members } =
-      JSON.parse(input);
+    const {
+      tool_use_id: id,
+      tool_call_id: other,
+      extra,
+      tool_call,
+      ...members
+    } = JSON.parse(input);
     if (id !== undefined) members.tool_use_id = randomUUID();
     if (other !== undefined) members.tool_call_id = randomUUID();
     if (tool_call !== undefined) members.tool_call = { ...tool_call, id: randomUUID() };
@@ -189,6 +197,8 @@ const LEFT_TO_USER: Readonly<Record<string, readonly string[]>> = {
   codex: ["settings.tty"],
   // The user must consent to the hook.
   hermes: ["settings.consent"],
+  // The user must add the plugin to the configuration.
+  openclaw: ["settings.disabled"],
 };
 
 /** doctor submits a call through the installed command, and sees that it is denied. */

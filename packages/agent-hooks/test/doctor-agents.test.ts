@@ -142,6 +142,7 @@ const PROGRAMS: Readonly<Record<string, string | undefined>> = {
   "gemini-cli": process.env.COUNTERSIGN_TEST_GEMINI,
   hermes: process.env.COUNTERSIGN_TEST_HERMES,
   kimi: process.env.COUNTERSIGN_TEST_KIMI,
+  openclaw: process.env.COUNTERSIGN_TEST_OPENCLAW,
   opencode: process.env.COUNTERSIGN_TEST_OPENCODE,
   pi: process.env.COUNTERSIGN_TEST_PI,
 };
@@ -160,12 +161,19 @@ for (const agent of AGENTS) {
       assert.deepEqual(asked.failed, ["settings.consent", "agent.blocked"]);
       writeFileSync(settings, `${text}hooks_auto_accept: true\n`);
     }
+    if (agent.name === "openclaw") {
+      const ignored = await findings(t, home, agent.name, env);
+      assert.deepEqual(ignored.failed, ["settings.disabled", "agent.blocked"]);
+      const plugins = { load: { paths: [settings] }, entries: { countersign: { enabled: true } } };
+      writeFileSync(join(dirname(settings), "openclaw.json"), JSON.stringify({ plugins }));
+    }
     const good = await findings(t, home, agent.name, env);
     assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
     // The agent ignores the file, and doctor still finds the hook in it.
     const isOwnFile = agent.settings.kind === "own-file";
-    const event = agent.name === "cline" ? ["\nexec", "\nexit 0\nexec"] : [agent.events[0].name, "x"];
-    const [from = "", to = ""] = isOwnFile ? event : ["hooks", "x"];
+    const isScript = agent.name === "cline";
+    const unused = isScript ? ["\nexec", "\nexit 0\nexec"] : [agent.events[0].name, "x"];
+    const [from = "", to = ""] = isOwnFile ? unused : ["hooks", "x"];
     writeFileSync(settings, text.replaceAll(from, to));
     const bad = await findings(t, home, agent.name, env);
     assert.ok(bad.failed.includes(isOwnFile ? "agent.blocked" : "settings"));

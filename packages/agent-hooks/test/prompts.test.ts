@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { type Agent, OPENCODE, PI } from "@countersign/agents";
+import { type Agent, OPENCLAW, OPENCODE, PI } from "@countersign/agents";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { newHome, run } from "./support/agent-home.ts";
@@ -141,6 +141,34 @@ test("[ours.adapters.agents.plugin] the plugin of OpenCode throws for every resu
     else await assert.rejects(called, { message: denial }, command);
   }
 });
+
+test("[ours.adapters.agents.plugin] the plugin of OpenClaw blocks, or returns the parameters that were approved", async (t) => {
+  for await (const { plugin, command, denial } of plugins(t, OPENCLAW)) {
+    const params = { command: "ls" };
+    const answered = callInOpenClaw(plugin.default, params);
+    // Another handler changes the call while a reviewer decides.
+    params.command = "rm -r /";
+    const approved = { params: { command: "ls" } };
+    const expected = denial === undefined ? approved : { block: true, blockReason: denial };
+    assert.deepEqual(await answered, expected, command);
+  }
+});
+
+/** Calls the handler as OpenClaw does. */
+function callInOpenClaw(
+  plugin: { register(api: object): void },
+  params: object,
+): Promise<unknown> | undefined {
+  let handle: ((event: object, context: object) => Promise<unknown>) | undefined;
+  plugin.register({
+    on: (event: string, handler: typeof handle, { priority }: { readonly priority: number }) => {
+      assert.deepEqual([event, priority], ["before_tool_call", Number.MIN_SAFE_INTEGER]);
+      handle = handler;
+    },
+  });
+  const event = { toolName: "exec", toolCallId: "c", params };
+  return handle?.(event, { sessionId: "s", agentId: "main" });
+}
 
 test("[ours.adapters.agents.plugin] the extension of Pi blocks for every result other than an approval", async (t) => {
   for await (const { plugin, folder, command, denial } of plugins(t, PI)) {

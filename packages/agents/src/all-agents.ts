@@ -10,6 +10,7 @@ import { GEMINI_CLI } from "./gemini-cli.ts";
 import { GOOSE } from "./goose.ts";
 import { HERMES } from "./hermes.ts";
 import { KIMI } from "./kimi.ts";
+import { OPENCLAW } from "./openclaw.ts";
 import { OPENCODE } from "./opencode.ts";
 import { PI } from "./pi.ts";
 import { WINDSURF } from "./windsurf.ts";
@@ -24,6 +25,7 @@ export const AGENTS: readonly Agent[] = [
   GOOSE,
   HERMES,
   KIMI,
+  OPENCLAW,
   OPENCODE,
   PI,
   WINDSURF,

@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
+import { everyFailure } from "./failures.ts";
 import { CLAUDE_CALL, splitAtUnderscores } from "./inputs.ts";
 import { NO_OPINION } from "./outputs.ts";
 
@@ -55,12 +56,7 @@ export const CLINE: Agent = {
     command: (text) => /^exec .+$/m.exec(text)?.[0],
   },
   failures: {
-    otherExit: "runs",
-    killed: "runs",
-    notStarted: "runs",
-    timeout: "runs",
-    silent: "runs",
-    invalidOutput: "runs",
+    ...everyFailure("runs"),
     blocksSince: undefined,
     observed: "3.0.65",
     source: "https://docs.cline.bot/customization/hooks",

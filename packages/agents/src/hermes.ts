@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
+import { everyFailure } from "./failures.ts";
 import { CLAUDE_CALL } from "./inputs.ts";
 import { NO_OPINION } from "./outputs.ts";
 
@@ -49,12 +50,7 @@ export const HERMES: Agent = {
     },
   },
   failures: {
-    otherExit: "runs",
-    killed: "runs",
-    notStarted: "runs",
-    timeout: "runs",
-    silent: "runs",
-    invalidOutput: "runs",
+    ...everyFailure("runs"),
     blocksSince: undefined,
     observed: "0.19.0",
     source: "https://github.com/NousResearch/hermes-agent/blob/main/agent/shell_hooks.py",

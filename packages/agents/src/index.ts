@@ -9,6 +9,7 @@ export * from "./canary-call.ts";
 export { CLAUDE_CODE } from "./claude-code.ts";
 export { CODEX } from "./codex.ts";
 export * from "./hook-input.ts";
+export { OPENCLAW } from "./openclaw.ts";
 export { OPENCODE } from "./opencode.ts";
 export { DENIED_FOR_ANY_AGENT, SILENT } from "./outputs.ts";
 export { PI } from "./pi.ts";

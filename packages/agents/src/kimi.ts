@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
+import { everyFailure } from "./failures.ts";
 import { CLAUDE_CALL, CLAUDE_INPUT, sameNames } from "./inputs.ts";
 import { EXIT_CODE_ONLY } from "./outputs.ts";
 
@@ -39,12 +40,7 @@ export const KIMI: Agent = {
     },
   },
   failures: {
-    otherExit: "runs",
-    killed: "runs",
-    notStarted: "runs",
-    timeout: "runs",
-    silent: "runs",
-    invalidOutput: "runs",
+    ...everyFailure("runs"),
     blocksSince: undefined,
     observed: "2.1.0",
     source: "https://moonshotai.github.io/kimi-code/en/customization/hooks",

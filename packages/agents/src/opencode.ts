@@ -3,8 +3,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
+import { everyFailure } from "./failures.ts";
 import { asIs, CLAUDE_CALL, PLUGIN_INPUT } from "./inputs.ts";
-import { TOP_LEVEL_DECISION } from "./outputs.ts";
+import { PLUGIN_OUTPUT } from "./outputs.ts";
 import { pluginCommand, pluginText } from "./plugin.ts";
 
 export const OPENCODE: Agent = {
@@ -20,11 +21,7 @@ export const OPENCODE: Agent = {
         // `server_tool` does not show where the name of the server ends.
         split: asIs,
       },
-      output: {
-        ...TOP_LEVEL_DECISION,
-        // The plugin blocks without a decision. OpenCode's own permissions apply after it.
-        left: TOP_LEVEL_DECISION.approved,
-      },
+      output: PLUGIN_OUTPUT,
     },
   ],
   promptEvent: undefined,
@@ -59,12 +56,7 @@ export const CountersignPlugin = async ({ directory }) => ({
     command: pluginCommand,
   },
   failures: {
-    otherExit: "blocks",
-    killed: "blocks",
-    notStarted: "blocks",
-    timeout: "blocks",
-    silent: "blocks",
-    invalidOutput: "blocks",
+    ...everyFailure("blocks"),
     blocksSince: undefined,
     observed: "1.18.33",
     source: "https://opencode.ai/docs/plugins/",

@@ -48,6 +48,13 @@ export const TOP_LEVEL_DECISION: HookOutput = {
   denied: (reason) => JSON.stringify({ decision: "deny", reason }),
 };
 
+/** The answers that our own plugins read. The permissions of the agent apply after an approval. */
+export const PLUGIN_OUTPUT: HookOutput = {
+  ...TOP_LEVEL_DECISION,
+  // A plugin blocks the call without a decision.
+  left: TOP_LEVEL_DECISION.approved,
+};
+
 /** The answer only stops calls: an approval leaves the decision to the agent's permissions. */
 export const EXIT_CODE_ONLY: HookOutput = {
   approved: NO_OPINION,

@@ -3,8 +3,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
+import { everyFailure } from "./failures.ts";
 import { asIs, CLAUDE_CALL, PLUGIN_INPUT } from "./inputs.ts";
-import { TOP_LEVEL_DECISION } from "./outputs.ts";
+import { PLUGIN_OUTPUT } from "./outputs.ts";
 import { pluginCommand, pluginText } from "./plugin.ts";
 
 export const PI: Agent = {
@@ -20,11 +21,7 @@ export const PI: Agent = {
         // Pi has no MCP servers of its own.
         split: asIs,
       },
-      output: {
-        ...TOP_LEVEL_DECISION,
-        // The extension blocks without a decision. Pi itself has no permissions.
-        left: TOP_LEVEL_DECISION.approved,
-      },
+      output: PLUGIN_OUTPUT,
     },
   ],
   promptEvent: undefined,
@@ -67,12 +64,7 @@ export default function countersign(pi) {
     command: pluginCommand,
   },
   failures: {
-    otherExit: "blocks",
-    killed: "blocks",
-    notStarted: "blocks",
-    timeout: "blocks",
-    silent: "blocks",
-    invalidOutput: "blocks",
+    ...everyFailure("blocks"),
     blocksSince: undefined,
     observed: "0.74.2",
     source:

@@ -12,6 +12,7 @@ import { parseDocument } from "yaml";
 import { realKeyPath } from "../codex/trust-file.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { consentFile } from "./check-hermes-consent.ts";
+import { openClawConfigFile, readOpenClawConfig } from "./check-openclaw-config.ts";
 
 const FALSE_CREDENTIAL = "countersign-doctor";
 
@@ -21,8 +22,8 @@ export interface Start {
   readonly args: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
   /**
-   * What the agent prints after a hook blocked a call, if it then ends its turn without a result
-   * for the model.
+   * Text that the agent prints after a hook blocked a call, if it then ends its turn without a
+   * result for the model.
    */
   readonly ended?: RegExp;
 }
@@ -43,6 +44,7 @@ export const STARTS: Readonly<Record<string, Prepare>> = {
   "gemini-cli": prepareGemini,
   hermes: prepareHermes,
   kimi: prepareKimi,
+  openclaw: prepareOpenClaw,
   opencode: prepareOpenCode,
   pi: preparePi,
 };
@@ -246,6 +248,38 @@ function prepareKimi(
       KIMI_MODEL_PROVIDER_TYPE: "openai",
       KIMI_MODEL_BASE_URL: `${url}/v1`,
       KIMI_MODEL_API_KEY: FALSE_CREDENTIAL,
+    },
+  };
+}
+
+function prepareOpenClaw(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const settings = agent.settings.file(environment);
+  // It names the file of the user, which the trial loads.
+  const plugins = readOpenClawConfig(openClawConfigFile(settings))?.plugins;
+  const provider = {
+    baseUrl: `${url}/v1`,
+    apiKey: FALSE_CREDENTIAL,
+    api: "openai-completions",
+    models: [{ id: "canary", name: "canary" }],
+  };
+  const workspace = join(configuration, "workspace");
+  const config = {
+    agents: { defaults: { model: "countersign/canary", workspace } },
+    models: { mode: "replace", providers: { countersign: provider } },
+    plugins,
+  };
+  const file = join(configuration, "openclaw.json");
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return {
+    args: ["agent", "--local", "--session-id", "countersign-doctor", "-m", PROMPT],
+    variables: {
+      OPENCLAW_STATE_DIR: configuration,
+      OPENCLAW_CONFIG_PATH: file,
     },
   };
 }

@@ -13,6 +13,7 @@ import { commandOf, type Handler } from "../install/settings-handler.ts";
 import { checkClaudeFiles } from "./check-claude-files.ts";
 import { checkCodexConfig } from "./check-codex-config.ts";
 import { checkHermesConsent } from "./check-hermes-consent.ts";
+import { checkOpenClawConfig } from "./check-openclaw-config.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
 export interface SettingsCheck {
@@ -88,6 +89,7 @@ const CHECKS: Readonly<Record<string, (checked: Checked) => Finding[]>> = {
   "claude-code": ({ path, folder }) => checkClaudeFiles(path, folder),
   codex: ({ settings, handler, again }) => checkCodexConfig(settings, handler, again),
   hermes: ({ path, handler }) => checkHermesConsent(path, handler),
+  openclaw: ({ settings }) => checkOpenClawConfig(settings),
 };
 
 /** Each event of the profile has the hook once, and no other event has it. */
