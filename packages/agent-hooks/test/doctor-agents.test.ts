@@ -147,6 +147,9 @@ const PROGRAMS: Readonly<Record<string, string | undefined>> = {
   pi: process.env.COUNTERSIGN_TEST_PI,
 };
 
+/** Doctor stops a trial before. */
+const DOCTOR_MS_MAX = 240_000;
+
 for (const agent of AGENTS) {
   const path = PROGRAMS[agent.name];
   if (path === undefined) continue;
@@ -154,20 +157,21 @@ for (const agent of AGENTS) {
     const home = newHome(t);
     await scene.install(t, home, agent.name, "--wait", "2s");
     const env = withProgram(t, agent.program ?? "", path);
+    const examine = () => findings(t, home, agent.name, env, DOCTOR_MS_MAX);
     const settings = agent.settings.file({}).replace(homedir(), home.path);
     const text = readFileSync(settings, "utf8");
     if (agent.name === "hermes") {
-      const asked = await findings(t, home, agent.name, env);
+      const asked = await examine();
       assert.deepEqual(asked.failed, ["settings.consent", "agent.blocked"]);
       writeFileSync(settings, `${text}hooks_auto_accept: true\n`);
     }
     if (agent.name === "openclaw") {
-      const ignored = await findings(t, home, agent.name, env);
+      const ignored = await examine();
       assert.deepEqual(ignored.failed, ["settings.disabled", "agent.blocked"]);
       const plugins = { load: { paths: [settings] }, entries: { countersign: { enabled: true } } };
       writeFileSync(join(dirname(settings), "openclaw.json"), JSON.stringify({ plugins }));
     }
-    const good = await findings(t, home, agent.name, env);
+    const good = await examine();
     assert.deepEqual([good.failed, good.all["agent.blocked"]?.level], [[], "ok"]);
     // The agent ignores the file, and doctor still finds the hook in it.
     const isOwnFile = agent.settings.kind === "own-file";
@@ -175,7 +179,7 @@ for (const agent of AGENTS) {
     const unused = isScript ? ["\nexec", "\nexit 0\nexec"] : [agent.events[0].name, "x"];
     const [from = "", to = ""] = isOwnFile ? unused : ["hooks", "x"];
     writeFileSync(settings, text.replaceAll(from, to));
-    const bad = await findings(t, home, agent.name, env);
+    const bad = await examine();
     assert.ok(bad.failed.includes(isOwnFile ? "agent.blocked" : "settings"));
   });
 }

@@ -1,5 +1,6 @@
 /** OpenClaw loads a plugin file only if its configuration names and enables it. */
 
+import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type ParseError, parse } from "jsonc-parser";
 import { SettingsFile } from "../install/settings-file.ts";
@@ -53,6 +54,10 @@ function isLoaded({ enabled, allow, deny, entries, load }: Members, plugin: stri
     !(Array.isArray(deny) && deny.includes(ID)) &&
     (!Array.isArray(allow) || allow.length === 0 || allow.includes(ID)) &&
     Array.isArray(paths) &&
-    paths.some((path) => typeof path === "string" && resolve(path) === plugin)
+    paths.some((path) => typeof path === "string" && atHome(path) === resolve(plugin))
   );
+}
+
+function atHome(path: string): string {
+  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(path);
 }

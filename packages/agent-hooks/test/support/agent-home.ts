@@ -82,11 +82,15 @@ export function run(
   t: TestContext,
   home: Home,
   args: readonly string[],
-  { secret = "", env = {} }: { secret?: string; env?: NodeJS.ProcessEnv } = {},
+  {
+    secret = "",
+    env = {},
+    waitMs,
+  }: { secret?: string; env?: NodeJS.ProcessEnv; waitMs?: number | undefined } = {},
 ): Promise<Outcome> {
   const entries = Object.entries(ownEnvironment());
   const kept = entries.filter(
-    ([name]) => !/^(XDG_|CLAUDE|CODEX|COPILOT|GEMINI|PI_|npm_)/.test(name),
+    ([name]) => !/^(XDG_|CLAUDE|CLINE|CODEX|COPILOT|GEMINI|OPENCLAW|PI_|npm_)/.test(name),
   );
   const all = { ...Object.fromEntries(kept), HOME: home.path, SHELL: "/bin/sh", ...env };
   // printf is a shell builtin: the secret is not an argument of a process.
@@ -94,7 +98,7 @@ export function run(
   return new Child(t, [...shell, ...args], {
     env: { ...all, SECRET: secret },
     cwd: home.path,
-  }).ends();
+  }).ends(waitMs);
 }
 
 export async function findings(
@@ -102,8 +106,9 @@ export async function findings(
   home: Home,
   agent = "claude-code",
   env: NodeJS.ProcessEnv = {},
+  waitMs?: number,
 ): Promise<{ code: number | null; failed: string[]; all: Readonly<Record<string, Finding>> }> {
-  const { code, stdout, stderr } = await run(t, home, ["doctor", agent, "--json"], { env });
+  const { code, stdout, stderr } = await run(t, home, ["doctor", agent, "--json"], { env, waitMs });
   assert.equal(stderr, "");
   const [result] = JSON.parse(stdout) as { findings: Finding[] }[];
   const all = Object.fromEntries((result?.findings ?? []).map((each) => [each.check, each]));
