@@ -3,15 +3,15 @@
  */
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { AGENTS, type Agent, readHookInput, SILENT } from "@countersign/agents";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
-import { fileOwner, type Outcome } from "@countersign/testing/child";
+import { fileOwner } from "@countersign/testing/child";
 import { findHooks } from "../src/install/agent-settings.ts";
 import { findings, type Home, newHome, run } from "./support/agent-home.ts";
+import { assertDenied, CALLS, existingSettings, newInput } from "./support/agent-story.ts";
 import { feed, hooksBelow, recorded } from "./support/hook-scene.ts";
 
 const file = fileOwner();
@@ -20,53 +20,6 @@ let scene: AgentScene;
 before(async () => {
   scene = await startAgentScene(file, { settings: { extensions: "server" } });
 });
-
-/** The call that each recorded input describes. */
-const CALLS: Readonly<Record<string, { readonly [input: string]: object }>> = {
-  "claude-code": {
-    "claude-code-observed": { tool: "Bash", server: undefined },
-    "claude-code-subagent-mcp": { tool: "create_entities", server: "memory" },
-  },
-  cline: {
-    "cline-observed": { tool: "run_commands", server: undefined },
-  },
-  codex: {
-    "codex-bash": { tool: "Bash", server: undefined },
-  },
-  copilot: {
-    "copilot-cli-observed": { tool: "Bash", server: undefined },
-    "copilot-vscode-documented": { tool: "runInTerminal", server: undefined },
-  },
-  cursor: {
-    "cursor-documented": { tool: "Write", server: undefined },
-  },
-  "gemini-cli": {
-    "gemini-cli-observed": { tool: "run_shell_command", server: undefined },
-    "gemini-cli-documented": { tool: "create_issue", server: "github" },
-  },
-  goose: {
-    "goose-documented": { tool: "shell", server: "developer" },
-  },
-  hermes: {
-    "hermes-observed": { tool: "terminal", server: undefined },
-  },
-  kimi: {
-    "kimi-observed": { tool: "Bash", server: undefined },
-  },
-  openclaw: {
-    "openclaw-plugin": { tool: "exec", server: undefined },
-  },
-  opencode: {
-    "opencode-plugin": { tool: "bash", server: undefined },
-  },
-  pi: {
-    "pi-extension": { tool: "bash", server: undefined },
-  },
-  windsurf: {
-    "windsurf-command-documented": { tool: "run_command", server: undefined },
-    "windsurf-mcp-documented": { tool: "create_issue", server: "github" },
-  },
-};
 
 test("[ours.adapters.agents.input] a recorded input of an agent describes the call", () => {
   for (const agent of AGENTS) {
@@ -104,10 +57,8 @@ for (const agent of AGENTS) {
     const home = newHome(t);
     const { command } = await install(t, home, agent);
     const { output } = agent.events[0];
-    const [input = ""] = Object.keys(CALLS[name] ?? {});
-    const call = newCall(recorded(input));
     const start = (words = command) =>
-      feed(t, home.path, ["/bin/sh", "-c", words], { input: call() });
+      feed(t, home.path, ["/bin/sh", "-c", words], { input: newInput(agent) });
 
     const approved = start().ends();
     await scene.decideNext("approve");
@@ -128,55 +79,6 @@ for (const agent of AGENTS) {
     const missing = start(command.replace(process.execPath, "/gone"));
     assertDenied(agent, await missing.ends(), /The approval hook failed|the hook failed/);
   });
-}
-
-/** Settings of the user without the hook. Undefined: only the hook uses the file. */
-function existingSettings({ settings }: Agent): string | undefined {
-  switch (settings.kind) {
-    case "json":
-      return `${JSON.stringify({ ...settings.head, hooks: {} }, null, 3)}\n\n`;
-    case "toml":
-      return '# Mine\nmodel = "x"\n\n[[hooks]]\nevent = "Stop"\ncommand = "true"\n';
-    case "yaml":
-      return "# Mine\nmodel:\n    default: x\nhooks: {}\n\n# End\n";
-    case "own-file":
-      return undefined;
-  }
-}
-
-/** Each call has new ids, where the input has one. */
-function newCall(input: string): () => string {
-  return () => {
-    const {
-      tool_use_id: id,
-      tool_call_id: other,
-      extra,
-      tool_call,
-      ...members
-    } = JSON.parse(input);
-    if (id !== undefined) members.tool_use_id = randomUUID();
-    if (other !== undefined) members.tool_call_id = randomUUID();
-    if (tool_call !== undefined) members.tool_call = { ...tool_call, id: randomUUID() };
-    if (extra !== undefined) members.extra = { ...extra, tool_call_id: randomUUID() };
-    return JSON.stringify(members);
-  };
-}
-
-/** The agent blocks the call, and the model reads the reason. */
-function assertDenied({ name, events }: Agent, outcome: Outcome, reason: RegExp): void {
-  const { code, stdout, stderr } = outcome;
-  const [{ output }] = events;
-  if (output.denied === undefined) {
-    assert.deepEqual([code, stdout], [2, ""], name);
-    assert.match(stderr, reason, name);
-    return;
-  }
-  assert.equal(code, 0, name);
-  assert.match(stdout, reason, name);
-  // The members of a denial, with any reason.
-  const members = (text: string) => Object.keys(JSON.parse(text)).sort();
-  assert.deepEqual(members(stdout), members(output.denied("")), name);
-  assert.doesNotMatch(stdout, /"allow"/, name);
 }
 
 /** Installs the hook, as a user does. */

@@ -3,8 +3,9 @@
 import { AGENTS, type Agent } from "@countersign/agents";
 import { type Command, type CommandLine, EXIT, renderColumns } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import { findHooks } from "../install/agent-settings.ts";
+import { findHooks, ownFileFault } from "../install/agent-settings.ts";
 import { SettingsFile } from "../install/settings-file.ts";
+import { UnusableSettings } from "../install/settings-handler.ts";
 import { readProfile } from "../profile/profile.ts";
 import { placeOf } from "./options.ts";
 
@@ -14,6 +15,8 @@ interface Row {
   readonly settings: string;
   /** Undefined without a readable profile. */
   readonly url: string | undefined;
+  /** Why the state is "unreadable". */
+  readonly fault?: string;
 }
 
 export const status: Command = {
@@ -32,7 +35,11 @@ export const status: Command = {
       });
       terminal.out(renderColumns([["AGENT", "HOOK", "PROVIDER", "SETTINGS"], ...table]));
     }
-    return EXIT.done;
+    const faults = rows.flatMap(({ agent, fault }) =>
+      fault === undefined ? [] : [{ agent, fault }],
+    );
+    for (const { agent, fault } of faults) terminal.note(visibleText(`${agent}: ${fault}`));
+    return faults.length === 0 ? EXIT.done : EXIT.refused;
   },
 };
 
@@ -42,10 +49,14 @@ function statusOf(agent: Agent, line: CommandLine, program: string): Row {
   try {
     const profile = readProfile(path);
     file = profile?.installed?.settings ?? settings;
-    const count = findHooks(agent, new SettingsFile(file).text ?? "").own.length;
-    const state = count > 0 ? "installed" : "not installed";
+    const text = new SettingsFile(file).text ?? "";
+    const fault = ownFileFault(agent, text);
+    if (fault !== undefined) throw new UnusableSettings(fault);
+    const state = findHooks(agent, text).own.length > 0 ? "installed" : "not installed";
     return { agent: agent.name, state, settings: file, url: profile?.url };
-  } catch {
-    return { agent: agent.name, state: "unreadable", settings: file, url: undefined };
+  } catch (error) {
+    const fault = String(Object(error).message);
+    const row = { agent: agent.name, state: "unreadable", settings: file, url: undefined } as const;
+    return { ...row, fault };
   }
 }

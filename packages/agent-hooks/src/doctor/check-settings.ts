@@ -5,11 +5,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { installedEvents } from "@countersign/agents";
 import { typedCommand } from "@countersign/command-line";
-import { type FoundHooks, findHooks, handlerOf } from "../install/agent-settings.ts";
+import { type FoundHooks, findHooks, handlerOf, ownFileFault } from "../install/agent-settings.ts";
 import { type EntryOptions, entryFor, type InstallPlace } from "../install/install.ts";
 import { findSettingsFault } from "../install/settings-fault.ts";
 import { SettingsFile } from "../install/settings-file.ts";
-import { commandOf, type Handler } from "../install/settings-handler.ts";
+import { commandOf, type Handler, UnusableSettings } from "../install/settings-handler.ts";
 import { checkClaudeFiles } from "./check-claude-files.ts";
 import { checkCodexConfig } from "./check-codex-config.ts";
 import { checkHermesConsent } from "./check-hermes-consent.ts";
@@ -45,7 +45,9 @@ export function checkSettings(
     file = new SettingsFile(settings);
     found = findHooks(agent, file.text ?? "");
   } catch (error) {
-    const text = `${settings} cannot be read: ${Object(error).message}`;
+    const { message } = Object(error);
+    const isNamed = !(error instanceof UnusableSettings);
+    const text = isNamed ? message : `${settings} cannot be read: ${message}`;
     const advice = `Fix it. Until then, ${agent.title} may ignore the whole file.`;
     return { findings: [fail("settings", text, advice)], hook: undefined };
   }
@@ -63,6 +65,7 @@ export function checkSettings(
   const what = `${agent.title} ignores all of ${file.path}: ${fault}. Calls run without approval.`;
   const findings = [
     ...(fault === undefined ? [] : [fail("settings.ignored", what, "Fix that in the file.")]),
+    ...checkOwnFile(ownFileFault(agent, file.text ?? ""), file.path, again),
     ...checkEvents(own, place, profile, again),
     ...own.flatMap((handler) => checkEntry(handler, place, profile, again)),
     ...checkOtherHandlers(all.length - own.length),
@@ -91,6 +94,12 @@ const CHECKS: Readonly<Record<string, (checked: Checked) => Finding[]>> = {
   hermes: ({ path, handler }) => checkHermesConsent(path, handler),
   openclaw: ({ settings }) => checkOpenClawConfig(settings),
 };
+
+function checkOwnFile(fault: string | undefined, path: string, again: string): Finding[] {
+  if (fault === undefined) return [];
+  const text = `${path} may not block calls: ${fault}.`;
+  return [fail("settings.changed", text, `Rename or delete it, and run: ${again}`)];
+}
 
 /** Each event of the profile has the hook once, and no other event has it. */
 function checkEvents(

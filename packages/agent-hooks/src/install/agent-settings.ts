@@ -130,14 +130,30 @@ export function removeHooks(
       return removeTables(text, isOwnHere, inserted);
     case "yaml":
       return removeItems(text, namesOf(agent), isOwnHere, inserted);
-    case "own-file":
+    case "own-file": {
+      const fault = ownFileFault(agent, text);
+      if (fault !== undefined) throw new UnusableSettings(`${fault}; rename or delete it`);
       return ownFileHandlers(agent, settings, text).length > 0 ? undefined : text;
+    }
   }
 }
 
 /** The names of all events that can have the hook. */
 function namesOf(agent: Agent): readonly string[] {
   return eventsOf(agent).map(({ name }) => name);
+}
+
+/**
+ * Why a file that only the hook uses may not work: it has the command, and another program.
+ *
+ * @returns undefined for settings that the hook shares
+ */
+export function ownFileFault(agent: Agent, text: string): string | undefined {
+  const { settings } = agent;
+  if (settings.kind !== "own-file") return undefined;
+  const [hook] = ownFileHandlers(agent, settings, text);
+  if (hook === undefined || settings.text(String(hook.value.command)) === text) return undefined;
+  return "it differs from the file that install writes";
 }
 
 /** The hook in a file of its own, one handler for each event. */

@@ -6,11 +6,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { rmSync } from "node:fs";
 import { type Agent, installedEvents } from "@countersign/agents";
 import { toolListFile } from "../codex/tool-list.ts";
 import { assertTrustable, planTrust, removeTrust } from "../codex/trust-file.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";
+import { removeFile } from "../profile/owner-only-file.ts";
 import {
   type Installed,
   type Profile,
@@ -121,15 +121,18 @@ export function install(
     trusted === undefined ? undefined : planTrust(agent, edited.text, trusted, before?.trust);
   const installed: Installed = {
     settings: place.settings,
-    sha256: digest(edited.text),
+    sha256: [edited.text, file.text ?? ""].map(digest),
     inserted: edited.inserted,
     backup: original,
     trust: plan?.trust,
   };
   if (plan === undefined && before?.trust !== undefined) removeTrust(before.trust);
-  writeProfile(profile, { ...wanted, installed });
+  // The agent runs calls after its limit, so the hook never waits longer than the limit permits.
+  const waitMs = Math.min(readProfile(profile)?.waitMs ?? wanted.waitMs, wanted.waitMs);
+  writeProfile(profile, { ...wanted, waitMs, installed });
   file.replace(edited.text);
   plan?.write();
+  if (waitMs !== wanted.waitMs) writeProfile(profile, { ...wanted, installed });
   return file.text !== edited.text;
 }
 
@@ -152,8 +155,8 @@ export function uninstall(agent: Agent, profile: string, settings: string): Unin
   file.replace(original);
   const trust = before?.trust;
   const leftTrust = trust === undefined || removeTrust(trust) ? undefined : trust.file;
-  rmSync(profile, { force: true });
-  rmSync(toolListFile(profile), { force: true });
+  removeFile(profile);
+  removeFile(toolListFile(profile));
   return { settings: path, isChanged: file.text !== original, leftTrust };
 }
 
@@ -164,7 +167,7 @@ function originalOf(
   before: Installed | undefined,
 ): string | undefined {
   if (file.text === undefined) return undefined;
-  if (before !== undefined && digest(file.text) === before.sha256) return before.backup;
+  if (before?.sha256.includes(digest(file.text))) return before.backup;
   const { text } = file;
   return reading(file.path, () => removeHooks(agent, text, before?.inserted));
 }

@@ -3,8 +3,8 @@
  * and only if nothing else has changed it since it was read.
  */
 
-import { readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { OWNER_ONLY, replaceFile } from "../profile/owner-only-file.ts";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { OWNER_ONLY, removeFile, replaceFile } from "../profile/owner-only-file.ts";
 
 export class SettingsFile {
   /** The path after symbolic links. */
@@ -25,7 +25,7 @@ export class SettingsFile {
     if (read(this.path) !== this.text) {
       throw new Error(`${this.path} changed while it was edited. Nothing was written. Try again.`);
     }
-    if (text === undefined) rmSync(this.path, { force: true });
+    if (text === undefined) removeFile(this.path);
     else if (text !== this.text) replaceFile(this.path, text, modeOf(this.path));
   }
 }
@@ -45,7 +45,7 @@ function realPath(path: string): string {
     return realpathSync(path);
   } catch (error) {
     if (Object(error).code === "ENOENT") return path;
-    throw error;
+    throw new Error(`${path} cannot be read: ${Object(error).message}`);
   }
 }
 

@@ -9,16 +9,18 @@ import { randomUUID } from "node:crypto";
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 export const OWNER_ONLY = 0o600;
 
@@ -51,6 +53,7 @@ export function readOwnerOnly(path: string): string | undefined {
 /** @param mode of the new file */
 export function replaceFile(path: string, text: string, mode = OWNER_ONLY): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  removeDrafts(path);
   const draft = `${path}.${randomUUID()}.draft`;
   try {
     const file = openSync(draft, "wx", mode);
@@ -68,6 +71,22 @@ export function replaceFile(path: string, text: string, mode = OWNER_ONLY): void
     throw error;
   }
   syncFolder(dirname(path));
+}
+
+/** Deletes a file that replaceFile wrote. */
+export function removeFile(path: string): void {
+  rmSync(path, { force: true });
+  removeDrafts(path);
+}
+
+/** Deletes what a killed process left. A draft can contain a credential. */
+function removeDrafts(path: string): void {
+  const folder = dirname(path);
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const isDraft = name.startsWith(`${basename(path)}.`) && name.endsWith(".draft");
+    if (isDraft) rmSync(join(folder, name), { force: true });
+  }
 }
 
 /** Without it, a crash of the machine could undo the rename. */

@@ -21,8 +21,11 @@ import { readOwnerOnly, replaceFile } from "./owner-only-file.ts";
 export interface Installed {
   /** As it was named; it may be a link. */
   readonly settings: string;
-  /** SHA-256 of the file as install left it. */
-  readonly sha256: string;
+  /**
+   * SHA-256 of the file as install leaves it, and as install found it. The file has one of the two
+   * texts if install was killed, or nothing else has changed it.
+   */
+  readonly sha256: readonly string[];
   /** The exact inserted texts, one for each event, which uninstall finds and removes. */
   readonly inserted: readonly string[];
   /** The file as it was before; undefined when there was none. */
@@ -170,8 +173,9 @@ export function readWait(text: string): number | undefined {
 function readTexts(fields: Fields, name: string): string[] {
   const value: JsonValue | undefined = fields.value(name);
   if (value === undefined) return [];
-  // Version 0.6 wrote one inserted text.
-  if (typeof value === "string" && name === "inserted") return [value];
+  // Version 0.6 wrote one inserted text, and one digest.
+  const isOfOldVersion = name === "inserted" || name === "sha256";
+  if (typeof value === "string" && isOfOldVersion) return [value];
   const items = value instanceof JsonArray ? value.items : [undefined];
   return items.map((item) => {
     if (typeof item === "string" && item !== "") return item;
@@ -191,7 +195,7 @@ function readInstalled(value: JsonObject | undefined): Installed | undefined {
   const fields = new Fields(value, names, "installed");
   return {
     settings: fields.required("settings", fields.text("settings", 1)),
-    sha256: fields.required("sha256", fields.text("sha256", 1)),
+    sha256: readTexts(fields, "sha256"),
     inserted: readTexts(fields, "inserted"),
     backup: fields.text("backup", 0),
     trust: readTrust(fields.object("trust")),
