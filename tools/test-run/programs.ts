@@ -6,6 +6,7 @@
 
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { findCodingAgents } from "@countersign/testing/coding-agents";
 import { linkFrameworks } from "../frameworks/link.ts";
 import { findRuntimes } from "../runtimes/find-runtimes.ts";
 import { findBrowser } from "./browser.ts";
@@ -32,6 +33,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 /** The programs that npm installs, with the command. */
 const BY_NPM: Readonly<Record<string, string>> = {
+  "coding-agents": "npm run coding-agents",
   frameworks: "npm run frameworks",
   runtimes: "npm run runtimes",
 };
@@ -70,6 +72,7 @@ function installCommand(program: string): string | undefined {
 
 function isThere(program: string): boolean {
   if (program === "frameworks") return linkFrameworks();
+  if (program === "coding-agents") return findCodingAgents() !== undefined;
   if (program === "runtimes") return findRuntimes() !== undefined;
   if (program === "browser") return findBrowser() !== undefined;
   if (program === "browser with notifications") return findBrowser()?.hasNotifications === true;

@@ -4,6 +4,7 @@
  *   unit      tests beside the code, in one process
  *   sqlite    everything except the slow tests (`npm test`)
  *   slow      the slow tests
+ *   nightly   the tests with real coding agents
  *   postgres  the tests of the server again, on PostgreSQL
  *
  * With files, only these files run. At the end it lists skipped tests and files that did not run
@@ -42,6 +43,7 @@ const TIERS: Readonly<Record<string, { readonly patterns: readonly string[]; cho
   unit: { patterns: [], choose: () => false },
   sqlite: { patterns: EVERYTHING, choose: ({ tier }) => tier === "main" },
   slow: { patterns: EVERYTHING, choose: ({ tier }) => tier === "slow" },
+  nightly: { patterns: EVERYTHING, choose: ({ tier }) => tier === "nightly" },
   postgres: {
     patterns: [`packages/server/test/!(${ON_POSTGRESQL_ANYWAY}).test.ts`],
     choose: () => true,

@@ -4,13 +4,14 @@
  *
  *   // Tier: own process      a unit test that cannot share a process with others
  *   // Tier: slow             runs by `npm run test:slow` and not by `npm test`
+ *   // Tier: nightly          runs by `npm run test:nightly` only
  *   // Needs: nginx, caddy    programs besides Node, see programs.ts
  */
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export type Tier = "unit" | "main" | "slow";
+export type Tier = "unit" | "main" | "slow" | "nightly";
 
 export interface TestFile {
   /** From the root of the repository. */
@@ -30,12 +31,13 @@ export function listTestFiles(root: string, patterns: readonly string[]): TestFi
 /** @throws Error for a tier that does not exist */
 export function readTestFile(path: string, text: string): TestFile {
   const tier = /^\/\/ Tier: (.+)$/m.exec(text)?.[1];
-  if (tier !== undefined && tier !== "slow" && tier !== "own process") {
-    throw new Error(`${path}: unknown tier "${tier}". Use "slow" or "own process".`);
+  const isListed = tier === "slow" || tier === "nightly";
+  if (tier !== undefined && !isListed && tier !== "own process") {
+    throw new Error(`${path}: unknown tier "${tier}". Use "slow", "nightly" or "own process".`);
   }
   return {
     path,
-    tier: tier === "slow" ? "slow" : UNIT.test(path) && tier === undefined ? "unit" : "main",
+    tier: isListed ? tier : UNIT.test(path) && tier === undefined ? "unit" : "main",
     needs: /^\/\/ Needs: (.+)$/m.exec(text)?.[1]?.split(", ") ?? [],
   };
 }

@@ -1,7 +1,7 @@
 // Tier: slow
 /**
- * The names of MCP tools that Codex changes. `COUNTERSIGN_TEST_CODEX` is the path of the real
- * program; without it, only a stand-in for Codex lists tools.
+ * The names of MCP tools that Codex changes. After
+ * `npm run coding-agents`, the real program lists tools too.
  */
 
 import assert from "node:assert/strict";
@@ -10,6 +10,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { Child, fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { findCodingAgents } from "@countersign/testing/coding-agents";
 import { ownEnvironment } from "@countersign/testing/countersign";
 import { listTools } from "../src/codex/list-tools.ts";
 import { serverSettings, validServers, writeToolList } from "../src/codex/tool-list.ts";
@@ -18,7 +19,7 @@ import { findings, newHome, run } from "./support/agent-home.ts";
 import { startCodexModel } from "./support/codex-model.ts";
 import { callInput, type HookScene, startHook, startHookScene } from "./support/hook-scene.ts";
 
-const { COUNTERSIGN_TEST_CODEX: codex } = process.env;
+const codex = findCodingAgents()?.get("codex");
 const MCP_TOOLS = join(import.meta.dirname, "support/mcp-tools.ts");
 
 const file = fileOwner();

@@ -307,6 +307,10 @@ function prepareOpenCode(
     provider: { countersign: provider },
   };
   writeFileSync(join(folder, "opencode.json"), JSON.stringify(config));
+  // Otherwise it first installs this package beside the plugin, which does not import it.
+  const installed = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
+  mkdirSync(join(folder, "node_modules"));
+  writeFileSync(join(folder, "package-lock.json"), JSON.stringify(installed));
   return {
     args: ["run", "-m", "countersign/canary", PROMPT],
     variables: {

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { makeToken, newAgent } from "@countersign/testing/agents";
@@ -16,6 +16,9 @@ import {
 } from "@countersign/testing/countersign";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { BIN } from "./hook-scene.ts";
+
+/** Above the limit of a trial of doctor, which is 180 s. */
+const RUN_MS_MAX = 240_000;
 
 const POLICY = `version: 1
 rules:
@@ -82,11 +85,7 @@ export function run(
   t: TestContext,
   home: Home,
   args: readonly string[],
-  {
-    secret = "",
-    env = {},
-    waitMs,
-  }: { secret?: string; env?: NodeJS.ProcessEnv; waitMs?: number | undefined } = {},
+  { secret = "", env = {} }: { secret?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Outcome> {
   const entries = Object.entries(ownEnvironment());
   const kept = entries.filter(
@@ -98,7 +97,7 @@ export function run(
   return new Child(t, [...shell, ...args], {
     env: { ...all, SECRET: secret },
     cwd: home.path,
-  }).ends(waitMs);
+  }).ends(RUN_MS_MAX);
 }
 
 export async function findings(
@@ -106,13 +105,26 @@ export async function findings(
   home: Home,
   agent = "claude-code",
   env: NodeJS.ProcessEnv = {},
-  waitMs?: number,
 ): Promise<{ code: number | null; failed: string[]; all: Readonly<Record<string, Finding>> }> {
-  const { code, stdout, stderr } = await run(t, home, ["doctor", agent, "--json"], { env, waitMs });
+  const { code, stdout, stderr } = await run(t, home, ["doctor", agent, "--json"], { env });
   assert.equal(stderr, "");
   const [result] = JSON.parse(stdout) as { findings: Finding[] }[];
   const all = Object.fromEntries((result?.findings ?? []).map((each) => [each.check, each]));
   const failed = Object.values(all).filter(({ level }) => level === "fail");
   for (const { advice, check } of failed) assert.ok(advice || check === "environment", check);
   return { code, failed: failed.map(({ check }) => check), all };
+}
+
+/** The PATH of a user who has installed that agent. */
+export function withProgram(t: TestContext, name: string, program: string): NodeJS.ProcessEnv {
+  const bin = temporaryFolder(t);
+  symlinkSync(program, join(bin, name));
+  // The Node of the tests comes first: Kimi Code does not start with Node 20.
+  return { PATH: [bin, dirname(process.execPath), process.env.PATH].join(":") };
+}
+
+/** Adds a member at the start of the settings of Claude Code. */
+export function addMember({ settings }: Home, member: string): void {
+  const text = readFileSync(settings, "utf8");
+  writeFileSync(settings, text.replace("{", `{${member},`));
 }
