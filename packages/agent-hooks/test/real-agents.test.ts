@@ -59,16 +59,7 @@ test("[ours.adapters.codex.trust] the real Codex runs calls until install record
 });
 
 /** Agents for which the same test is enough. */
-const OTHERS = [
-  "cline",
-  "copilot",
-  "gemini-cli",
-  "hermes",
-  "kimi",
-  "openclaw",
-  "opencode",
-  "pi",
-];
+const OTHERS = ["cline", "copilot", "gemini-cli", "hermes", "kimi", "openclaw", "opencode", "pi"];
 
 interface LastStep {
   /** The finding without it. */

@@ -19,6 +19,7 @@ import {
   gateOptions,
   gateTools,
 } from "@countersign/sdk/claude-agent-sdk";
+import { requireCodingAgent } from "@countersign/testing/coding-agents";
 import { type Agent, type AgentOptions, startAgent } from "./support/claude-code.ts";
 import { frameworkRules } from "./support/framework-rules.ts";
 import { approvalsOf, clientOf, neverPays, sharedScene } from "./support/framework-scene.ts";
