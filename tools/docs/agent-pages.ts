@@ -55,6 +55,7 @@ function valuesOf(agent: Agent): Readonly<Record<string, string>> {
     wait: formatDuration(waitMsMax(agent)),
     context: codes(["runtime", ...Object.keys(input.context)]),
     source: `[Documentation](${source}), ${observed ? `tested with ${observed}` : "not tested"}`,
+    windows: windowsOf(agent),
     approval: notes.approval,
     prompts: promptsOf(agent),
     cases: casesOf(agent),
@@ -64,6 +65,13 @@ function valuesOf(agent: Agent): Readonly<Record<string, string>> {
 
 function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
+}
+
+function windowsOf({ windows }: Agent): string {
+  const page = "[Windows](../reference/hooks.md#windows)";
+  if (windows.kind === "refused") return `not supported: ${windows.reason}. See ${page}.`;
+  const shell = windows.shell === "none" ? "no shell" : windows.shell;
+  return `${shell} ([source](${windows.source})). Not run on Windows. See ${page}.`;
 }
 
 function promptsOf({ title, promptEvent }: Agent): string {

@@ -151,6 +151,7 @@ test("[ours.adapters.doctor.finds] dangerous env and disableAllHooks fail in eac
     node: process.execPath,
     script: BIN,
     home: home.path,
+    systemRoot: undefined,
     program: "countersign-agent-hooks",
   };
   const profile = readProfile(home.profile);

@@ -106,5 +106,5 @@ function add(agent: Agent, text: string) {
     environment: true,
     program: "countersign",
   });
-  return addHooks(agent, text, agent.events, { command, limitMs: 90_000 });
+  return addHooks(agent, text, agent.events, { command, limitMs: 90_000, members: {} });
 }

@@ -13,7 +13,8 @@ import { findAgent } from "@countersign/agents";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
-import { type HookPlace, hookCommand } from "../src/install/hook-command.ts";
+import { hookCommand } from "../src/install/hook-command.ts";
+import type { HookPlace } from "../src/install/hook-place.ts";
 import { HOOK_VARIABLES, readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {

@@ -25,7 +25,8 @@ export interface Agent {
   readonly failures: HookFailures;
   /** True if the agent can send the input of a hook to a server, with HTTP. */
   readonly hasHttpHooks: boolean;
-  /** The shell that runs the command of a hook, which is its last argument. */
+  readonly windows: WindowsHooks;
+  /** The shell that runs the command of a hook, which is its last argument. Not on Windows. */
   shell(environment: NodeJS.ProcessEnv): readonly [file: string, ...options: string[]];
 }
 
@@ -121,6 +122,25 @@ export interface OwnFile extends AnySettings {
   text(command: string): string;
   /** The command in such a text. */
   command(text: string): string | undefined;
+}
+
+/** How install adds the hook on Windows. */
+export type WindowsHooks = WindowsLauncher | { readonly kind: "refused"; readonly reason: string };
+
+/** The command starts a batch file. It has the same meaning in `cmd.exe` and PowerShell. */
+export interface WindowsLauncher {
+  readonly kind: "launcher";
+  /**
+   * The denial for stdout where `HookOutput.denied` is undefined. A command line of PowerShell ends
+   * with 1 after every exit code other than 0, so exit code 2 does not reach the agent.
+   */
+  readonly denied: ((reason: string) => string) | undefined;
+  /** Further members of the entry in the settings. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** The shell of the agent. */
+  readonly shell: string;
+  /** Address of the documentation, source or report. */
+  readonly source: string;
 }
 
 export type Consequence = "blocks" | "runs" | "asks" | "unknown";

@@ -66,5 +66,12 @@ export const CLAUDE_CODE: Agent = {
     source: "https://code.claude.com/docs/en/hooks",
   },
   hasHttpHooks: true,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: { shell: "powershell" },
+    shell: "PowerShell",
+    source: "https://code.claude.com/docs/en/hooks",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

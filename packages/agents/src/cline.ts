@@ -62,5 +62,9 @@ export const CLINE: Agent = {
     source: "https://docs.cline.bot/customization/hooks",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "refused",
+    reason: "its hook file is a shell script",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

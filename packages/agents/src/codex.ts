@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Agent } from "./agent.ts";
 import { CLAUDE_CALL, CLAUDE_INPUT } from "./inputs.ts";
-import { EXIT_CODE_ONLY, PERMISSION_REQUEST } from "./outputs.ts";
+import { EXIT_CODE_ONLY, PERMISSION_REQUEST, permissionDecision } from "./outputs.ts";
 
 export const CODEX: Agent = {
   name: "codex",
@@ -55,5 +55,12 @@ export const CODEX: Agent = {
     source: "https://github.com/openai/codex/tree/main/codex-rs/hooks",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: (reason) => permissionDecision("deny", reason),
+    members: {},
+    shell: "PowerShell or cmd.exe",
+    source: "https://github.com/openai/codex/blob/main/codex-rs/hooks/src/engine/command_runner.rs",
+  },
   shell: ({ SHELL }) => [SHELL || "/bin/sh", "-lc"],
 };

@@ -79,5 +79,12 @@ export const COPILOT: Agent = {
     source: "https://docs.github.com/en/copilot/reference/hooks-reference",
   },
   hasHttpHooks: true,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: {},
+    shell: "PowerShell",
+    source: "https://docs.github.com/en/copilot/reference/hooks-reference",
+  },
   shell: () => ["bash", "-c"],
 };

@@ -79,5 +79,12 @@ export const CURSOR: Agent = {
     source: "https://cursor.com/docs/agent/hooks",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: {},
+    shell: "PowerShell",
+    source: "https://github.com/entireio/cli/pull/2352",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

@@ -58,5 +58,13 @@ export const GEMINI_CLI: Agent = {
     source: "https://geminicli.com/docs/hooks/reference/",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: {},
+    shell: "PowerShell",
+    source:
+      "https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/hooks/hookRunner.ts",
+  },
   shell: () => ["bash", "-c"],
 };

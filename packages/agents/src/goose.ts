@@ -63,5 +63,9 @@ export const GOOSE: Agent = {
     source: "https://goose-docs.ai/docs/guides/context-engineering/hooks/",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "refused",
+    reason: "the shell of its hooks on Windows is not documented",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

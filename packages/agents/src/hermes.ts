@@ -56,6 +56,10 @@ export const HERMES: Agent = {
     source: "https://github.com/NousResearch/hermes-agent/blob/main/agent/shell_hooks.py",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "refused",
+    reason: "it splits the command as a POSIX shell does, and removes backslashes from paths",
+  },
   shell: () => ["/bin/sh", "-c"],
 };
 

@@ -49,7 +49,7 @@ export class UnusableInput extends Error {}
 /** @throws UnusableInput */
 export function readHookInput(bytes: Uint8Array, agent: Agent): HookInput {
   if (bytes.length === 0) throw new UnusableInput("The agent sent no input.");
-  const input = parseObject(() => parseJsonBytes(bytes), "The input of the agent");
+  const input = parseObject(() => parseJsonBytes(withoutMark(bytes)), "The input of the agent");
   const event = eventOf(input, agent);
   const { call, session } = agent.input;
   // The agent sends the id of a call only with the events of calls.
@@ -73,13 +73,19 @@ export function readHookInput(bytes: Uint8Array, agent: Agent): HookInput {
 /** The agent that sent the input, if it is another one: it reads the settings of `agent`. */
 export function foreignAgent(bytes: Uint8Array, { input: { foreign } }: Agent): string | undefined {
   try {
-    const input = parseJsonBytes(bytes);
+    const input = parseJsonBytes(withoutMark(bytes));
     if (!(input instanceof JsonObject)) return undefined;
     const member = Object.keys(foreign).find((name) => input.members.has(name));
     return member === undefined ? undefined : foreign[member];
   } catch {
     return undefined;
   }
+}
+
+/** Cursor on Windows writes a byte order mark before the JSON. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  const [first, second, third] = bytes;
+  return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 function eventOf(input: JsonObject, agent: Agent): HookEvent {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Agent } from "./agent.ts";
 import { everyFailure } from "./failures.ts";
 import { CLAUDE_CALL, CLAUDE_INPUT, sameNames } from "./inputs.ts";
-import { EXIT_CODE_ONLY } from "./outputs.ts";
+import { EXIT_CODE_ONLY, permissionDecision } from "./outputs.ts";
 
 export const KIMI: Agent = {
   name: "kimi",
@@ -46,5 +46,12 @@ export const KIMI: Agent = {
     source: "https://moonshotai.github.io/kimi-code/en/customization/hooks",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: (reason) => permissionDecision("deny", reason),
+    members: {},
+    shell: "cmd.exe",
+    source: "https://moonshotai.github.io/kimi-code/en/customization/hooks",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

@@ -74,5 +74,12 @@ export default {
     source: "https://docs.openclaw.ai/plugins/hooks",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: {},
+    shell: "none",
+    source: "https://docs.openclaw.ai/plugins/hooks",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

@@ -62,5 +62,12 @@ export const CountersignPlugin = async ({ directory }) => ({
     source: "https://opencode.ai/docs/plugins/",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: {},
+    shell: "none",
+    source: "https://opencode.ai/docs/plugins/",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

@@ -71,5 +71,13 @@ export default function countersign(pi) {
       "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "launcher",
+    denied: undefined,
+    members: {},
+    shell: "none",
+    source:
+      "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md",
+  },
   shell: () => ["/bin/sh", "-c"],
 };

@@ -9,7 +9,10 @@ function requestApproval(call) {
   return new Promise((resolve) => {
     const reason = "Countersign: the hook failed. The call did not run.";
     const failed = { isApproved: false, reason };
-    const hook = spawn("/bin/sh", ["-c", COMMAND], { stdio: ["pipe", "pipe", "ignore"] });
+    // On Windows, no word of the command contains a space.
+    const [file, ...words] =
+      process.platform === "win32" ? COMMAND.split(" ") : ["/bin/sh", "-c", COMMAND];
+    const hook = spawn(file, words, { stdio: ["pipe", "pipe", "ignore"] });
     let printed = "";
     hook.stdout.setEncoding("utf8").on("data", (text) => {
       printed += text;
@@ -31,7 +34,7 @@ function requestApproval(call) {
 `;
 
 /** A JSON string with the command of a hook. */
-const COMMAND = /"(?:[^"\\]|\\.)* countersign-hook (?:[^"\\]|\\.)*"/;
+const COMMAND = /"(?:[^"\\]|\\.)*[ .]countersign-hook[ .](?:[^"\\]|\\.)*"/;
 
 /** The command in the text of a plugin. */
 export function pluginCommand(text: string): string | undefined {

@@ -76,5 +76,9 @@ export const WINDSURF: Agent = {
     source: "https://docs.windsurf.com/windsurf/cascade/hooks",
   },
   hasHttpHooks: false,
+  windows: {
+    kind: "refused",
+    reason: "it blocks only after exit code 2, which PowerShell does not pass on",
+  },
   shell: () => ["bash", "-c"],
 };

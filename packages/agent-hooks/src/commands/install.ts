@@ -69,7 +69,7 @@ export const installCommand: Command = {
     const options = optionsOf(agent, line, known);
     const trusted = trustedSettings(place, line);
     // Before --provision creates an instance.
-    changeFiles(() => assertInstallable(place, trusted));
+    changeFiles(() => assertInstallable(place, options, trusted));
     const provider = keeps ? keptOf(known) : await providerOf(line, terminal);
     const wanted = { ...options, ...provider, uses: usesOf(agent.name, known) };
     const isChanged = changeFiles(() => install(place, wanted, trusted));

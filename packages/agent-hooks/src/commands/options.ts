@@ -48,8 +48,13 @@ export function placeOf(agent: Agent, line: CommandLine, program: string): Insta
     node: process.execPath,
     script: resolve(process.argv[1] ?? ""),
     home: homedir(),
+    systemRoot: process.platform === "win32" ? systemRoot() : undefined,
     program,
   };
+}
+
+function systemRoot(): string {
+  return process.env.SystemRoot ?? "C:\\Windows";
 }
 
 /** Reads a secret from stdin: arguments are visible to other users and stay in shell histories. */

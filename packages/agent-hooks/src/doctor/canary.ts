@@ -35,7 +35,8 @@ export async function runCanaries(
   settings: HookSettings | undefined,
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding[]> {
-  const event = eventsOf(agent).find((each) => each.name === name) ?? agent.events[0];
+  const installed = eventsOf(agent).find((each) => each.name === name) ?? agent.events[0];
+  const event = process.platform === "win32" ? onWindows(installed, agent) : installed;
   const run = (input: string) => runAs(agent, command, input, environment);
   const garbled = await run('{"hook_event_name":');
   const findings = [judge(event, "canary.garbled", garbled, "Invalid input")];
@@ -44,6 +45,13 @@ export async function runCanaries(
   const blocked = judge(event, "canary.blocked", ran, "A call without approval");
   if (blocked.level === "fail" || settings === undefined) return [...findings, blocked];
   return [...findings, blocked, await confirm(agent, bytes, settings, ran)];
+}
+
+/** With the denial that the launcher prints. */
+function onWindows(event: HookEvent, { windows }: Agent): HookEvent {
+  const { output } = event;
+  const denied = output.denied ?? (windows.kind === "launcher" ? windows.denied : undefined);
+  return { ...event, output: { ...output, denied } };
 }
 
 /** The input of the agent for the canary, with new ids so that no earlier decision applies. */
@@ -161,13 +169,16 @@ async function confirm(
 
 function runAs(agent: Agent, command: string, input: string, env: NodeJS.ProcessEnv): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
-  const [shell, ...options] = agent.shell(env);
+  const isWindows = process.platform === "win32";
+  // On Windows, no word of the command contains a space.
+  const [file = "", ...words] = isWindows ? command.split(" ") : [...agent.shell(env), command];
   // In its own process group, so that its children can be stopped too.
-  const child = spawn(shell, [...options, command], { stdio: "pipe", detached: true, env });
+  const child = spawn(file, words, { stdio: "pipe", detached: !isWindows, env });
   let isStopped = false;
   const timer = setTimeout(() => {
     isStopped = true;
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    if (isWindows) child.kill();
+    else if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   }, CANARY_MS_MAX);
   const printed = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text) => (printed.stdout += text));

@@ -2,7 +2,8 @@
  * The process of a hook: reads the call from stdin, and answers by exit code, stdout and stderr.
  *
  * Agents run the tool after other exit codes than 0 and 2. So this exits in two ways: 0 with the
- * answer on stdout, or 2 with the reason on stderr and nothing on stdout.
+ * answer on stdout, or 2 with the reason on stderr and nothing on stdout. For the launcher of
+ * Windows, ANSWERED replaces 0.
  */
 
 import { parseArgs } from "node:util";
@@ -12,16 +13,21 @@ import {
   findAgent,
   type HookOutput,
   INPUT_BYTES_MAX,
+  type WindowsLauncher,
 } from "@countersign/agents";
 import { profileFile } from "../profile/folders.ts";
 import { readHookSettings } from "../profile/hook-settings.ts";
 import { WAIT_MS } from "../profile/profile.ts";
 import { answerCall, type HookAnswer } from "./answer-call.ts";
+import { ANSWERED } from "./answered.ts";
 import { writeAll } from "./write-all.ts";
 
 /** Exit codes as all agents read them. */
 const GO = 0;
 const BLOCK = 2;
+
+/** Set if the launcher of Windows started this process. */
+let launcher: WindowsLauncher | undefined;
 
 /** Time after the window of a call in which the provider can still report that it expired. */
 export const GRACE_MS = 30_000;
@@ -63,6 +69,9 @@ export async function runHook(
   const options = readArguments(args, program);
   if (typeof options === "string") return end(block(options));
   output = options.output;
+  if (options.isLaunched && options.agent.windows.kind === "launcher") {
+    launcher = options.agent.windows;
+  }
   const bytes = await readInput();
   if (bytes === undefined) return end(TOO_LARGE, output);
   isAsking = true;
@@ -86,16 +95,22 @@ interface HookArguments {
   /** The form of a denial before the event of the input is known. */
   readonly output: HookOutput;
   readonly profile: string | undefined;
+  readonly isLaunched: boolean;
 }
 
 function readArguments(args: readonly string[], program: string): HookArguments | string {
   try {
-    const options = { profile: { type: "string" }, prompts: { type: "boolean" } } as const;
+    const options = {
+      profile: { type: "string" },
+      prompts: { type: "boolean" },
+      launched: { type: "boolean" },
+    } as const;
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const agent = findAgent(positionals[0]);
     const event = values.prompts ? agent?.promptEvent : agent?.events[0];
     if (agent !== undefined && event !== undefined && positionals.length === 1) {
-      return { agent, output: event.output, profile: values.profile };
+      const { profile, launched: isLaunched = false } = values;
+      return { agent, output: event.output, profile, isLaunched };
     }
   } catch {
     // The message below shows the usage.
@@ -150,8 +165,11 @@ function end(answer: HookAnswer, output?: HookOutput): never {
   const reason = answer.kind === "block" ? answer.reason : "The approval ended before the call.";
   const denial = `Countersign: ${reason}`;
   const form = answer.kind === "block" ? (answer.output ?? output) : output;
-  const text = isAllowed ? answer.text : form?.denied?.(denial);
-  if (text !== undefined && writeAll(1, text)) return process.exit(GO);
+  const denied = form?.denied ?? launcher?.denied;
+  const text = isAllowed ? answer.text : denied?.(denial);
+  if (text !== undefined && writeAll(1, text)) {
+    return process.exit(launcher === undefined ? GO : ANSWERED);
+  }
   writeAll(2, denial);
   return process.exit(BLOCK);
 }

@@ -21,6 +21,8 @@ import { insertItem, removeItems, yamlHandlers } from "./yaml-settings.ts";
 export interface HookEntry {
   readonly command: string;
   readonly limitMs: number;
+  /** Further members of the entry. */
+  readonly members: Readonly<Record<string, unknown>>;
 }
 
 /** All handlers before tool calls, and those of install. */
@@ -61,9 +63,10 @@ function isOwn({ name }: Agent, value: Handler["value"]): boolean {
 /** The handler of the hook in the settings. */
 export function handlerOf(
   settings: HookSettingsFormat,
-  { command, limitMs }: HookEntry,
+  { command, limitMs, members }: HookEntry,
 ): Readonly<Record<string, unknown>> {
-  return settings.kind === "own-file" ? { command } : settings.handler(command, limitMs);
+  if (settings.kind === "own-file") return { command };
+  return { ...settings.handler(command, limitMs), ...members };
 }
 
 /**
@@ -88,7 +91,7 @@ export function addHooks(
   let text = original;
   const inserted: string[] = [];
   for (const { name } of events) {
-    const edited = insertInto(settings, text, name, settings.handler(entry.command, entry.limitMs));
+    const edited = insertInto(settings, text, name, handlerOf(settings, entry));
     text = edited.text;
     inserted.push(edited.inserted);
   }

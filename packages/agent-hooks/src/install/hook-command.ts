@@ -1,5 +1,6 @@
 /**
  * The command that an agent runs before each call: `env -i`, a shell, and the hook inside of it.
+ * On Windows, windows-launcher.ts does the same.
  *
  * `env -i` removes every variable that a project's settings can set for hooks. With those, Node
  * could load other code (`NODE_COMPILE_CACHE`, `OPENSSL_CONF`, `XDG_CACHE_HOME`) that approves.
@@ -9,6 +10,8 @@
 
 import { SILENT } from "@countersign/agents";
 import { HOOK_VARIABLES } from "../profile/hook-settings.ts";
+import { failureReason, type HookPlace, hookWords } from "./hook-place.ts";
+import { isLauncherCommand } from "./windows-launcher.ts";
 
 /** The shell's `$0`. It marks an entry in the settings as ours. */
 const NAME = "countersign-hook";
@@ -35,49 +38,14 @@ function shellOf(program: string): string {
   ].join("; ");
 }
 
-export interface HookPlace {
-  /** Path of Node. */
-  readonly node: string;
-  /** Path of the program, which runs the hook with the argument `hook`. */
-  readonly script: string;
-  readonly agent: string;
-  /** The stdout that blocks the call if the hook fails. Undefined: exit code 2. */
-  readonly denied: ((reason: string) => string) | undefined;
-  /** The hook is for the event before the agent's own prompt. */
-  readonly isPrompt: boolean;
-  readonly profile: string;
-  /** Home of the user. The compile cache is below it. */
-  readonly home: string;
-  /** PEM file of certificate authorities that Node trusts besides its own. */
-  readonly caFile: string | undefined;
-  /** Pass the variables of the hook. */
-  readonly environment: boolean;
-  /** Name of the program, for commands that error messages recommend. */
-  readonly program: string;
-}
-
 /** For `sh -c`, and for other shells with plain single quotes. */
 export function hookCommand(place: HookPlace): string {
-  const { node, script, agent, profile, home, caFile, environment, program, isPrompt } = place;
-  const failure = "Countersign: The approval hook failed. The call did not run.";
-  const advice = `Run: ${program} doctor ${agent}`;
-  const denial = place.denied?.(`${failure} ${advice}`) ?? "";
+  const { home, caFile, environment, program } = place;
+  const denial = place.denied?.(failureReason(place)) ?? "";
   const variables = [`HOME=${home}`, "PATH=/usr/bin:/bin"];
   if (caFile !== undefined) variables.push(`NODE_EXTRA_CA_CERTS=${caFile}`);
   const passed = environment ? HOOK_VARIABLES.map((name) => `${name}="$${name}"`) : [];
-  const words = [
-    "-c",
-    shellOf(program),
-    NAME,
-    denial,
-    node,
-    script,
-    "hook",
-    agent,
-    "--profile",
-    profile,
-  ];
-  if (isPrompt) words.push("--prompts");
+  const words = ["-c", shellOf(program), NAME, denial, ...hookWords(place)];
   // `exec` replaces the agent's own shell: a signal of the agent reaches the parent of the hook.
   return [
     "exec /usr/bin/env -i",
@@ -88,7 +56,9 @@ export function hookCommand(place: HookPlace): string {
   ].join(" ");
 }
 
+/** @param command of any system */
 export function isHookCommand(command: string, agent: string): boolean {
+  if (isLauncherCommand(command, agent)) return true;
   return command.includes(` ${quote(NAME)} `) && command.includes(` ${quote(agent)} `);
 }
 

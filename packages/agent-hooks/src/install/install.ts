@@ -10,7 +10,7 @@ import { type Agent, installedEvents } from "@countersign/agents";
 import { toolListFile } from "../codex/tool-list.ts";
 import { assertTrustable, planTrust, removeTrust } from "../codex/trust-file.ts";
 import { GRACE_MS } from "../hook/run-hook.ts";
-import { removeFile } from "../profile/owner-only-file.ts";
+import { removeFile, replaceFile } from "../profile/owner-only-file.ts";
 import {
   type Installed,
   type Profile,
@@ -20,9 +20,16 @@ import {
 } from "../profile/profile.ts";
 import { addHooks, findHooks, type HookEntry, removeHooks } from "./agent-settings.ts";
 import { hookCommand } from "./hook-command.ts";
+import type { HookPlace } from "./hook-place.ts";
 import { findSettingsFault } from "./settings-fault.ts";
 import { SettingsFile } from "./settings-file.ts";
 import { UnusableSettings } from "./settings-handler.ts";
+import {
+  assertLaunchable,
+  launcherCommand,
+  launcherFile,
+  launcherText,
+} from "./windows-launcher.ts";
 
 /** Between the end of the hook's wait and the agent's limit: time to start and to cancel. */
 const LIMIT_MARGIN_MS = 60_000;
@@ -44,25 +51,58 @@ export interface InstallPlace {
   readonly program: string;
   /** Home of the user. */
   readonly home: string;
+  /** The folder of Windows. Undefined on other systems. */
+  readonly systemRoot: string | undefined;
 }
 
 /** The options of the profile that the settings entry depends on. */
 export type EntryOptions = Pick<Profile, "waitMs" | "promptsOnly" | "environment" | "caFile">;
 
-export function entryFor(
+export function entryFor(place: InstallPlace, options: EntryOptions): HookEntry {
+  const { agent, profile, systemRoot } = place;
+  const { waitMs } = options;
+  const limitMs = limitFor(waitMs);
+  if (systemRoot === undefined) {
+    return { command: hookCommand(hookPlace(place, options)), limitMs, members: {} };
+  }
+  const { windows, name } = agent;
+  const command = launcherCommand(systemRoot, launcherFile(profile, name));
+  return { command, limitMs, members: windows.kind === "launcher" ? windows.members : {} };
+}
+
+function hookPlace(
   { agent, ...paths }: InstallPlace,
-  { waitMs, promptsOnly, environment, caFile }: EntryOptions,
-): HookEntry {
+  { promptsOnly, environment, caFile }: EntryOptions,
+): HookPlace {
   const [{ output }] = installedEvents(agent, { promptsOnly });
-  const command = hookCommand({
+  return {
     ...paths,
     agent: agent.name,
     denied: output.denied,
     isPrompt: promptsOnly,
     environment,
     caFile,
-  });
-  return { command, limitMs: limitFor(waitMs) };
+  };
+}
+
+/**
+ * The batch file that runs the hook on Windows. Undefined on other systems.
+ *
+ * @throws Error: the hook cannot be installed on Windows
+ */
+export function launcherFor(place: InstallPlace, options: EntryOptions): string | undefined {
+  const { agent, systemRoot } = place;
+  if (systemRoot === undefined) return undefined;
+  const { windows, title, hasHttpHooks } = agent;
+  const inside = hookPlace(place, options);
+  const denied = inside.denied ?? (windows.kind === "launcher" ? windows.denied : undefined);
+  if (windows.kind === "refused" || denied === undefined) {
+    const reason = windows.kind === "refused" ? windows.reason : "it has no denial for stdout";
+    const other = hasHttpHooks ? "Use its hooks over HTTP, or run it in WSL." : "Run it in WSL.";
+    throw new Error(`The hook of ${title} cannot be installed on Windows: ${reason}. ${other}`);
+  }
+  assertLaunchable(inside, systemRoot);
+  return launcherText(inside, denied, systemRoot);
 }
 
 /** The agent's time limit for a hook that waits this long. The hook itself ends before it. */
@@ -79,7 +119,12 @@ export function waitMsMax({ settings: { limitMaxMs } }: Agent): number {
  * @param trusted as for install
  * @throws UnusableSettings, Error: install cannot change these settings
  */
-export function assertInstallable(place: InstallPlace, trusted?: string): void {
+export function assertInstallable(
+  place: InstallPlace,
+  options: EntryOptions,
+  trusted?: string,
+): void {
+  launcherFor(place, options);
   openInstallable(place);
   if (trusted !== undefined) assertTrustable(trusted);
 }
@@ -112,6 +157,7 @@ export function install(
 ): boolean {
   const { agent, profile } = place;
   const { file, before } = openInstallable(place);
+  const launcher = launcherFor(place, wanted);
   const original = originalOf(file, agent, before);
   const edited = reading(file.path, () => {
     const events = installedEvents(agent, wanted);
@@ -130,6 +176,7 @@ export function install(
   // The agent runs calls after its limit, so the hook never waits longer than the limit permits.
   const waitMs = Math.min(readProfile(profile)?.waitMs ?? wanted.waitMs, wanted.waitMs);
   writeProfile(profile, { ...wanted, waitMs, installed });
+  if (launcher !== undefined) replaceFile(launcherFile(profile, agent.name), launcher);
   file.replace(edited.text);
   plan?.write();
   if (waitMs !== wanted.waitMs) writeProfile(profile, { ...wanted, installed });
@@ -157,6 +204,7 @@ export function uninstall(agent: Agent, profile: string, settings: string): Unin
   const leftTrust = trust === undefined || removeTrust(trust) ? undefined : trust.file;
   removeFile(profile);
   removeFile(toolListFile(profile));
+  removeFile(launcherFile(profile, agent.name));
   return { settings: path, isChanged: file.text !== original, leftTrust };
 }
 

@@ -117,6 +117,7 @@ export function placeIn(folder: string, agent: Agent): InstallPlace {
     script: BIN,
     program: "countersign-agent-hooks",
     home,
+    systemRoot: undefined,
   };
 }
 
