@@ -104,7 +104,7 @@ function faultsIn({ settings, events }: Agent): readonly Fault[] {
           name: "a changed program",
           plant: (path) => {
             const written = readFileSync(path, "utf8");
-            writeFileSync(path, written.replace("code === 0", "true"));
+            writeFileSync(path, written.replace("\n", "\n\n"));
           },
           message: /differs from the file that install writes/,
         },

@@ -238,8 +238,8 @@ test("[ours.adapters.status] status lists agents and their providers", async (t)
   const rows = JSON.parse(stdout) as { agent: string; state: string; url?: string }[];
   assert.deepEqual(rows.map(({ agent, state, url }) => [agent, state, url]).slice(0, 3), [
     ["claude-code", "installed", scene.server.url],
+    ["cline", "not installed", undefined],
     ["codex", "unreadable", undefined],
-    ["copilot", "not installed", undefined],
   ]);
   assert.match((await run(t, home, ["status"])).stdout, /^claude-code\s+installed\s+http/m);
 });
