@@ -22,6 +22,10 @@ export function renderRequirement(request: ReviewedRequest): string[] {
   }
   const needs = needsOf(request);
   if (isPending && needs !== "") lines.push(`needs      ${needs}`);
+  for (const { to, at, done_at: doneAt } of requirement.escalate ?? []) {
+    const time = doneAt === undefined ? `at ${at}` : `since ${doneAt}`;
+    lines.push(`escalation to ${visibleText(to)} ${time}`);
+  }
   for (const { reviewer, at, note } of votes) {
     const noteText = note === undefined ? "" : `: ${visibleText(note)}`;
     lines.push(`approved   by ${visibleText(reviewer)} at ${at}${noteText}`);

@@ -61,6 +61,19 @@ const requirement = v.object({
   /** Whether approvals by bots count. */
   bots: v.boolean(),
   valid_for_max: v.optional(v.string()),
+  /** Groups that may decide too while the request waits, by time; absent: none. */
+  escalate: v.optional(
+    v.array(
+      v.object({
+        /** `group:x` */
+        to: v.string(),
+        /** When the step is due. */
+        at: timestamp,
+        /** When the server applied it; absent: it is not applied. */
+        done_at: v.optional(timestamp),
+      }),
+    ),
+  ),
 });
 
 const vote = v.object({

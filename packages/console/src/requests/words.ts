@@ -86,6 +86,25 @@ export function describeApprovers({
   return `${who}${owner}${bots ? "; bots may approve" : ""}`;
 }
 
+/** A step of the escalation of a request. */
+export interface EscalationStep {
+  readonly to: string;
+  readonly at: string;
+  readonly done_at?: string | undefined;
+}
+
+/**
+ * "to group leads in 4 min 10 s", or "to group leads, 2 min ago".
+ *
+ * @param now the server's time, epoch ms
+ */
+export function describeEscalation({ to, at, done_at: doneAt }: EscalationStep, now: number) {
+  const group = `to ${nameOf(to)}`;
+  if (doneAt !== undefined) return `${group}, ${timeAgo(now - Date.parse(doneAt))}`;
+  const leftMs = Date.parse(at) - now;
+  return leftMs <= 0 ? `${group} now` : `${group} in ${duration(leftMs)}`;
+}
+
 /** Confirmations that an approval needs; empty when a click is enough. */
 export function describeConfirmation({
   confirm,

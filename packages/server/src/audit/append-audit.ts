@@ -13,6 +13,7 @@ import type { PasskeyProof } from "./passkey-proof.ts";
 
 export type AuditKind =
   | "request.opened"
+  | "request.escalated"
   | "request.resolved"
   | "approval.consumed"
   | "outcome.reported"
@@ -79,6 +80,16 @@ export interface RecordedRequirement {
   readonly note: boolean;
   readonly grants: boolean;
   readonly bots: boolean;
+  /** Absent: none. */
+  readonly escalate?: readonly RecordedEscalation[] | undefined;
+}
+
+export interface RecordedEscalation {
+  readonly after_ms: number;
+  /** "group:x" */
+  readonly to: string;
+  /** Indices in `from` of the sets that the group joins. */
+  readonly widens: readonly number[];
 }
 
 export interface AuditEntry {

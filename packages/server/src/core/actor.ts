@@ -17,6 +17,7 @@ export type Actor =
   | "system:setup"
   | "system:audit"
   | "system:delivery"
+  | "system:escalation"
   | "system:retention"
   | "system:secret-key"
   /** The claims of an identity provider. */

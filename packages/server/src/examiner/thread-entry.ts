@@ -14,9 +14,9 @@ export interface ThreadAnswer extends Omit<Examination, "policy" | "isStopped"> 
 }
 
 function answer(order: ExaminationOrder): ThreadAnswer {
-  const { kind, groups, keptMs, source, runsTests, wantsPolicy } = order;
+  const { source, runsTests, wantsPolicy, ...options } = order;
   const clock = runsTests ? systemClock : null;
-  const { policy, findings, tests } = examinePolicy({ kind, groups, keptMs }, source, clock);
+  const { policy, findings, tests } = examinePolicy(options, source, clock);
   return {
     findings,
     tests,

@@ -24,6 +24,10 @@ export interface CallMessage extends AnyMessage {
   readonly deadlineAt: number;
   /** True after an earlier announcement. */
   readonly isReminder: boolean;
+  /** True when the message announces a step of the escalation. */
+  readonly isEscalation: boolean;
+  /** Groups that may decide since then, such as "group:x", the earliest first. */
+  readonly escalatedTo: readonly string[];
   /** Why the policy requires a review. */
   readonly note: string | undefined;
   /** Id of the rule, or `no-policy` and similar values. */

@@ -70,12 +70,16 @@ export function formatMessage(message: ChannelMessage, style: TextStyle): Messag
 function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const { quote } = style;
   const { instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
+  const { isEscalation, escalatedTo } = message;
   const left = formatTimeLeft(deadlineAt - now);
   const name = nameOf(message, quote);
   const head = argumentsText?.slice(0, CONFUSABLE_CHARS_MAX) ?? "";
   const texts = [message.tool, message.server ?? "", instance.name, note ?? "", head];
   const still = isReminder ? "still waits" : "waits";
-  const title = `${isReminder ? "Reminder: " : ""}${name} ${still}: ${left} left`;
+  const groups = escalatedTo.map((to) => to.replace(/^group:/, "")).join(", ");
+  const escalated = `Escalated to ${quote(excerpt(groups, DECIDERS_CHARS_MAX))}`;
+  const prefix = isReminder ? "Reminder: " : isEscalation ? `${escalated}: ` : "";
+  const title = `${prefix}${name} ${still}: ${left} left`;
   const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
   const rule = quote(excerpt(because, NAME_CHARS_MAX));
   const source =
@@ -88,6 +92,7 @@ function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
       `Time left: ${left} (until ${formatTimestamp(deadlineAt)})`,
       ...(because === "no-policy" ? [] : [`Why: ${why}`]),
       `Needs: ${needsOf(message, quote)}`,
+      ...(escalatedTo.length === 0 ? [] : [`${escalated}.`]),
       ...(argumentsText === undefined ? [] : [shownArguments(argumentsText, style)]),
       ...(texts.some(hasConfusables) ? [CONFUSABLES] : []),
     ],

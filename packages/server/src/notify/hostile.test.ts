@@ -16,6 +16,8 @@ const CALL: CallMessage = {
   now: 1_000_000,
   requestId: "a-request",
   isReminder: false,
+  isEscalation: false,
+  escalatedTo: [],
   tool: "deploy",
   server: undefined,
   instance: { id: "an-instance", name: "agent" },

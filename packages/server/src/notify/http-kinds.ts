@@ -141,6 +141,7 @@ export function webhookMessage(
 function typeOf(message: ChannelMessage): string {
   if (message.kind === "test") return "channel.test";
   if (message.kind === "digest") return "requests.waiting";
+  if (message.isEscalation) return "request.escalated";
   return message.isReminder ? "request.reminder" : "request.waiting";
 }
 
@@ -176,6 +177,7 @@ function contentOf(message: ChannelMessage): object {
       approvals_needed: approvals.needed,
       approvals_given: approvals.given,
       from: approvals.from,
+      ...(message.escalatedTo.length > 0 && { escalated_to: message.escalatedTo }),
       ...argumentsOf(message.argumentsText),
     },
   };

@@ -60,7 +60,7 @@ export class ChannelDestination
   }
 
   onSignal(signal: Signal): Promise<void> | undefined {
-    if (signal.kind !== "opened") return undefined;
+    if (signal.kind !== "opened" && signal.kind !== "escalated") return undefined;
     const channels = (signal.announces ?? []).filter(({ id }) => id !== PUSH_CHANNEL);
     for (const channel of channels) this.#add(channel);
     return channels.length === 0 ? undefined : Promise.resolve();

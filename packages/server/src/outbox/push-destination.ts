@@ -67,7 +67,7 @@ export class PushDestination
   }
 
   onSignal(signal: Signal, state: OutboxState): Promise<void> | undefined {
-    if (signal.kind === "opened") {
+    if (signal.kind === "opened" || signal.kind === "escalated") {
       const announced = (signal.announces ?? []).find(({ id }) => id === PUSH_CHANNEL);
       return announced && this.#fanOut(announced.projectId, state);
     }

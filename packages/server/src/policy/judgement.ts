@@ -1,10 +1,18 @@
 /**
  * The stored judgement of a call: the active versions, the rules that fired with reasons, and the
- * requirement of a decision. Publishing another policy does not change it.
+ * requirement of a decision. Publishing another policy does not change it. Only the escalation of
+ * the request adds to it.
  */
 
+import { widenRequirement } from "./escalation.ts";
 import { acceptsBotApprovals } from "./requirement.ts";
-import { NO_REQUIREMENT, type Requirement, type RuleError, type Verb } from "./rule.ts";
+import {
+  type Escalation,
+  NO_REQUIREMENT,
+  type Requirement,
+  type RuleError,
+  type Verb,
+} from "./rule.ts";
 
 /** A published version, with the digest of its source. */
 export interface VersionRef {
@@ -27,6 +35,8 @@ export interface Judgement {
   readonly validityMs?: number;
   /** The requirement of a decision by reviewers. */
   readonly requirement?: Requirement;
+  /** Times of the applied steps of `requirement.escalate`, in its order, epoch ms; absent: none. */
+  readonly escalatedAt?: readonly number[];
 }
 
 /** The judgement of a request from before policies existed. */
@@ -49,8 +59,41 @@ export function readJudgement(text: string | null): Judgement {
   return text === null ? UNJUDGED : (JSON.parse(text) as Judgement);
 }
 
-/** The requirement of a request's decision. */
+/** The current requirement of a request's decision. */
 export function requirementOf(judgement: Judgement): Requirement {
+  return widenRequirement(initialRequirementOf(judgement), judgement.escalatedAt?.length ?? 0);
+}
+
+/** The requirement at the creation of a request, before any escalation. */
+export function initialRequirementOf(judgement: Judgement): Requirement {
   const requirement = judgement.requirement ?? NO_REQUIREMENT;
   return { ...requirement, bots: acceptsBotApprovals({ ...judgement, requirement }) };
+}
+
+/** A step of the escalation of one request. */
+export interface ScheduledEscalation extends Escalation {
+  /** Epoch ms. */
+  readonly dueAt: number;
+  /** Undefined: not yet. */
+  readonly doneAt: number | undefined;
+}
+
+/** The steps of a request by time, without those at or after its deadline: they do nothing. */
+export function scheduleEscalations(
+  { requirement, escalatedAt = [] }: Judgement,
+  { createdAt, deadlineAt }: { readonly createdAt: number; readonly deadlineAt: number },
+): readonly ScheduledEscalation[] {
+  const steps = (requirement?.escalate ?? []).map((step, index) => {
+    return { ...step, dueAt: createdAt + step.afterMs, doneAt: escalatedAt[index] };
+  });
+  return steps.filter(({ dueAt }) => dueAt < deadlineAt);
+}
+
+/** When the next step is due, epoch ms; null: never. */
+export function nextEscalationAt(
+  judgement: Judgement,
+  window: { readonly createdAt: number; readonly deadlineAt: number },
+): number | null {
+  const next = scheduleEscalations(judgement, window).find(({ doneAt }) => doneAt === undefined);
+  return next?.dueAt ?? null;
 }

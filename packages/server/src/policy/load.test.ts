@@ -316,3 +316,68 @@ test("[ours.policy.findings] an allowed but probably unintended rule is a warnin
   const fitting = warned("id: a, match: { tool: x }, then: approve, valid_for: 24h");
   assert.deepEqual(fitting, [": the policy has no tests"]);
 });
+
+const ESCALATE = (steps: string, more = "") =>
+  `id: a, then: ask, ask: { from: group:dev, ${more} escalate: ${steps} }`;
+
+test("[ours.escalate.checked] the steps of an escalation are read by rule", () => {
+  const source = `version: 1\nrules:\n  - { ${ESCALATE(
+    "[{ after: 5m, to: group:leads }, { after: 15m, to: group:directors }]",
+  )} }\n`;
+  const [rule] = loadPolicy(source, { kind: "project" }).rules;
+  assert.deepEqual(rule?.ask?.escalate, [
+    { afterMs: 300_000, to: "group:leads" },
+    { afterMs: 900_000, to: "group:directors" },
+  ]);
+});
+
+test("[ours.escalate.checked] invalid steps are findings: unknown groups, other targets, missing parts, too many", () => {
+  const groups = {
+    reviewers: new Set(["dev", "leads"]),
+    reviewerNames: new Set<string>(),
+    instances: new Set<string>(),
+  };
+  const found = (steps: string) => ofRule(ESCALATE(steps), { kind: "project", groups });
+  const path = "rules[0].ask.escalate";
+  assert.deepEqual(found("[{ after: 5m, to: group:leads }]"), []);
+  assert.deepEqual(found("[{ after: 5m, to: group:nobody }]"), [
+    `${path}[0].to: unknown group \`nobody\``,
+  ]);
+  assert.deepEqual(found("[{ after: 5m, to: oncall:payments }]"), [
+    `${path}[0].to: this version has no on-call schedules: use group:NAME`,
+  ]);
+  for (const to of ["reviewer:ana", "leads", "group:"]) {
+    const [finding] = found(`[{ after: 5m, to: "${to}" }]`);
+    assert.equal(finding, `${path}[0].to: expected group:NAME`);
+  }
+  assert.match(found("[{ after: 5m }]").join(), /to/);
+  assert.match(found("[{ to: group:leads }]").join(), /after/);
+  assert.match(found("[{ after: 0s, to: group:leads }]").join(), /expected a duration/);
+  assert.match(found("[{ after: 5m, to: group:leads, then: approve }]").join(), /then/);
+  assert.match(found("{ after: 5m, to: group:leads }").join(), /expected a list/);
+  assert.deepEqual(found("[{ after: 5m, to: group:leads }, { after: 9m, to: group:leads }]"), [
+    `${path}[1].to: two steps have \`group:leads\``,
+  ]);
+  const six = Array.from({ length: 6 }, () => "{ after: 5m, to: group:leads }").join(", ");
+  assert.deepEqual(found(`[${six}]`), [`${path}: an escalation has at most 5 steps`]);
+});
+
+test("[ours.escalate.never] a step that cannot happen, or that adds nothing, is a warning", () => {
+  const warnings = (steps: string, more = "", timeoutMsMax?: number) => {
+    const source = `version: 1\nrules:\n  - { ${ESCALATE(steps, more)} }\ntests:
+  - { given: { tool: a }, expect: { then: ask } }\n`;
+    return loadPolicy(source, { kind: "project", timeoutMsMax }).warnings.map(
+      ({ message }) => message,
+    );
+  };
+  const never = (time: string) => `this step can never happen: a request waits at most ${time}`;
+  const step = "[{ after: 10m, to: group:leads }]";
+  assert.deepEqual(warnings(step), []);
+  assert.deepEqual(warnings(step, "within: 11m,"), []);
+  assert.deepEqual(warnings(step, "within: 10m,"), [never("10m")]);
+  assert.deepEqual(warnings(step, "within: 1h,", 600_000), [never("10m")]);
+  assert.deepEqual(warnings(step, "", 600_001), []);
+  assert.deepEqual(warnings("[{ after: 1m, to: group:dev }]"), [
+    "`group:dev` may decide without this step: see `from`",
+  ]);
+});

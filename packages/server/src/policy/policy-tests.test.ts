@@ -11,7 +11,12 @@ rules:
     when: args.amount >= 5000
     then: ask
     ask:
-      { from: [group:b, group:a], quorum: 2, exclude: owner, confirm: type(args.to), within: 30m }
+      from: [group:b, group:a]
+      quorum: 2
+      exclude: owner
+      confirm: type(args.to)
+      within: 30m
+      escalate: [{ after: 9m, to: group:d }, { after: 5m, to: group:c }]
 tests:
 `;
 
@@ -36,7 +41,7 @@ test("[ours.policy.tests] a test says what was expected and what came, in the or
     {
       index: 0,
       name: "small",
-      line: 11,
+      line: 16,
       passed: true,
       expected: "approve, because small, valid_for 2m",
       got: "approve, because small, valid_for 2m",
@@ -44,7 +49,7 @@ test("[ours.policy.tests] a test says what was expected and what came, in the or
     {
       index: 1,
       name: undefined,
-      line: 14,
+      line: 19,
       passed: false,
       expected: "approve, because small",
       got:
@@ -75,6 +80,8 @@ test("[ours.policy.tests] every part of what is asked for can be compared", () =
     "within: 30m",
     "grants: true",
     "bots: false",
+    "escalate: [{ after: 9m, to: group:d }, { after: 5m, to: group:c }]",
+    "escalate: [{ after: 300s, to: group:c }, { after: 9m, to: group:d }]",
   ];
   const wrong = [
     "quorum: 1",
@@ -88,6 +95,9 @@ test("[ours.policy.tests] every part of what is asked for can be compared", () =
     "within: 5m",
     "grants: false",
     "bots: true",
+    "escalate: []",
+    "escalate: [{ after: 5m, to: group:c }]",
+    "escalate: [{ after: 9m, to: group:c }, { after: 5m, to: group:d }]",
   ];
   for (const ask of right) assert.ok(passes(`{ then: ask, ask: { ${ask} } }`), ask);
   for (const ask of wrong) assert.ok(!passes(`{ then: ask, ask: { ${ask} } }`), ask);

@@ -5,6 +5,7 @@ import { evaluatePolicies } from "./evaluate.ts";
 import { acceptsBotApprovals } from "./requirement.ts";
 import type {
   ConfirmationKind,
+  EscalationStep,
   Evaluation,
   ExpectedAsk,
   Policy,
@@ -59,6 +60,7 @@ function duration(ms: number | null | undefined): string {
 function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string][] {
   const { requirement } = evaluation;
   const { from, quorum, excludeOwner, confirm, noteRequired, withinMs, grants, bots } = ask;
+  const { escalate } = ask;
   const compared: [string, string][] = [];
   const add = (name: string, wanted: string | undefined, found: string): void => {
     if (wanted !== undefined) compared.push([`${name} ${wanted}`, `${name} ${found}`]);
@@ -74,6 +76,8 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
   add("within", within, duration(requirement.withinMs));
   add("grants", grants?.toString(), requirement.grants.toString());
   add("bots", bots?.toString(), acceptsBotApprovals(evaluation).toString());
+  const steps = escalate === undefined ? undefined : stepsText(escalate);
+  add("escalate", steps, stepsText(requirement.escalate ?? []));
   return compared;
 }
 
@@ -81,6 +85,13 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
 function sets(from: Requirement["from"]): string {
   const texts = from.map((set) => `[${[...new Set(set)].sort().join(", ")}]`);
   return texts.length === 0 ? "any reviewer" : [...new Set(texts)].sort().join(" and ");
+}
+
+/** By time, so that two orders of the same steps are equal. */
+function stepsText(steps: readonly EscalationStep[]): string {
+  const sorted = [...steps].sort((a, b) => a.afterMs - b.afterMs || (a.to < b.to ? -1 : 1));
+  const texts = sorted.map(({ afterMs, to }) => `${to} after ${formatDuration(afterMs)}`);
+  return texts.length === 0 ? "to nobody" : `to ${texts.join(", ")}`;
 }
 
 function confirmText(confirm: ConfirmationKind): string {

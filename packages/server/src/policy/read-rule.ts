@@ -12,7 +12,14 @@ import { historyQueriesIn } from "./expression.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { findProofFault } from "./proof.ts";
-import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
+import {
+  type Ask,
+  type EscalationStep,
+  type LoadOptions,
+  type Match,
+  NO_REQUIREMENT,
+  type Rule,
+} from "./rule.ts";
 
 /** Upper limit of the operator's setting. */
 const VALIDITY_MS_MAX = 24 * 3_600_000;
@@ -20,7 +27,18 @@ const VALIDITY_MS_MAX = 24 * 3_600_000;
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
 const MATCH_KEYS = ["tool", "server", "instance"];
 const INSTANCE_KEYS = ["group", "id", "name"];
-const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
+const ASK_KEYS = [
+  "from",
+  "quorum",
+  "exclude",
+  "confirm",
+  "note",
+  "within",
+  "grants",
+  "bots",
+  "escalate",
+];
+const STEP_KEYS = ["after", "to"];
 
 const RULE_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Values of `because` without a deciding rule. */
@@ -29,6 +47,7 @@ const RESERVED_IDS = ["no-match", "error", "inexact", "no-policy"];
 const NOTE_CHARS_MAX = 1000;
 const NAME_CHARS_MAX = 256;
 const QUORUM_MAX = 10;
+const STEPS_MAX = 5;
 
 const NO_MATCH: Match = {
   tools: undefined,
@@ -253,16 +272,77 @@ export function readAsk(
   if (people && from.length > 0 && fromLocation !== undefined && from.length < quorum) {
     document.add(fromLocation, `a quorum of ${quorum} needs more than ${from.length} reviewers`);
   }
+  const withinMs = at("within", (each) => readDurationMs(document, each)) ?? null;
+  const { groups, timeoutMsMax = Number.POSITIVE_INFINITY } = options;
+  const longestMs = Math.min(withinMs ?? timeoutMsMax, timeoutMsMax);
+  const bounds = { groups, from: from ?? [], longestMs };
   return {
     from,
     quorum,
     excludeOwner: at("exclude", (each) => readExclude(document, each)) ?? false,
     confirm: at("confirm", (each) => readConfirm(document, each)) ?? { kind: "click" },
     noteRequired: at("note", (each) => readNoteRequired(document, each)) ?? false,
-    withinMs: at("within", (each) => readDurationMs(document, each)) ?? null,
+    withinMs,
     grants: at("grants", (each) => document.bool(each)) ?? NO_REQUIREMENT.grants,
     bots: at("bots", (each) => document.bool(each)) ?? NO_REQUIREMENT.bots,
+    escalate: at("escalate", (each) => readEscalate(document, each, bounds)) ?? [],
   };
+}
+
+/** What the steps of an escalation are checked against. */
+interface EscalationBounds extends Pick<LoadOptions, "groups"> {
+  readonly from: readonly string[];
+  /** The longest time that a request of the rule waits. */
+  readonly longestMs: number;
+}
+
+export function readEscalate(
+  document: PolicyDocument,
+  location: YamlLocation,
+  { groups, from, longestMs }: EscalationBounds,
+): readonly EscalationStep[] {
+  const items = document.list(location) ?? [];
+  if (items.length > STEPS_MAX) {
+    document.add(location, `an escalation has at most ${STEPS_MAX} steps`);
+    return [];
+  }
+  const steps: EscalationStep[] = [];
+  for (const item of items) {
+    const members = document.map(item, STEP_KEYS, STEP_KEYS);
+    const [after, target] = STEP_KEYS.map((key) => members?.get(key));
+    if (after === undefined || target === undefined) continue;
+    const afterMs = readDurationMs(document, after);
+    const to = readTarget(document, target, groups);
+    if (afterMs === undefined || to === undefined) continue;
+    if (steps.some((step) => step.to === to)) document.add(target, `two steps have \`${to}\``);
+    if (from.includes(to))
+      document.warn(target, `\`${to}\` may decide without this step: see \`from\``);
+    if (afterMs >= longestMs) {
+      const longest = formatDuration(longestMs);
+      document.warn(after, `this step can never happen: a request waits at most ${longest}`);
+    }
+    steps.push({ afterMs, to });
+  }
+  return steps;
+}
+
+const TARGET = /^([a-z]+):(\S.*)$/;
+
+function readTarget(
+  document: PolicyDocument,
+  location: YamlLocation,
+  groups: LoadOptions["groups"],
+): string | undefined {
+  const text = document.text(location, NAME_CHARS_MAX);
+  if (text === undefined) return undefined;
+  const [, kind, name = ""] = TARGET.exec(text) ?? [];
+  if (kind === "group") {
+    if (groups === undefined || groups.reviewers.has(name)) return text;
+    document.add(location, `unknown group \`${name}\``);
+  } else if (kind === "oncall") {
+    document.add(location, "this version has no on-call schedules: use group:NAME");
+  } else document.add(location, "expected group:NAME");
+  return undefined;
 }
 
 const MEMBER = /^(group|reviewer):(\S.*)$/;

@@ -11,7 +11,13 @@ import { Fault } from "./fault.ts";
 import type { HistoryQuery } from "./history.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { readTestHistory } from "./read-history.ts";
-import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
+import {
+  readDurationMs,
+  readEscalate,
+  readExclude,
+  readFrom,
+  readNoteRequired,
+} from "./read-rule.ts";
 import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
 import { readTimestamp } from "./times.ts";
 import { TOOL_CHANGE } from "./tool-change.ts";
@@ -20,7 +26,19 @@ const TEST_KEYS = ["name", "given", "expect"];
 const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history", "server"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
-const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
+const ASK_KEYS = [
+  "from",
+  "quorum",
+  "exclude",
+  "confirm",
+  "note",
+  "within",
+  "grants",
+  "bots",
+  "escalate",
+];
+/** A test compares steps; the rule itself checks them. */
+const ANY_STEPS = { groups: undefined, from: [], longestMs: Number.POSITIVE_INFINITY };
 const NAMELESS = ["no-match", "error", "inexact", TOOL_CHANGE];
 
 /** Default time of a test: noon UTC on a Thursday. */
@@ -199,6 +217,7 @@ function readExpectedAsk(
     withinMs: at("within", (each) => readDurationMs(document, each)),
     grants: at("grants", (each) => document.bool(each)),
     bots: at("bots", (each) => document.bool(each)),
+    escalate: at("escalate", (each) => readEscalate(document, each, ANY_STEPS)),
   };
 }
 

@@ -187,6 +187,14 @@ test("[ours.policy.merge] differingParts names exactly the parts that differ, fo
   const { bots: _, ...before } = requirement({});
   const old = { requirement: before as Requirement };
   assert.deepEqual(differingParts(old, { requirement: requirement({ bots: false }) }), []);
+  const step = { afterMs: 5, to: "group:d", widens: [0] };
+  const [left, right] = [
+    { from: [["a"], ["b"]], escalate: [step] },
+    { from: [["b"], ["a"]], escalate: [{ ...step, widens: [1] }] },
+  ];
+  assert.deepEqual(differ(left, right), [], "the same set is widened");
+  assert.deepEqual(differ(left, { ...right, escalate: [step] }), ["escalate"]);
+  assert.deepEqual(differ(left, { from: left.from }), ["escalate"]);
   assert.deepEqual(differ({ confirm: { kind: "match" } }, {}), ["confirm"]);
   const typed = (text: string): Partial<Requirement> => ({ confirm: { kind: "type", text } });
   assert.deepEqual(differ(typed("a"), typed("b")), ["confirm"]);
@@ -205,8 +213,10 @@ test("[ours.policy.merge] a rule asks for what it says, and what cannot be typed
     withinMs: 5,
     grants: false,
     bots: true,
+    escalate: [],
   } as const satisfies Ask;
-  assert.deepEqual(requirementOfRule(ask, undefined), { ...ask, from: [["group:dba"]] });
+  const { escalate: _none, ...stated } = ask;
+  assert.deepEqual(requirementOfRule(ask, undefined), { ...stated, from: [["group:dba"]] });
   assert.equal(requirementOfRule(undefined, "x"), NO_REQUIREMENT);
   const { from: _, ...others } = ask;
   assert.deepEqual(requirementOfRule({ ...others, from: undefined } as Ask, undefined).from, []);

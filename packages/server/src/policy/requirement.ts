@@ -5,9 +5,11 @@
  * meet.
  */
 
+import { type EscalatedSet, mergeEscalations } from "./escalation.ts";
 import {
   type Ask,
   type ConfirmationKind,
+  type EscalationStep,
   type Evaluation,
   NO_REQUIREMENT,
   type Requirement,
@@ -24,6 +26,10 @@ const CONFIRMS: readonly ConfirmationKind["kind"][] = ["click", "type", "match",
 export function mergeRequirements(requirements: readonly Requirement[]): Requirement {
   const sets = mergeSets(requirements);
   const quorums = sets.map(({ quorum }) => quorum);
+  const escalate = mergeEscalations(
+    sets,
+    requirements.flatMap((one) => (one.from.length === 0 ? (one.escalate ?? []) : [])),
+  );
   return {
     ...requirements.reduce(stricter, NO_REQUIREMENT),
     from: sets.map(({ members }) => members),
@@ -31,13 +37,14 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
     bots: requirements.length > 0 && requirements.every(({ bots }) => bots),
     // With one set, all approvers are members of it, and the highest quorum counts them.
     ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),
+    ...(escalate.length > 0 && { escalate }),
   };
 }
 
 /** A part of a requirement, named by the key in `ask`. */
 export type RequirementPart =
   | ("from" | "quorum" | "exclude" | "confirm" | "note" | "within" | "grants")
-  | ("bots" | "valid_for");
+  | ("bots" | "valid_for" | "escalate");
 
 /** A requirement, with the longest validity that a reviewer may set. */
 export interface DecisionTerms {
@@ -56,9 +63,13 @@ export function differingParts(
 
 function partsOf({ requirement, validityMs }: DecisionTerms): Record<RequirementPart, string> {
   const { from, quorum, quorums = [], excludeOwner, confirm, noteRequired } = requirement;
-  const { withinMs, grants } = requirement;
+  const { withinMs, grants, escalate = [] } = requirement;
   const sets = from.map((set, index) => {
     return { members: [...new Set(set)].sort().join("\n"), quorum: quorums[index] ?? 1 };
+  });
+  const steps = escalate.map(({ afterMs, to, widens }) => {
+    const members = widens.map((index) => sets[index]?.members);
+    return JSON.stringify([afterMs, to, members.sort()]);
   });
   sets.sort((a, b) => (a.members < b.members ? -1 : 1));
   return {
@@ -72,6 +83,7 @@ function partsOf({ requirement, validityMs }: DecisionTerms): Record<Requirement
     // Older rows lack this field.
     bots: String(requirement.bots === true),
     valid_for: String(validityMs),
+    escalate: JSON.stringify(steps.sort()),
   };
 }
 
@@ -111,8 +123,7 @@ export function acceptsBotApprovals({
   return requirement.bots === true && errors.length === 0 && because !== "inexact";
 }
 
-interface CountedSet {
-  readonly members: readonly string[];
+interface CountedSet extends EscalatedSet {
   /** How many members the rule requires. */
   readonly quorum: number;
 }
@@ -120,11 +131,19 @@ interface CountedSet {
 /** Each set once, sorted. */
 function mergeSets(requirements: readonly Requirement[]): CountedSet[] {
   const sets = new Map<string, CountedSet>();
-  for (const { from, quorum } of requirements) {
-    for (const set of from) {
+  for (const { from, quorum, escalate = [] } of requirements) {
+    for (const [index, set] of from.entries()) {
       const members = [...new Set(set)].sort();
       const key = members.join("\n");
-      sets.set(key, { members, quorum: Math.max(quorum, sets.get(key)?.quorum ?? 1) });
+      const known = sets.get(key);
+      const own: readonly EscalationStep[] = escalate.filter(({ widens }) => {
+        return widens.includes(index);
+      });
+      sets.set(key, {
+        members,
+        quorum: Math.max(quorum, known?.quorum ?? 1),
+        steps: [...(known?.steps ?? []), own],
+      });
     }
   }
   return [...sets.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, set]) => set);
@@ -137,6 +156,7 @@ function mergeSets(requirements: readonly Requirement[]): CountedSet[] {
  */
 export function requirementOfRule(ask: Ask | undefined, text: string | undefined): Requirement {
   if (ask === undefined) return NO_REQUIREMENT;
+  const widens = ask.from === undefined ? [] : [0];
   return {
     from: ask.from === undefined ? [] : [ask.from],
     quorum: ask.quorum,
@@ -146,6 +166,9 @@ export function requirementOfRule(ask: Ask | undefined, text: string | undefined
     withinMs: ask.withinMs,
     grants: ask.grants,
     bots: ask.bots,
+    ...(ask.escalate.length > 0 && {
+      escalate: ask.escalate.map((step) => ({ ...step, widens })),
+    }),
   };
 }
 

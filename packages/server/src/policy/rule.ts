@@ -33,6 +33,8 @@ export interface LoadOptions {
   readonly groups?: KnownGroups | undefined;
   /** Retention of calls, ms; undefined: unknown here, not checked */
   readonly keptMs?: number | undefined;
+  /** Longest timeout of a call, ms; undefined: unknown here, not checked */
+  readonly timeoutMsMax?: number | undefined;
 }
 
 /** The groups that a policy may name. */
@@ -79,6 +81,14 @@ export interface Ask {
   readonly withinMs: number | null;
   readonly grants: boolean;
   readonly bots: boolean;
+  readonly escalate: readonly EscalationStep[];
+}
+
+/** From `afterMs` after the creation of a request, the group `to` may decide it too. */
+export interface EscalationStep {
+  readonly afterMs: number;
+  /** "group:x" */
+  readonly to: string;
 }
 
 export interface TypeConfirm {
@@ -150,6 +160,13 @@ export interface Requirement {
   readonly grants: boolean;
   /** True when approvals by bots count. */
   readonly bots: boolean;
+  /** Steps that add groups to sets of `from` while the request waits, by time; absent: none. */
+  readonly escalate?: readonly Escalation[];
+}
+
+export interface Escalation extends EscalationStep {
+  /** Indices in `from` of the sets that the group joins. Empty: the step only announces. */
+  readonly widens: readonly number[];
 }
 
 export type ConfirmationKind =
@@ -197,4 +214,5 @@ export interface ExpectedAsk {
   readonly withinMs: number | undefined;
   readonly grants: boolean | undefined;
   readonly bots: boolean | undefined;
+  readonly escalate: readonly EscalationStep[] | undefined;
 }

@@ -53,6 +53,7 @@ export function toHint(signal: Signal): string | undefined {
     // Other replicas handle these alike: they reread the waiting request.
     case "opened":
     case "delayed":
+    case "escalated":
     case "voted":
       return `t:${signal.projectId}:${signal.requestId}`;
     case "retryRequested":

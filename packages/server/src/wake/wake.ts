@@ -13,8 +13,18 @@ export type Signal =
       readonly requestId: string;
       readonly projectId: string;
       readonly deadlineAt: number;
+      /** When its first step of escalation is due, epoch ms; undefined: none. */
+      readonly escalatesAt?: number | undefined;
       /** Channels that announce it, by project and id. */
       readonly announces?: readonly { readonly projectId: string; readonly id: string }[];
+    }
+  /** A step of the escalation of a request was applied. */
+  | {
+      readonly kind: "escalated";
+      readonly requestId: string;
+      readonly projectId: string;
+      /** As for an opened request. */
+      readonly announces: readonly { readonly projectId: string; readonly id: string }[];
     }
   | {
       readonly kind: "resolved";
@@ -29,8 +39,8 @@ export type Signal =
   /** Another replica has resolved this request. */
   | { readonly kind: "ended"; readonly requestId: string }
   /**
-   * A vote was stored or withdrawn. From another replica, it can also be a delayed verdict or an
-   * opened request; one hint then represents its whole project.
+   * A vote was stored or withdrawn. From another replica, it can also be a delayed verdict, an
+   * escalation or an opened request; one hint then represents its whole project.
    */
   | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
   /** A delayed verdict was stored or withdrawn. */

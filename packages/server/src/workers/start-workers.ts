@@ -8,12 +8,20 @@ import { WebhookDestination } from "../outbox/webhook-destination.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "../timer-loop.ts";
 import { startDelayedVerdicts } from "./delayed-verdicts.ts";
+import { startEscalation } from "./escalation.ts";
 import { startExpiry } from "./expiry.ts";
 import { startFreeze } from "./freeze.ts";
 import { startRetention } from "./retention.ts";
 import { startSealing } from "./sealing.ts";
 
-const ALWAYS = [startExpiry, startDelayedVerdicts, startFreeze, startRetention, startSealing];
+const ALWAYS = [
+  startExpiry,
+  startDelayedVerdicts,
+  startEscalation,
+  startFreeze,
+  startRetention,
+  startSealing,
+];
 
 /** Starts the workers of a server. Webhook workers only start when webhooks are on. */
 export function startWorkers(context: Context, report: Report): Worker[] {

@@ -182,6 +182,7 @@ export function Similar({ similar }: Pick<Background, "similar">) {
 
 const KINDS: Readonly<Record<string, string>> = {
   "request.opened": "Submitted",
+  "request.escalated": "Escalated",
   "vote.cast": "Approval recorded",
   "vote.withdrawn": "Approval withdrawn",
   "verdict.held": "Verdict scheduled",

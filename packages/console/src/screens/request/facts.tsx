@@ -54,6 +54,7 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
         <Fact name="Who decides">
           <Text>{words.describeApprovers(requirement)}</Text>
         </Fact>
+        <Escalation steps={requirement.escalate ?? []} />
         {needed !== "" && <Fact name="Required to approve">{needed}</Fact>}
         {requirement.valid_for_max !== undefined && (
           <Fact name="Valid for at most">{requirement.valid_for_max}</Fact>
@@ -83,6 +84,21 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
       )}
       <Votes votes={votes} />
     </section>
+  );
+}
+
+function Escalation({ steps }: { readonly steps: readonly words.EscalationStep[] }) {
+  if (steps.length === 0) return null;
+  return (
+    <Fact name="Escalation">
+      <ul class="escalation" id="escalation">
+        {steps.map((step) => (
+          <li key={step.to + step.at} class={step.done_at === undefined ? "due" : "done"}>
+            <Text>{words.describeEscalation(step, now.value)}</Text>
+          </li>
+        ))}
+      </ul>
+    </Fact>
   );
 }
 

@@ -100,6 +100,7 @@ function toCalls(due: readonly DueAnnouncement[]): WaitingCall[] {
       deadlineAt,
       ids: known === undefined ? [id] : [...known.ids, id],
       isReminder: (known?.isReminder ?? true) && occasion === "reminder",
+      isEscalation: (known?.isEscalation ?? false) || occasion.startsWith("escalated:"),
       since: Math.min(known?.since ?? nextAt, nextAt),
     });
   }

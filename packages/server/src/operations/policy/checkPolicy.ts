@@ -19,7 +19,8 @@ export async function checkPolicy(
 ): Promise<PolicyCheck> {
   assertMayCheck(caller, scope);
   const groups = await readKnownGroups(context.store, projectOf(caller, scope));
-  const { retentionMs: keptMs } = context.settings;
-  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: false };
+  const { retentionMs: keptMs, windowMsMax: timeoutMsMax } = context.settings;
+  const limits = { groups, keptMs, timeoutMsMax };
+  const order = { kind: scope, source, ...limits, runsTests: true, wantsPolicy: false };
   return context.examiners.drafts.examine(order);
 }

@@ -8,7 +8,7 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { assertMayPublish, type PolicyScope } from "../../identity/policy-authority.ts";
 import { evaluatePolicies, historyQueriesOf } from "../../policy/evaluate.ts";
 import type { CallHistory } from "../../policy/history.ts";
-import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { initialRequirementOf, type Judgement, readJudgement } from "../../policy/judgement.ts";
 import { differingParts, type RequirementPart } from "../../policy/requirement.ts";
 import type { Evaluation, Verb } from "../../policy/rule.ts";
 import { readToolName } from "../../policy/tool-names.ts";
@@ -289,7 +289,7 @@ class Simulation {
 
 function differing(judgement: Judgement, draft: Evaluation): readonly RequirementPart[] {
   const { validityMs } = judgement;
-  return differingParts({ requirement: requirementOf(judgement), validityMs }, draft);
+  return differingParts({ requirement: initialRequirementOf(judgement), validityMs }, draft);
 }
 
 const NO_HISTORY: CallHistory = new Map();

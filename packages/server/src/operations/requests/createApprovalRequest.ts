@@ -16,7 +16,12 @@ import {
   type StoredRequest,
 } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
-import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
+import {
+  type Judgement,
+  nextEscalationAt,
+  requirementOf,
+  writeJudgement,
+} from "../../policy/judgement.ts";
 import { type ToolName, writeToolName } from "../../policy/tool-names.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
 import { announceRequest } from "../../steps/channels/announceRequest.ts";
@@ -36,6 +41,7 @@ import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
+import type { Signal } from "../../wake/wake.ts";
 
 export interface Submission {
   readonly outcome: "created" | "replayed";
@@ -169,11 +175,21 @@ async function submit(
     }
     return { outcome: "created", request: { ...request, status: decision.status, decision } };
   }
-  if (!(await insertRequest(tx, request, keyHash))) return replay(tx, caller, input, keyHash);
+  const escalatesAt = nextEscalationAt(judgement, request);
+  if (!(await insertRequest(tx, request, keyHash, escalatesAt))) {
+    return replay(tx, caller, input, keyHash);
+  }
   await appendAudit(tx, context.random, opened);
   const announces = await announceRequest(tx, context, request, requirementOf(judgement), active);
   const { id: requestId, projectId, deadlineAt } = request;
-  const signal = { kind: "opened", requestId, projectId, deadlineAt, announces } as const;
+  const signal: Signal = {
+    kind: "opened",
+    requestId,
+    projectId,
+    deadlineAt,
+    escalatesAt: escalatesAt ?? undefined,
+    announces,
+  };
   tx.onCommit(() => context.wake.signal(signal));
   return { outcome: "created", request };
 }
@@ -259,7 +275,7 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
  */
 function recordRequirement(judgement: Judgement): RecordedRequirement | undefined {
   if (judgement.requirement === undefined) return undefined;
-  const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots } =
+  const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots, escalate } =
     requirementOf(judgement);
   return {
     confirm: confirm.kind,
@@ -270,6 +286,7 @@ function recordRequirement(judgement: Judgement): RecordedRequirement | undefine
     note: noteRequired,
     grants,
     bots,
+    escalate: escalate?.map(({ afterMs, to, widens }) => ({ after_ms: afterMs, to, widens })),
   };
 }
 

@@ -4,6 +4,7 @@ import type { StoredEntry } from "../../core/audit-line.ts";
 import type { StoredConsumption } from "../../core/consumption.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readJudgement, scheduleEscalations } from "../../policy/judgement.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readEntriesOfRequest } from "../../storage/sql/audit/audit-entries.ts";
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
@@ -119,6 +120,7 @@ async function readTimeline(
   const { decision, createdAt, instanceId } = request;
   const timeline: TimelineEntry[] = [
     { at: createdAt, kind: "request.opened", by: `instance:${instanceId}` },
+    ...escalationsOf(request),
     ...between,
   ];
   if (decision !== null) {
@@ -138,6 +140,15 @@ async function readTimeline(
     projectId,
     timeline.sort((a, b) => a.at - b.at),
   );
+}
+
+/** The applied steps of the escalation. */
+function escalationsOf(request: StoredRequest): readonly TimelineEntry[] {
+  const steps = scheduleEscalations(readJudgement(request.policy), request);
+  return steps.flatMap(({ to, doneAt: at }): readonly TimelineEntry[] => {
+    if (at === undefined) return [];
+    return [{ at, kind: "request.escalated", by: "system:escalation", reason: to }];
+  });
 }
 
 /** When the approval was used, and the reported outcome. */

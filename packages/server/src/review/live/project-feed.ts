@@ -64,6 +64,10 @@ export class ProjectFeed {
         this.#pending.add(signal.requestId);
         this.#send({ kind: "request", id: signal.requestId });
         return;
+      case "escalated":
+        if (signal.projectId !== this.projectId) return;
+        this.#send({ kind: "request", id: signal.requestId });
+        return;
       case "voted":
         if (signal.projectId !== this.projectId) return;
         this.#send({ kind: "request", id: signal.requestId });

@@ -15,6 +15,7 @@ import { textOf, toWireRequest } from "../../http/wire.ts";
 import type { Background } from "../../operations/requests/showBackground.ts";
 import type { ReviewedRequest } from "../../operations/requests/showRequest.ts";
 import { needsPasskey } from "../../policy/decider.ts";
+import { type ScheduledEscalation, scheduleEscalations } from "../../policy/judgement.ts";
 
 type Wire = Writable<WireRequest>;
 
@@ -53,6 +54,10 @@ function toWireRequirement(
 ): Wire["requirement"] {
   const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
   const { validityMs } = judgement;
+  // A resolved request is not escalated any more.
+  const steps = scheduleEscalations(judgement, request).filter(
+    ({ doneAt }) => doneAt !== undefined || request.decision === null,
+  );
   // For reviewers who cannot sign here, because they use a token.
   const signAt = needsPasskey(requirement) ? `${publicUrl}/inbox/${request.id}` : undefined;
   return {
@@ -65,6 +70,15 @@ function toWireRequirement(
     grants,
     bots,
     valid_for_max: validityMs === undefined ? undefined : formatDuration(validityMs),
+    escalate: steps.length === 0 ? undefined : steps.map(toWireStep),
+  };
+}
+
+function toWireStep({ to, dueAt, doneAt }: ScheduledEscalation) {
+  return {
+    to,
+    at: formatTimestamp(dueAt),
+    done_at: doneAt === undefined ? undefined : formatTimestamp(doneAt),
   };
 }
 

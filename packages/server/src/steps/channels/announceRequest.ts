@@ -1,10 +1,11 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { coversRequirement, remindAt } from "../../core/channel.ts";
+import { type ChannelRef, coversRequirement, remindAt } from "../../core/channel.ts";
 import { PUSH_CHANNEL } from "../../core/push.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import {
+  type AnnouncementKind,
   insertAnnouncements,
   type NewAnnouncement,
 } from "../../storage/sql/channels/announcements.ts";
@@ -20,27 +21,82 @@ import type { Transaction } from "../../storage/store.ts";
  */
 export async function announceRequest(
   tx: Transaction,
-  { random }: Pick<Context, "random">,
+  context: Pick<Context, "random">,
   request: StoredRequest,
   { from }: Requirement,
-  { channels, isPushed }: ActiveState,
+  active: ActiveState,
 ): Promise<readonly RowKey[]> {
+  const occasion = { occasion: "opened", from, at: request.createdAt } as const;
+  return announce(tx, context, request, [occasion], active);
+}
+
+export interface AppliedEscalation {
+  readonly steps: readonly {
+    /** Of the steps of the request, from 1. */
+    readonly number: number;
+    /** "group:x" */
+    readonly to: string;
+  }[];
+  readonly now: number;
+}
+
+/**
+ * Schedules the announcements of steps of an escalation, as {@link announceRequest} does: the
+ * channels of a group also send the reminder.
+ *
+ * @returns the channels
+ */
+export async function announceEscalation(
+  tx: Transaction,
+  context: Pick<Context, "random">,
+  request: StoredRequest,
+  { steps, now }: AppliedEscalation,
+  active: ActiveState,
+): Promise<readonly RowKey[]> {
+  const occasions = steps.map(({ number, to }): Occasion => {
+    return { occasion: `escalated:${number}`, from: [[to]], at: now };
+  });
+  return announce(tx, context, request, occasions, active);
+}
+
+interface Occasion {
+  readonly occasion: Exclude<AnnouncementKind, "reminder">;
+  /** Sets of `group:x` and `reviewer:y`: the channels that cover them announce the occasion. */
+  readonly from: readonly (readonly string[])[];
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+async function announce(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  request: StoredRequest,
+  occasions: readonly Occasion[],
+  active: ActiveState,
+): Promise<readonly RowKey[]> {
+  const { id: requestId, projectId, deadlineAt } = request;
+  const announced = new Set<string>();
+  const announcements = occasions.flatMap(({ occasion, from, at }) =>
+    coveringChannels(active, from).flatMap((channel): NewAnnouncement[] => {
+      announced.add(channel.id);
+      const one = { projectId, requestId, channelId: channel.id, createdAt: at, deadlineAt };
+      const id = () => uuidV7(at, random.bytes(10));
+      const reminderAt = remindAt(channel, request);
+      const first: NewAnnouncement = { ...one, id: id(), occasion, nextAt: at };
+      if (reminderAt === undefined || reminderAt < at) return [first];
+      return [first, { ...one, id: id(), occasion: "reminder", nextAt: reminderAt }];
+    }),
+  );
+  if (announcements.length > 0) await insertAnnouncements(tx, announcements);
+  return [...announced].map((id) => ({ projectId, id }));
+}
+
+function coveringChannels(
+  { channels, isPushed }: ActiveState,
+  from: Requirement["from"],
+): readonly ChannelRef[] {
   const covering = channels.filter((channel) => coversRequirement(channel, from));
   // The outbox of web push finds the browsers to notify.
   if (isPushed) covering.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
-  if (covering.length === 0) return [];
-  const { id: requestId, projectId, createdAt, deadlineAt } = request;
-  const announcements = covering.flatMap((channel): NewAnnouncement[] => {
-    const one = { projectId, requestId, channelId: channel.id, createdAt, deadlineAt };
-    const id = () => uuidV7(createdAt, random.bytes(10));
-    const reminderAt = remindAt(channel, request);
-    return [
-      { ...one, id: id(), occasion: "opened", nextAt: createdAt },
-      ...(reminderAt === undefined
-        ? []
-        : [{ ...one, id: id(), occasion: "reminder", nextAt: reminderAt } as const]),
-    ];
-  });
-  await insertAnnouncements(tx, announcements);
-  return covering.map(({ id }) => ({ projectId, id }));
+  return covering;
 }

@@ -1,6 +1,6 @@
 import type { StoredChannel } from "../../core/channel.ts";
 import type { CallMessage } from "../../notify/channel-message.ts";
-import { readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { readJudgement, requirementOf, scheduleEscalations } from "../../policy/judgement.ts";
 import { readToolName } from "../../policy/tool-names.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
@@ -12,6 +12,7 @@ export interface WaitingCall {
   readonly requestId: string;
   readonly ids: readonly [string, ...string[]];
   readonly isReminder: boolean;
+  readonly isEscalation: boolean;
   readonly since: number;
   readonly deadlineAt: number;
 }
@@ -20,7 +21,7 @@ export interface WaitingCall {
 export async function composeCall(
   reader: Reader,
   { projectId, includesArguments }: StoredChannel,
-  { requestId, ids, isReminder }: WaitingCall,
+  { requestId, ids, isReminder, isEscalation }: WaitingCall,
   now: number,
 ): Promise<CallMessage> {
   const request = await readRequest(reader, { projectId, id: requestId });
@@ -29,6 +30,7 @@ export async function composeCall(
   const instance = (await readInstances(reader, projectId, [instanceId])).get(instanceId);
   const judgement = readJudgement(request.policy);
   const { quorum, from } = requirementOf(judgement);
+  const steps = scheduleEscalations(judgement, request);
   const { tool, server } = readToolName(request);
   const votes = await readVotes(reader, projectId, [requestId]);
   return {
@@ -37,6 +39,8 @@ export async function composeCall(
     now,
     requestId,
     isReminder,
+    isEscalation,
+    escalatedTo: steps.filter(({ doneAt }) => doneAt !== undefined).map(({ to }) => to),
     createdAt,
     deadlineAt,
     tool,

@@ -92,11 +92,13 @@ export async function activatePolicy(
  * @throws Problem `policy_invalid`
  */
 export async function examineDraft(
-  { store, examiners, settings: { retentionMs: keptMs } }: Context,
+  { store, examiners, settings }: Context,
   { scope, source, projectId }: Pick<PolicyDraft, "scope" | "source" | "projectId">,
 ): Promise<Examination & { readonly policy: Policy }> {
   const groups = await readKnownGroups(store, projectId);
-  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: true };
+  const { retentionMs: keptMs, windowMsMax: timeoutMsMax } = settings;
+  const limits = { groups, keptMs, timeoutMsMax };
+  const order = { kind: scope, source, ...limits, runsTests: true, wantsPolicy: true };
   const examined = await examiners.drafts.examine(order);
   const { policy, findings } = examined;
   if (policy === undefined || findings.length > 0) throw invalidPolicy(findings);

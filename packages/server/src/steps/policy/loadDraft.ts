@@ -30,9 +30,10 @@ export async function loadDraft(
   source: string,
 ): Promise<PolicyPair> {
   const { store, examiners } = context;
-  const { retentionMs: keptMs } = context.settings;
+  const { retentionMs: keptMs, windowMsMax: timeoutMsMax } = context.settings;
   const groups = await readKnownGroups(store, projectOf(caller, scope));
-  const order = { kind: scope, source, groups, keptMs, runsTests: false, wantsPolicy: true };
+  const limits = { groups, keptMs, timeoutMsMax };
+  const order = { kind: scope, source, ...limits, runsTests: false, wantsPolicy: true };
   const { policy: draft, findings } = await examiners.drafts.examine(order);
   if (draft === undefined) throw invalidPolicy(findings);
   const floorNumber = await readPolicyNumber(store, SERVER);

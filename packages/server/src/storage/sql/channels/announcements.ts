@@ -5,7 +5,8 @@
 import type { Reader, Transaction } from "../../store.ts";
 import type { RowKey } from "../keys.ts";
 
-export type AnnouncementKind = "opened" | "reminder";
+/** `escalated:1`: the first step of the escalation of the request. */
+export type AnnouncementKind = "opened" | "reminder" | `escalated:${number}`;
 
 export interface NewAnnouncement {
   readonly id: string;
@@ -20,7 +21,7 @@ export interface NewAnnouncement {
   readonly nextAt: number;
 }
 
-/** Those of one request, in one statement. */
+/** Those of one request, in one statement. A channel has each occasion of a request once. */
 export async function insertAnnouncements(
   tx: Transaction,
   announcements: readonly NewAnnouncement[],
@@ -32,7 +33,8 @@ export async function insertAnnouncements(
   await tx.run(
     `insert into announcement (project_id, id, request_id, channel_id, occasion, created_at,
        deadline_at, next_at)
-     values ${params.join(", ")}`,
+     values ${params.join(", ")}
+     on conflict (project_id, request_id, channel_id, occasion) do nothing`,
     announcements.flatMap((one) => [
       one.projectId,
       one.id,

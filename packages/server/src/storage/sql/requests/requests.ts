@@ -13,20 +13,22 @@ const SELECT = `select ${REQUEST_COLUMNS} from request where project_id = $1 and
  * Inserts a request, pending or decided at once, unless its instance has used the key before: the
  * hash covers both.
  *
+ * @param escalatesAt when the first step of its escalation is due, epoch ms; null: none
  * @returns whether it was inserted
  */
 export async function insertRequest(
   tx: Transaction,
   request: StoredRequest,
   keyHash: string,
+  escalatesAt: number | null = null,
 ): Promise<boolean> {
   const { decision } = request;
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
        decided_at, expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments,
-       policy, server, checksum, mac)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 0,
-       $19)
+       policy, server, escalates_at, checksum, mac)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+       0, $20)
      on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
@@ -47,6 +49,7 @@ export async function insertRequest(
       request.arguments,
       request.policy,
       request.server,
+      escalatesAt,
       macOfRequest(tx, request, keyHash),
     ],
   );
