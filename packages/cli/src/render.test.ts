@@ -92,6 +92,17 @@ reasoning  claim by the agent, not verified
   );
 });
 
+test("[ours.escalate.shown] a card shows the steps of an escalation with their times", () => {
+  const [at, done_at] = ["2026-01-01T00:05:00.000Z", "2026-01-01T00:05:00.400Z"];
+  const escalate = [
+    { to: "group:leads", at, done_at },
+    { to: `group:${HOSTILE}`, at },
+  ];
+  const card = renderCard({ ...PENDING, requirement: { ...PENDING.requirement, escalate } }, NOW);
+  assert.ok(card.includes(`\nescalation to group:leads since ${done_at}\n`), card);
+  assert.ok(card.includes(`\nescalation to group:${SHOWN} at ${at}\n`), card);
+});
+
 test("[ours.cli.requests.decide] the card of a decided request shows the decider, the time and the validity", () => {
   const decision = {
     status: "approved" as const,

@@ -24,7 +24,8 @@ import { turns, until } from "./support/until.ts";
 const MIN = 60_000;
 
 const STEPS = "escalate: [{ after: 5m, to: group:leads }, { after: 15m, to: group:directors }]";
-const DEPLOY = `{ id: deploys, match: { tool: deploy }, then: ask, ask: { from: group:dev, ${STEPS} } }`;
+const ASK = `ask: { from: group:dev, ${STEPS} }`;
+const DEPLOY = `{ id: deploys, match: { tool: deploy }, then: ask, ${ASK} }`;
 
 type Reviewed = ReviewedRequest & {
   readonly requirement: {
@@ -146,7 +147,7 @@ test("[ours.escalate.applied] a group decides from its time on, and the deadline
   assert.equal((await entriesOf(scene, id)).length, 1);
 });
 
-test("[ours.escalate.applied] nobody but people approves: an escalated request expires at its deadline", async (t) => {
+test("[ours.escalate.applied] a step does not approve: an escalated request expires at its deadline", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   await enforce(server, policyOf(DEPLOY));
@@ -232,6 +233,23 @@ test("[ours.escalate.durable] a damaged request does not delay the steps of othe
   await pass(scene, 5 * MIN);
   await untilEscalated(scene, id, 1);
   assert.deepEqual(await entriesOf(scene, damaged.id), []);
+});
+
+test("[ours.escalate.durable] a changed index column does not apply a step before its time", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await enforce(server, policyOf(DEPLOY));
+  const { id } = await server.submit(instance.token);
+  const other = await server.submit(instance.token);
+  const sql = "update request set escalates_at = 1 where id = $1";
+  await server.provider.context.store.transact((tx) => tx.run(sql, [id]));
+  await pass(scene, 5 * MIN - 1);
+  await turns();
+  assert.deepEqual(await entriesOf(scene, id), []);
+  // The worker pauses after a run without a due step.
+  await pass(scene, 100);
+  await untilEscalated(scene, other.id, 1);
+  await untilEscalated(scene, id, 1);
 });
 
 test("[ours.escalate.none] a request without escalation stores no time and no steps", async (t) => {

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { firstIdAt } from "@countersign/protocol";
 import { countersign, startServer } from "@countersign/testing/countersign";
@@ -14,8 +14,12 @@ import { migrate } from "../src/storage/migrate.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
 import { readMigrations } from "../src/storage/read-migrations.ts";
 import { readSchemaVersion } from "../src/storage/schema-version.ts";
+import { readDueEscalations } from "../src/storage/sql/requests/escalations.ts";
+import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
+import type { Row } from "../src/storage/store.ts";
 import { ADDITIVE, BREAKING, KNOWN, laterMigrations } from "./support/later-migrations.ts";
 import { ManualClock } from "./support/manual-clock.ts";
+import { enforce, policyOf } from "./support/policies.ts";
 import { createDatabase } from "./support/postgres.ts";
 import { submitBody } from "./support/scene.ts";
 import { startLongPoll } from "./support/start-long-poll.ts";
@@ -157,6 +161,40 @@ test("[ours.migrate.rolling] a program of schema 19 counts the calls of a tool t
     [id, 0, '"pay"'],
   );
   assert.deepEqual([Number(row?.calls), Number(row?.pending)], [2, 2]);
+});
+
+test("[ours.migrate.rolling] a program of schema 21 stores requests without steps, and decides those with steps", async (t) => {
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
+  const { token } = await server.instance();
+  const rule = `{ id: all, then: ask,
+      ask: { from: group:dev, escalate: [{ after: 30m, to: group:leads }] } }`;
+  await enforce(server, policyOf(rule));
+  const { id } = await server.submit(token, { timeout: "1h" });
+  const row = await store.get("select * from request where id = $1", [id]);
+  assert.notEqual(row?.escalates_at ?? null, null);
+  const integrity = server.provider.context.store.integrity;
+  const { escalates_at: _, ...columns }: Row = { ...row };
+  const copyId = randomUUID();
+  const old: Row = { ...columns, id: copyId, key_hash: "k" };
+  const copy = { ...old, ...authenticateRow(integrity, old) };
+  const ended = { ...row, status: "denied", decided_at: Date.now(), decided_by: "reviewer:x" };
+  const { mac } = authenticateRow(integrity, ended);
+  await store.transact(async (tx) => {
+    const places = Object.keys(copy).map((_, i) => `$${i + 1}`);
+    const names = Object.keys(copy).join(", ");
+    const sql = `insert into request (${names}) values (${places.join(", ")})`;
+    await tx.run(sql, Object.values(copy));
+    await tx.run(
+      "update request set status = $2, decided_at = $3, decided_by = $4, mac = $5 where id = $1",
+      [id, ended.status, ended.decided_at, ended.decided_by, mac],
+    );
+  });
+  assert.equal((await server.read(token, copyId)).status, "pending");
+  assert.equal((await server.read(token, id)).status, "denied");
+  const due = await readDueEscalations(store, Date.now() + 3_000_000, 10);
+  assert.deepEqual(due, [], "the worker finds neither");
 });
 
 test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {

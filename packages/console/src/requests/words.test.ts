@@ -28,6 +28,19 @@ test("[ours.inbox.page] the required approvers and their number are described", 
     assert.equal(words.describeApprovers({ ...ANY, ...some }), text);
 });
 
+test("[ours.escalate.shown] a step of an escalation is described with its time", () => {
+  const [now, to] = [Date.UTC(2026, 0, 1), "group:leads"];
+  const at = (ms: number) => new Date(now + ms).toISOString();
+  const step = (ms: number, done?: number) =>
+    words.describeEscalation(
+      { to, at: at(ms), done_at: done === undefined ? undefined : at(done) },
+      now,
+    );
+  assert.equal(step(250_000), "to group leads in 4 min 10 s");
+  assert.equal(step(0), "to group leads now");
+  assert.equal(step(-130_000, -120_000), "to group leads, 2 min ago");
+});
+
 test("[ours.inbox.now] missing approvals, the outcome and the time left are described", () => {
   const requirement = { ...ANY, from: [["group:dba"]], quorum: 2 };
   const missing = words.stillMissing({ requirement, votes: [{}] });

@@ -110,7 +110,7 @@ test("[ours.escalate.votes] votes of the added group count for the quorum and it
   assert.equal(denialRefusal(wide, lea, OWNED), undefined);
   assert.notEqual(approvalRefusal(wide, owner, OWNED), undefined, "the owner stays excluded");
   assert.equal(isEnough(wide, [lea]), false);
-  assert.equal(isEnough(wide, [ana, lea]), false, "nobody of the other set");
+  assert.equal(isEnough(wide, [ana, lea]), false, "no member of the other set");
   assert.equal(isEnough(wide, [lea, sam]), true);
   assert.equal(isEnough(wide, [ana, sam]), true);
   assert.equal(collectsVotes(wide), true);

@@ -27,7 +27,7 @@ const VALIDITY_MS_MAX = 24 * 3_600_000;
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
 const MATCH_KEYS = ["tool", "server", "instance"];
 const INSTANCE_KEYS = ["group", "id", "name"];
-const ASK_KEYS = [
+export const ASK_KEYS = [
   "from",
   "quorum",
   "exclude",
@@ -289,7 +289,7 @@ export function readAsk(
   };
 }
 
-/** What the steps of an escalation are checked against. */
+/** The limits of the steps of an escalation. */
 interface EscalationBounds extends Pick<LoadOptions, "groups"> {
   readonly from: readonly string[];
   /** The longest time that a request of the rule waits. */

@@ -12,6 +12,7 @@ import type { HistoryQuery } from "./history.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { readTestHistory } from "./read-history.ts";
 import {
+  ASK_KEYS,
   readDurationMs,
   readEscalate,
   readExclude,
@@ -26,17 +27,6 @@ const TEST_KEYS = ["name", "given", "expect"];
 const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history", "server"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
-const ASK_KEYS = [
-  "from",
-  "quorum",
-  "exclude",
-  "confirm",
-  "note",
-  "within",
-  "grants",
-  "bots",
-  "escalate",
-];
 /** A test compares steps; the rule itself checks them. */
 const ANY_STEPS = { groups: undefined, from: [], longestMs: Number.POSITIVE_INFINITY };
 const NAMELESS = ["no-match", "error", "inexact", TOOL_CHANGE];

@@ -18,6 +18,10 @@ export interface LoadedBackground {
   readonly hasFailed: boolean;
 }
 
+function stateOf({ status, votes, held, requirement }: ReviewedRequest): string {
+  return JSON.stringify([status, votes, held, requirement.escalate]);
+}
+
 /** Read when the page opens, and again when something has happened to the request. */
 export function useBackground(id: string, request: ReviewedRequest | undefined): LoadedBackground {
   const load = async (signal: AbortSignal): Promise<ShownBackground> => {
@@ -27,7 +31,7 @@ export function useBackground(id: string, request: ReviewedRequest | undefined):
     return { ...background, lastArguments: last === null ? undefined : exactText(last.arguments) };
   };
   const { value, error, reload } = useLoaded(load, id);
-  const state = request && JSON.stringify([request.status, request.votes, request.held]);
+  const state = request && stateOf(request);
   const before = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (state === undefined) return;

@@ -1,3 +1,5 @@
+/** Schedules the announcements of requests: when they are created, and at steps of escalations. */
+
 import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { type ChannelRef, coversRequirement, remindAt } from "../../core/channel.ts";
