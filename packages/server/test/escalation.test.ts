@@ -15,7 +15,9 @@ import {
 } from "./support/channel-scene.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { EventReader } from "./support/event-reader.ts";
+import { callAs, newPerson } from "./support/people.ts";
 import { enforce, FLOOR, judgementOf, policyOf } from "./support/policies.ts";
+import { PushBrowser } from "./support/push-browser.ts";
 import { setOwner } from "./support/requirements.ts";
 import { auditOf, restart, type Scene, startScene, untilStored } from "./support/scene.ts";
 import type { Answer, ReviewedRequest } from "./support/test-provider.ts";
@@ -363,4 +365,35 @@ test("[ours.escalate.announced] the channels of the group announce a step once, 
     reminders.map(({ next_at }) => Number(next_at)),
     [Date.parse(deadline_at) - 2 * MIN],
   );
+});
+
+test("[ours.escalate.announced] a step notifies the browsers of its group, and those notified before not again", async (t) => {
+  const scene = await startChannelScene(t);
+  const { server, instance, receiver } = scene;
+  await enforce(server, policyOf(DEPLOY));
+  for (const [login, group] of [
+    ["dora", "dev"],
+    ["lea", "leads"],
+    ["dirk", "directors"],
+  ] as const) {
+    const person = await newPerson(server, { login, groups: [group] });
+    const browser = new PushBrowser(receiver.url(`/push/${login}`));
+    const body = browser.toJSON() as object;
+    const { status, text } = await callAs(server, person, "POST", "/account/push", { body });
+    assert.equal(status, 201, text);
+  }
+  const counts = () => ["dora", "lea", "dirk"].map((login) => scene.at(`/push/${login}`).length);
+  const untilCounts = (wanted: readonly number[]) =>
+    until(() => {
+      scene.clock.advance(0);
+      return counts().join() === wanted.join();
+    }, `${wanted.join()} notes`);
+  const { id } = await server.submit(instance.token);
+  await untilCounts([1, 0, 0]);
+  await pass(scene, 5 * MIN);
+  await untilEscalated(scene, id, 1);
+  await untilCounts([1, 1, 0]);
+  await pass(scene, 10 * MIN);
+  await untilEscalated(scene, id, 2);
+  await untilCounts([1, 1, 1]);
 });
