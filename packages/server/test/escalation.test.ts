@@ -5,6 +5,8 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { escalateRequest } from "../src/steps/requests/escalateRequest.ts";
+import { lockForResolution } from "../src/storage/sql/requests/requests.ts";
 import {
   announcements,
   type ChannelScene,
@@ -252,6 +254,28 @@ test("[ours.escalate.durable] a changed index column does not apply a step befor
   await pass(scene, 100);
   await untilEscalated(scene, other.id, 1);
   await untilEscalated(scene, id, 1);
+});
+
+test("[ours.escalate.deadline] a due step does nothing when the deadline passes first, or the instance is deleted", async (t) => {
+  const scene = await startScene(t);
+  const { server, clock, instance } = scene;
+  const { context } = server.provider;
+  await enforce(server, policyOf(DEPLOY));
+  const { id } = await server.submit(instance.token, { timeout: "16m" });
+  await turns();
+  const row = await context.store.get("select project_id from request where id = $1", [id]);
+  const key = { projectId: String(row?.project_id), id };
+  const outcomes = await context.store.transact(async (tx) => {
+    const request = await lockForResolution(tx, key);
+    assert.ok(request);
+    clock.advance(6 * MIN);
+    const deleted = await escalateRequest(tx, context, { ...request, isInstanceDeleted: true });
+    clock.advance(10 * MIN);
+    return [deleted, await escalateRequest(tx, context, request)];
+  });
+  assert.deepEqual(outcomes, [false, false]);
+  await untilStored(scene, id, "expired");
+  assert.deepEqual(await entriesOf(scene, id), []);
 });
 
 test("[ours.escalate.none] a request without escalation stores no time and no steps", async (t) => {
