@@ -64,19 +64,64 @@ const CALL_ID = "claudecode/toolUseId";
  * the list of tools.
  */
 export function gateOptions(options: Options, settings: ClaudeQueryOptions): Options {
+  const deferred = new DeferredCalls();
   const gate = {
-    hooks: [hookOf(settings)],
+    hooks: withGuard(hookOf(settings, deferred)),
     timeout: HOOK_TIMEOUT_S,
     // By default, Claude Code runs the call after an error of a hook.
     onFailure: "block" as const,
   };
-  const { hooks = {} } = options;
-  return { ...options, hooks: { ...hooks, PreToolUse: [...(hooks.PreToolUse ?? []), gate] } };
+  const { hooks = {}, canUseTool: own } = options;
+  return {
+    ...options,
+    ...(own !== undefined && { canUseTool: withoutDeferred(own, deferred) }),
+    hooks: { ...hooks, PreToolUse: [...(hooks.PreToolUse ?? []), gate] },
+  };
 }
 
-function hookOf(settings: ClaudeQueryOptions): HookCallback {
+const ALONE =
+  "This call needs an approval. It was not run, because Claude Code cannot suspend it together " +
+  "with another call. Propose it alone.";
+
+/**
+ * Adds a hook that asks about each deferred call. Claude Code ranks `defer` above `ask`. But it
+ * ignores `defer` if its response has several calls and was not streamed, and then runs each call
+ * that no other hook and no rule holds.
+ */
+function withGuard(hook: HookCallback): HookCallback[] {
+  const answers = new Map<string, Promise<HookJSONOutput>>();
+  return [
+    (input, callId, options) => {
+      const answer = hook(input, callId, options);
+      answers.set((input as PreToolUseHookInput).tool_use_id, answer);
+      return answer;
+    },
+    async (input) => {
+      const { tool_use_id: id } = input as PreToolUseHookInput;
+      const answer = await answers.get(id);
+      answers.delete(id);
+      // Also without an answer, which Claude Code does not do.
+      const isHeld = answer === undefined || isDeferral(answer);
+      return isHeld ? decide({ permissionDecision: "ask", permissionDecisionReason: ALONE }) : {};
+    },
+  ];
+}
+
+function isDeferral(answer: HookJSONOutput): boolean {
+  const { hookSpecificOutput: output } = answer as { readonly hookSpecificOutput?: object };
+  return Object(output).permissionDecision === "defer";
+}
+
+/** The program's own function does not decide calls that wait for an approval. */
+function withoutDeferred(own: CanUseTool, deferred: DeferredCalls): CanUseTool {
+  return async (toolName, input, options) => {
+    if (deferred.has(options.toolUseID)) return { behavior: "deny", message: ALONE };
+    return own(toolName, input, options);
+  };
+}
+
+function hookOf(settings: ClaudeQueryOptions, deferred: DeferredCalls): HookCallback {
   const isSelected = readSelection(settings);
-  const deferred = new DeferredCalls();
   return (proposed, _callId, { signal }) => {
     const input = proposed as PreToolUseHookInput;
     return failClosed(settings, input.tool_name, deny, async () => {

@@ -30,6 +30,11 @@ export class DeferredCalls {
     return undefined;
   }
 
+  /** Whether this call is deferred, and has no decision. */
+  has(toolUseId: string): boolean {
+    return [...this.#bySession.values()].some((call) => call.tool_use_id === toolUseId);
+  }
+
   /** Removes a call that has its decision. */
   settle({ session_id, tool_use_id }: DeferrableCall): void {
     if (this.#bySession.get(session_id)?.tool_use_id === tool_use_id) {

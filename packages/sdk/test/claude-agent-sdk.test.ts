@@ -57,24 +57,31 @@ type Hook = (call?: HookCall) => Promise<Readonly<Record<string, unknown>>>;
 /** Calls the hook of `gateOptions` as the SDK does. */
 function hookOf(settings: ClaudeQueryOptions, options: Options = {}): Hook {
   const gate = gateOptions(options, settings).hooks?.PreToolUse?.at(-1);
-  return async ({ id = "toolu_1", tool: name = "Bash", args = BASH, more, signal } = {}) => {
-    const input = {
-      session_id: SESSION,
-      transcript_path: "/tmp/transcript",
-      cwd: "/srv/work",
-      permission_mode: "default",
-      prompt_id: "prompt_1",
-      hook_event_name: "PreToolUse" as const,
-      tool_name: name,
-      tool_input: args,
-      tool_use_id: id,
-      ...more,
-    };
-    const answer = await gate?.hooks[0]?.(input, id, {
-      signal: signal ?? new AbortController().signal,
-    });
+  return async (call = {}) => {
+    const input = inputOf(call);
+    const { signal = new AbortController().signal } = call;
+    const answer = await gate?.hooks[0]?.(input, input.tool_use_id, { signal });
     return Object(Object(answer).hookSpecificOutput);
   };
+}
+
+function inputOf({ id = "toolu_1", tool: name = "Bash", args = BASH, more }: HookCall) {
+  return {
+    session_id: SESSION,
+    transcript_path: "/tmp/transcript",
+    cwd: "/srv/work",
+    permission_mode: "default",
+    prompt_id: "prompt_1",
+    hook_event_name: "PreToolUse" as const,
+    tool_name: name,
+    tool_input: args,
+    tool_use_id: id,
+    ...more,
+  };
+}
+
+function decisionOf(answer: unknown): unknown {
+  return Object(Object(answer).hookSpecificOutput).permissionDecision;
 }
 
 test("[ours.sdk.frameworks.hook] claude-agent-sdk: the hook keeps other hooks, blocks on errors and outlasts every decision window", async () => {
@@ -249,6 +256,31 @@ test("[ours.sdk.frameworks.suspend] claude-agent-sdk: an approved call runs afte
     (await hook({ more: { permission_mode: "acceptEdits" } })).permissionDecision,
     "allow",
   );
+});
+
+test("[ours.sdk.frameworks.suspend] claude-agent-sdk: no function of the program permits a deferred call", async () => {
+  const scene = await sharedScene();
+  const approvals = approvalsOf(scene, { wait: false });
+  const own: CanUseTool = async (_name, updatedInput) => ({ behavior: "allow", updatedInput });
+  const options = gateOptions({ canUseTool: own }, { approvals, runId: "guarded" });
+  const [hook, guard] = options.hooks?.PreToolUse?.[0]?.hooks ?? [];
+  assert.ok(hook !== undefined && guard !== undefined);
+  const { signal } = new AbortController();
+  const decisions = async (): Promise<unknown[]> => {
+    const input = inputOf({});
+    const answers = [hook(input, "toolu_1", { signal }), guard(input, "toolu_1", { signal })];
+    return (await Promise.all(answers)).map(decisionOf);
+  };
+  const permitted = async (toolUseID: string): Promise<unknown> => {
+    const answer = await options.canUseTool?.("Bash", BASH, { signal, toolUseID, requestId: "r" });
+    return answer?.behavior;
+  };
+  assert.deepEqual(await decisions(), ["defer", "ask"]);
+  assert.deepEqual([await permitted("toolu_1"), await permitted("toolu_2")], ["deny", "allow"]);
+  await scene.decideNext("approve");
+  assert.deepEqual(await decisions(), ["allow", undefined]);
+  assert.equal(await permitted("toolu_1"), "allow");
+  assert.equal(decisionOf(await guard(inputOf({}), "toolu_1", { signal })), "ask");
 });
 
 test("[ours.sdk.frameworks.suspend] claude-agent-sdk: the hook defers a call of a later turn, also after an earlier turn was never resumed", async () => {

@@ -230,6 +230,24 @@ test("[ours.sdk.frameworks.suspend] Claude Code: with wait false a waiting call 
   assert.equal(await scene.countRequests(), before + 1);
 });
 
+test("[ours.sdk.frameworks.suspend] Claude Code: with wait false, two calls of a response without streaming do not run", async (t) => {
+  const scene = await sharedScene();
+  const programs: Options[] = [
+    {},
+    { canUseTool: async (_name, updatedInput) => ({ behavior: "allow", updatedInput }) },
+  ];
+  for (const more of programs) {
+    const calls = [MARK, bash("touch other", "call_2")];
+    const agent = await start(t, { calls, isStreamed: false });
+    const approvals = approvalsOf(scene, { wait: false });
+    await agent.run(gateOptions({ ...PERMITTED, ...more }, { approvals }));
+    assert.deepEqual([hasRun(agent), existsSync(join(agent.folder, "other"))], [false, false]);
+    assert.match(agent.results().call_1 ?? "", /Propose it alone/);
+    assert.match(agent.results().call_2 ?? "", /another call of this turn waits/);
+    await scene.decideNext("deny");
+  }
+});
+
 test("[ours.sdk.frameworks.hook] Claude Code: canUseTool decides the calls that Claude Code asks about", async (t) => {
   const scene = await sharedScene();
   const settings = { approvals: approvalsOf(scene), runId: "asked" };

@@ -32,6 +32,8 @@ export interface AgentOptions {
   readonly calls: readonly ModelCall[];
   /** The calls of a subagent, which the model recognizes by this text in its prompt. */
   readonly subagent?: { readonly prompt: string; readonly calls: readonly ModelCall[] };
+  /** False: the model rejects streamed requests. Claude Code then repeats them without streaming. */
+  readonly isStreamed?: boolean;
   /** Settings of the project, as a hostile checkout could contain them. */
   readonly projectSettings?: object;
 }
@@ -74,7 +76,7 @@ export async function startAgent(t: Owner, options: AgentOptions): Promise<Agent
   };
 }
 
-async function startModel(t: Owner, { calls, subagent }: AgentOptions) {
+async function startModel(t: Owner, { calls, subagent, isStreamed = true }: AgentOptions) {
   let results: Record<string, string> = {};
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -84,13 +86,22 @@ async function startModel(t: Owner, { calls, subagent }: AgentOptions) {
       return;
     }
     const text = Buffer.concat(chunks).toString();
-    const { messages, tools } = JSON.parse(text) as Json;
+    const { messages, tools, stream } = JSON.parse(text) as Json;
     const isSubagent = subagent !== undefined && text.includes(subagent.prompt);
     const found = resultsIn(messages);
     if (!isSubagent) results = { ...results, ...found };
     const hasTools = listOf(tools).length > 0;
     const isFirst = hasTools && Object.keys(found).length === 0;
     const proposed = isSubagent ? subagent.calls : calls;
+    if (stream !== true) {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify(wholeTurn(isFirst ? proposed : [])));
+      return;
+    }
+    if (!isStreamed) {
+      response.writeHead(404).end();
+      return;
+    }
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of turn(isFirst ? proposed : [])) {
       response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
@@ -125,11 +136,27 @@ function textOf(content: unknown): string {
     .join("");
 }
 
+const USAGE = { input_tokens: 1, output_tokens: 1 };
+
+const MESSAGE = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "scripted",
+  usage: USAGE,
+  stop_sequence: null,
+};
+
+/** One turn of the Anthropic Messages API without streaming. */
+function wholeTurn(calls: readonly ModelCall[]): Json {
+  const content = calls.map(({ id, name, input }) => ({ type: "tool_use", id, name, input }));
+  if (content.length > 0) return { ...MESSAGE, content, stop_reason: "tool_use" };
+  return { ...MESSAGE, content: [{ type: "text", text: "Done." }], stop_reason: "end_turn" };
+}
+
 /** The events of one turn of the Anthropic Messages API. */
 function turn(calls: readonly ModelCall[]): Json[] {
-  const usage = { input_tokens: 1, output_tokens: 1 };
-  const message = { id: "msg_1", type: "message", role: "assistant", model: "scripted", usage };
-  const open = { ...message, content: [], stop_reason: null, stop_sequence: null };
+  const open = { ...MESSAGE, content: [], stop_reason: null };
   const blocks = calls.map(({ id, name, input }) => ({
     block: { type: "tool_use", id, name, input: {} },
     delta: { type: "input_json_delta", partial_json: JSON.stringify(input) },
@@ -146,7 +173,7 @@ function turn(calls: readonly ModelCall[]): Json[] {
       { type: "content_block_delta", index, delta },
       { type: "content_block_stop", index },
     ]),
-    { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage },
+    { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage: USAGE },
     { type: "message_stop" },
   ];
 }
