@@ -74,3 +74,18 @@ test("[ours.notify.cli] the secret of a webhook is displayed once, and missing o
     assert.match(outcome.stderr, message);
   }
 });
+
+test("[ours.slack.input] a Slack app needs its token and its Slack channel, and the token is not displayed", async (t) => {
+  const token = join(temporaryFolder(t), "token");
+  writeFileSync(token, "xoxb-1234567890-SECRET\n");
+  const options = ["--name", "slack", "--slack-channel", "C0123456789"];
+  const missing = await run(t, "create", "slack_app", ...options);
+  assert.equal(missing.code, 2);
+  assert.match(missing.stderr, /--access-token is missing/);
+  const unnamed = await run(t, "create", "slack_app", "--name", "a", "--access-token", `@${token}`);
+  assert.match(unnamed.stderr, /--slack-channel is missing/);
+  const card = await done(t, "create", "slack_app", ...options, "--access-token", `@${token}`);
+  assert.match(card, /^target +slack_app Slack channel C0123456789$/m);
+  assert.doesNotMatch(card, /SECRET/);
+  assert.equal(await done(t, "delete", "slack"), "Deleted slack.\n");
+});

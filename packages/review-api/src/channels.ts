@@ -16,7 +16,7 @@ import {
   word,
 } from "./schema.ts";
 
-export const CHANNEL_KINDS = ["webhook", "email", "slack", "ntfy"] as const;
+export const CHANNEL_KINDS = ["webhook", "email", "slack", "slack_app", "ntfy"] as const;
 
 const NAME_CHARS_MAX = 64;
 const NAME_RULE = `must be 1 to ${NAME_CHARS_MAX} visible characters`;
@@ -73,6 +73,7 @@ const settings = {
   signing_secret: v.optional(anyText),
   token: v.optional(anyText),
   to: v.optional(texts),
+  slack_channel: v.optional(anyText),
   groups: v.optional(groupNames),
   include_arguments: v.optional(flag),
   remind_before: v.optional(

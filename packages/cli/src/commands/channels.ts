@@ -27,14 +27,15 @@ const OPTIONS: CommandOptions = {
   target: {
     type: "text",
     value: "URL",
-    help: `Webhook or topic URL, except for email. ${FROM_FILE}`,
+    help: `URL of a webhook, slack or ntfy channel. ${FROM_FILE}`,
   },
   to: { type: "text", value: "ADDRESS,ADDRESS", help: "Recipients, for email." },
   "access-token": {
     type: "text",
     value: "TOKEN",
-    help: `Access token of the topic, for ntfy. ${FROM_FILE}`,
+    help: `Access token of ntfy, or bot token of slack_app. ${FROM_FILE}`,
   },
+  "slack-channel": { type: "text", value: "ID", help: "Id of the Slack channel, for slack_app." },
   "signing-secret": {
     type: "text",
     value: "SECRET",
@@ -54,7 +55,7 @@ const OPTIONS: CommandOptions = {
 };
 
 export const channelsCreate: Command = {
-  usage: "channels create webhook|email|slack|ntfy",
+  usage: "channels create webhook|email|slack|slack_app|ntfy",
   help: "Create a notification channel for reviewers.",
   example: "channels create email --name ops --to ops@example.com",
   settings: ["client"],
@@ -72,14 +73,21 @@ export const channelsCreate: Command = {
     }
     const url = secretOf(line, "target");
     const to = namesOf(line, "to");
-    if (kind !== "email" && !url) throw usageError("--target is missing");
-    if (kind === "email" && !to?.length) throw usageError("--to is missing");
+    const token = secretOf(line, "access-token");
+    const slackChannel = line.text("slack-channel");
+    if (kind === "email") {
+      if (!to?.length) throw usageError("--to is missing");
+    } else if (kind === "slack_app") {
+      if (!token) throw usageError("--access-token is missing");
+      if (!slackChannel) throw usageError("--slack-channel is missing");
+    } else if (!url) throw usageError("--target is missing");
     const body = {
       name,
       kind,
       url,
       to,
-      token: secretOf(line, "access-token"),
+      token,
+      slack_channel: slackChannel,
       signing_secret: secretOf(line, "signing-secret"),
       groups: namesOf(line, "groups"),
       ...(line.flag("include-arguments") && { include_arguments: true }),

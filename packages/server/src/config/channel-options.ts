@@ -29,4 +29,12 @@ export const CHANNEL_OPTIONS = [
     group: "channels",
     help: "Allow mail without TLS if the host of smtp_url is not loopback.",
   },
+  {
+    name: "slack_api_url",
+    type: "text",
+    default: "https://slack.com/api",
+    value: "URL",
+    group: "channels",
+    help: "URL of the Slack Web API. Receives the bot tokens of slack_app channels.",
+  },
 ] as const satisfies readonly Option[];

@@ -1,7 +1,7 @@
 /** Parses and validates the settings of a server. */
 
 import { isIP } from "node:net";
-import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
+import { formatDuration, parseWebhookUrl, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
 import type { Secrets } from "../secrets/master-key.ts";
 import {
@@ -52,6 +52,8 @@ export interface Settings {
    * password.
    */
   readonly mail: MailSettings | undefined;
+  /** Without a trailing slash. */
+  readonly slackApiUrl: string;
   /** Undefined: users sign in with passwords and passkeys only. */
   readonly oidc: OidcSettings | undefined;
   /** For a database at `database_url`. The URL is a secret, because it may contain a password. */
@@ -156,6 +158,7 @@ export function toSettings(values: ConfigValues): Settings {
     extensions: toExtensionSettings(values.extensions),
     webhooks: toWebhookSettings(values),
     mail: toMailSettings(values),
+    slackApiUrl: values.slack_api_url.replace(/\/+$/, ""),
     oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,
@@ -252,6 +255,9 @@ function* findFaults(values: ConfigValues): Generator<string> {
   yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
   yield* findMailFaults(values);
+  if (parseWebhookUrl(values.slack_api_url, { internalNames: true }) === undefined) {
+    yield "slack_api_url: must be an https URL such as https://slack.com/api";
+  }
 }
 
 const PLACES = [

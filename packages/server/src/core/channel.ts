@@ -9,8 +9,25 @@ export type ChannelTarget =
   /** The secret is `whsec_...`. */
   | { readonly kind: "webhook"; readonly url: string; readonly secret: string }
   | { readonly kind: "slack"; readonly url: string }
+  | SlackAppTarget
   | { readonly kind: "ntfy"; readonly url: string; readonly token?: string }
   | { readonly kind: "email"; readonly to: readonly string[] };
+
+/** A conversation in Slack, and the bot token of the app that posts there. */
+export interface SlackAppTarget {
+  readonly kind: "slack_app";
+  readonly token: string;
+  /** Id of the conversation. */
+  readonly slackChannel: string;
+}
+
+/** A message in a chat that the server can update. */
+export interface ChannelPost {
+  /** In Slack, the `ts` of the message. */
+  readonly id: string;
+  /** Id of the conversation. */
+  readonly place: string;
+}
 
 /** The settings of a channel that a new request needs. */
 export interface ChannelRef {
@@ -67,13 +84,22 @@ export interface Pace {
 /** The result of sending one message. */
 export type SendOutcome =
   /** HTTP or SMTP status. */
-  | { readonly kind: "sent"; readonly status: number }
+  | {
+      readonly kind: "sent";
+      readonly status: number;
+      /** Set when the server can update the message later. */
+      readonly post?: ChannelPost;
+    }
   | {
       readonly kind: "rejected";
       readonly status: number;
       /** `Retry-After` of the receiver, ms from now. */
       readonly retryAfterMs: number | undefined;
+      /** A word of the API of the receiver, from a fixed list. */
+      readonly reason?: string;
     }
+  /** The message to update does not exist any more, or cannot be updated any more. */
+  | { readonly kind: "gone"; readonly reason: string }
   /** Nothing was sent: the address is not public, or the URL is no longer accepted. */
   | { readonly kind: "refused" }
   | { readonly kind: "unreachable"; readonly reason: string }
@@ -119,7 +145,8 @@ export function remindAt(
 
 /** An outcome as stored, counted and displayed: `rejected`, `unreachable:tls`. */
 export function sendingText(outcome: SendOutcome): string {
-  return outcome.kind === "unreachable" ? `unreachable:${outcome.reason}` : outcome.kind;
+  const reason = "reason" in outcome ? outcome.reason : undefined;
+  return reason === undefined ? outcome.kind : `${outcome.kind}:${reason}`;
 }
 
 export function sendingStatus(outcome: SendOutcome): number | null {

@@ -77,6 +77,11 @@ export function deadline(createdAt: number, timeoutMs: number, windowMsMax: numb
   return createdAt + Math.min(timeoutMs, windowMsMax);
 }
 
+/** Id of the reviewer who decided; undefined unless a reviewer decided. */
+export function deciderId({ decision }: Pick<StoredRequest, "decision">): string | undefined {
+  return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
+}
+
 /** True at or after the deadline of a pending request. */
 export function isOverdue(request: StoredRequest, now: number): boolean {
   return request.decision === null && now >= request.deadlineAt;

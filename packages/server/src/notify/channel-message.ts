@@ -3,6 +3,12 @@
  * are as the agent sent them. The notifier escapes them.
  */
 
+import type { TerminalStatus } from "@countersign/protocol";
+import type { Actor } from "../core/actor.ts";
+import type { ChannelPost } from "../core/channel.ts";
+import type { ConfirmationKind } from "../policy/rule.ts";
+
+/** A new message in a channel. */
 export type ChannelMessage = CallMessage | DigestMessage | TestMessage;
 
 interface AnyMessage {
@@ -38,6 +44,9 @@ export interface CallMessage extends AnyMessage {
     readonly given: number;
     /** Sets of `group:x` and `reviewer:y`; empty: any reviewer. */
     readonly from: readonly (readonly string[])[];
+    /** How a reviewer confirms an approval. */
+    readonly confirm: ConfirmationKind["kind"];
+    readonly isNoteRequired: boolean;
   };
   /** JSON text, only where the channel shows arguments. */
   readonly argumentsText: string | undefined;
@@ -50,6 +59,22 @@ export interface DigestMessage extends AnyMessage {
   /** True when more calls are pending. */
   readonly isMore: boolean;
   readonly earliestDeadlineAt: number;
+}
+
+/** The new content of a message about a call that was resolved. */
+export interface ResolvedMessage extends AnyMessage {
+  readonly kind: "resolved";
+  readonly post: ChannelPost;
+  readonly call: CallMessage;
+  readonly outcome: {
+    readonly status: TerminalStatus;
+    /** Epoch ms. */
+    readonly decidedAt: number;
+    readonly actor: Actor;
+    /** Name of the reviewer who decided. */
+    readonly decider: string | undefined;
+    readonly note: string | undefined;
+  };
 }
 
 /** A test message, without a request. */

@@ -16,9 +16,16 @@ import {
   slackMessage,
   webhookMessage,
 } from "./http-kinds.ts";
-import type { Notifier, PushRequest, SendRequest, TargetFault } from "./notifier.ts";
+import type { Notifier, PushRequest, SendRequest, TargetFault, UpdateRequest } from "./notifier.ts";
 import { encryptPush, vapidHeader } from "./push-encryption.ts";
 import { type MailServer, sendMail } from "./send-mail.ts";
+import {
+  postMessageCall,
+  postOutcome,
+  type SlackCall,
+  updateMessageCall,
+  updateOutcome,
+} from "./slack-app.ts";
 import { type ParseUrl, targetFault } from "./target.ts";
 
 export interface NotifierParts {
@@ -28,6 +35,8 @@ export interface NotifierParts {
   readonly mail: { readonly server: MailServer; readonly from: string } | undefined;
   /** Base URL of this server, without a trailing slash. */
   readonly publicUrl: string;
+  /** Base URL of the Slack Web API, without a trailing slash. */
+  readonly slackApiUrl: string;
   readonly clock: Clock;
 }
 
@@ -43,9 +52,20 @@ function topicOf(tag: string): string {
 
 type Written = Pick<Message, "headers" | "body">;
 
-type Bounds = Pick<SendRequest, "timeoutMs" | "endsBy" | "isWanted">;
+interface Bounds extends Pick<SendRequest, "timeoutMs" | "endsBy" | "isWanted"> {
+  /** Maximum bytes of the answer's body. Default: 0, only the status. */
+  readonly responseBytesMax?: number;
+}
 
-type HttpTarget = Exclude<ChannelTarget, { kind: "email" }>;
+/** Nothing is sent over HTTP. */
+interface Unsent {
+  readonly kind: "off";
+}
+
+type HttpTarget = Exclude<ChannelTarget, { kind: "email" | "slack_app" }>;
+
+/** Slack returns the whole message. */
+const SLACK_ANSWER_BYTES_MAX = 262_144;
 
 export class ChannelNotifier implements Notifier {
   readonly #parts: NotifierParts;
@@ -67,8 +87,26 @@ export class ChannelNotifier implements Notifier {
   }
 
   async send(request: SendRequest): Promise<SendOutcome> {
-    const { target } = request;
-    return target.kind === "email" ? this.#mail(request, target.to) : this.#post(request, target);
+    const { target, message } = request;
+    switch (target.kind) {
+      case "email":
+        return this.#mail(request, target.to);
+      case "slack_app": {
+        const call = postMessageCall(target, message, this.#parts.publicUrl);
+        return this.#callSlack(call, request, postOutcome);
+      }
+      default:
+        return this.#post(request, target);
+    }
+  }
+
+  async update(request: UpdateRequest): Promise<SendOutcome> {
+    const { target, message } = request;
+    if (target.kind !== "slack_app") throw new Error(`${target.kind} has no messages to update`);
+    const call = updateMessageCall(target, message, this.#parts.publicUrl);
+    return this.#callSlack(call, request, (status, body) =>
+      updateOutcome(target, message, status, body),
+    );
   }
 
   get canPush(): boolean {
@@ -96,7 +134,7 @@ export class ChannelNotifier implements Notifier {
       },
       body: encryptPush(JSON.stringify(payload), target, { salt }),
     };
-    return this.#deliver(target.endpoint, message, request);
+    return this.#outcomeOf(await this.#deliver(target.endpoint, message, request));
   }
 
   close(): void {
@@ -105,10 +143,28 @@ export class ChannelNotifier implements Notifier {
   }
 
   async #post(request: SendRequest, target: HttpTarget): Promise<SendOutcome> {
-    return this.#deliver(target.url, this.#write(request, target), request);
+    return this.#outcomeOf(await this.#deliver(target.url, this.#write(request, target), request));
   }
 
-  async #deliver(to: string, message: Written, request: Bounds): Promise<SendOutcome> {
+  /** @param read the outcome of an answer with status 2xx */
+  async #callSlack(
+    { method, headers, body }: SlackCall,
+    request: Bounds,
+    read: (status: number, body: Uint8Array) => SendOutcome,
+  ): Promise<SendOutcome> {
+    const url = `${this.#parts.slackApiUrl}/${method}`;
+    const bounds = { ...request, responseBytesMax: SLACK_ANSWER_BYTES_MAX };
+    const reply = await this.#deliver(url, { headers, body }, bounds);
+    const outcome = this.#outcomeOf(reply);
+    if (reply.kind !== "answered" || outcome.kind !== "sent") return outcome;
+    return read(reply.status, reply.body);
+  }
+
+  #outcomeOf(reply: Reply | Unsent): SendOutcome {
+    return toOutcome(reply, this.#parts.clock.now());
+  }
+
+  async #deliver(to: string, message: Written, request: Bounds): Promise<Reply | Unsent> {
     const { egress, readUrl, clock } = this.#parts;
     if (egress === undefined) return { kind: "off" };
     const url = readUrl(to);
@@ -118,19 +174,18 @@ export class ChannelNotifier implements Notifier {
     const leftMs = request.timeoutMs - (clock.monotonic() - startedAt);
     const isStale = reply.kind === "unreachable" && reply.reason === "stale";
     // The receiver had closed the idle connection, most likely before the message arrived.
-    if (!isStale || leftMs < RESEND_MS_MIN) return toOutcome(reply, clock.now());
-    const again = { ...request, timeoutMs: leftMs };
-    return toOutcome(await this.#through(egress, url, message, again, true), clock.now());
+    if (!isStale || leftMs < RESEND_MS_MIN) return reply;
+    return this.#through(egress, url, message, { ...request, timeoutMs: leftMs }, true);
   }
 
   #through(
     egress: EgressClient,
     url: WebhookUrl,
     { headers, body }: Written,
-    { timeoutMs, endsBy, isWanted }: Bounds,
+    { timeoutMs, endsBy, isWanted, responseBytesMax = 0 }: Bounds,
     freshConnection: boolean,
   ): Promise<Reply> {
-    const bounds = { timeoutMs, endsBy, isWanted, responseBytesMax: 0, freshConnection };
+    const bounds = { timeoutMs, endsBy, isWanted, responseBytesMax, freshConnection };
     return egress.post(url, { headers, body, ...bounds });
   }
 
@@ -164,8 +219,10 @@ export class ChannelNotifier implements Notifier {
 }
 
 /** @param now epoch ms of the answer */
-function toOutcome(reply: Reply, now: number): SendOutcome {
+function toOutcome(reply: Reply | Unsent, now: number): SendOutcome {
   switch (reply.kind) {
+    case "off":
+      return { kind: "off" };
     case "refused":
       return { kind: "refused" };
     case "busy":

@@ -22,6 +22,7 @@ export function createNotifier(
         ? undefined
         : { from: mail.from, server: mailServer(smtpUrl, mail.isPlaintextAllowed, ca) },
     publicUrl: publicUrlOf(settings),
+    slackApiUrl: settings.slackApiUrl,
     clock,
   });
 }

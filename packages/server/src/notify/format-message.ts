@@ -10,7 +10,8 @@ import {
   hasConfusables,
   visibleCharacters,
 } from "@countersign/protocol";
-import type { CallMessage, ChannelMessage } from "./channel-message.ts";
+import { kindOfActor } from "../core/actor.ts";
+import type { CallMessage, ChannelMessage, ResolvedMessage } from "./channel-message.ts";
 
 export interface MessageText {
   /** One line, for subjects. */
@@ -22,8 +23,8 @@ export interface MessageText {
 export interface TextStyle {
   /** Escapes untrusted text, which is bounded and visible, so that it cannot act as markup. */
   readonly quote: (visible: string) => string;
-  /** Maximum displayed bytes of arguments, in UTF-8. */
-  readonly argumentsBytesMax: number;
+  /** Maximum displayed bytes of arguments, in UTF-8. Undefined: the lines omit them. */
+  readonly argumentsBytesMax: number | undefined;
 }
 
 const NAME_CHARS_MAX = 80;
@@ -69,12 +70,10 @@ export function formatMessage(message: ChannelMessage, style: TextStyle): Messag
 
 function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
   const { quote } = style;
-  const { instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
+  const { instance, now, deadlineAt, isReminder, note, because } = message;
   const { isEscalation, escalatedTo } = message;
   const left = formatTimeLeft(deadlineAt - now);
   const name = nameOf(message, quote);
-  const head = argumentsText?.slice(0, CONFUSABLE_CHARS_MAX) ?? "";
-  const texts = [message.tool, message.server ?? "", instance.name, note ?? "", head];
   const still = isReminder ? "still waits" : "waits";
   const groups = escalatedTo.map((to) => to.replace(/^group:/, "")).join(", ");
   const escalated = `Escalated to ${quote(excerpt(groups, DECIDERS_CHARS_MAX))}`;
@@ -93,10 +92,54 @@ function wordsOfCall(message: CallMessage, style: TextStyle): MessageText {
       ...(because === "no-policy" ? [] : [`Why: ${why}`]),
       `Needs: ${needsOf(message, quote)}`,
       ...(escalatedTo.length === 0 ? [] : [`${escalated}.`]),
-      ...(argumentsText === undefined ? [] : [shownArguments(argumentsText, style)]),
-      ...(texts.some(hasConfusables) ? [CONFUSABLES] : []),
+      ...shownArguments(message, style),
+      ...warningsOf(message),
     ],
   };
+}
+
+const OUTCOMES: Readonly<Record<ResolvedMessage["outcome"]["status"], string>> = {
+  approved: "Approved",
+  denied: "Denied",
+  expired: "Expired",
+  cancelled: "Cancelled",
+};
+
+const ACTORS: Readonly<Record<string, string>> = {
+  instance: " by the agent",
+  grant: " by a grant",
+  freeze: " by a freeze",
+  reviewer: " by a reviewer",
+};
+
+/** The outcome, the decider, the time and the note of a resolved call, and the call. */
+export function formatResolved(message: ResolvedMessage, style: TextStyle): MessageText {
+  const { quote } = style;
+  const { call, outcome } = message;
+  const { status, decidedAt, actor, decider, note } = outcome;
+  const by =
+    decider === undefined
+      ? (ACTORS[kindOfActor(actor)] ?? "")
+      : ` by ${quote(excerpt(decider, NAME_CHARS_MAX))}`;
+  const name = nameOf(call, quote);
+  const done = OUTCOMES[status];
+  const asker = quote(excerpt(call.instance.name, NAME_CHARS_MAX));
+  return {
+    title: `${done}${by}: ${name}`,
+    lines: [
+      `${done}${by} at ${formatTimestamp(decidedAt)}`,
+      ...(note === undefined ? [] : [`Note: ${quote(excerpt(note, NOTE_CHARS_MAX))}`]),
+      `Call: ${name} of ${asker}`,
+      ...shownArguments(call, style),
+      ...warningsOf(call),
+    ],
+  };
+}
+
+function warningsOf({ tool, server, instance, note, argumentsText }: CallMessage): string[] {
+  const head = argumentsText?.slice(0, CONFUSABLE_CHARS_MAX) ?? "";
+  const texts = [tool, server ?? "", instance.name, note ?? "", head];
+  return texts.some(hasConfusables) ? [CONFUSABLES] : [];
 }
 
 /** As the console and the command line: the tool, and the server that it belongs to. */
@@ -106,18 +149,42 @@ function nameOf({ tool, server }: CallMessage, quote: TextStyle["quote"]): strin
 }
 
 function needsOf({ approvals }: CallMessage, quote: TextStyle["quote"]): string {
-  const { needed, given, from } = approvals;
+  const { needed, given, from, confirm, isNoteRequired } = approvals;
   const count = needed === 1 ? "1 approval" : `${needed} approvals`;
   const sets = from.map((set) => set.join(" or ")).join(", and of ");
   const whose = from.length === 0 ? "" : ` of ${quote(excerpt(sets, DECIDERS_CHARS_MAX))}`;
-  return `${count}${whose}${given === 0 ? "" : `, ${given} given`}`;
+  const steps = [CONFIRMATIONS[confirm], isNoteRequired ? "a note" : undefined];
+  const confirmation = steps.filter((step) => step !== undefined).join(" and ");
+  return [
+    count,
+    whose,
+    confirmation === "" ? "" : ` with ${confirmation}`,
+    given === 0 ? "" : `, ${given} given`,
+  ].join("");
 }
 
-/** States when the arguments are truncated. */
-function shownArguments(text: string, { quote, argumentsBytesMax }: TextStyle): string {
-  const { shown, chars, of } = firstOf(text, argumentsBytesMax);
-  if (chars === of) return `Arguments: ${quote(shown)}`;
-  return `Arguments, only the first ${chars} of ${of} characters: ${quote(shown)}`;
+const CONFIRMATIONS: Readonly<Record<CallMessage["approvals"]["confirm"], string | undefined>> = {
+  click: undefined,
+  match: "a matching number",
+  passkey: "a passkey",
+  type: "a typed text",
+};
+
+/** Empty where arguments are not shown. */
+function shownArguments(
+  { argumentsText }: CallMessage,
+  { quote, argumentsBytesMax }: TextStyle,
+): string[] {
+  if (argumentsText === undefined || argumentsBytesMax === undefined) return [];
+  const { label, shown } = excerptArguments(argumentsText, argumentsBytesMax);
+  return [`${label}: ${quote(shown)}`];
+}
+
+/** The first arguments, and a label that states when they are truncated. */
+export function excerptArguments(text: string, bytesMax: number) {
+  const { shown, chars, of } = firstOf(text, bytesMax);
+  if (chars === of) return { label: "Arguments", shown };
+  return { label: `Arguments, only the first ${chars} of ${of} characters`, shown };
 }
 
 /** The longest prefix that fits after invisible characters are escaped. */

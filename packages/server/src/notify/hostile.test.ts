@@ -7,6 +7,7 @@ import { test } from "node:test";
 import type { CallMessage } from "./channel-message.ts";
 import { formatMessage, formatTimeLeft, quotePlain } from "./format-message.ts";
 import { encodeHeader, ntfyMessage, slackMessage, webhookMessage } from "./http-kinds.ts";
+import { postMessageCall, updateMessageCall } from "./slack-app.ts";
 
 const BASE = "https://countersign.example";
 
@@ -25,7 +26,7 @@ const CALL: CallMessage = {
   deadlineAt: 1_000_000 + 3_600_000,
   note: undefined,
   because: "no-policy",
-  approvals: { needed: 1, given: 0, from: [] },
+  approvals: { needed: 1, given: 0, from: [], confirm: "click", isNoteRequired: false },
   argumentsText: undefined,
 };
 
@@ -84,6 +85,50 @@ test("[ours.notify.hostile] a name in a Slack or Mattermost message creates no m
     assert.equal(lines.at(-1), `${BASE}/inbox/a-request`);
   }
 });
+
+test("[ours.notify.hostile] a name in a message of a Slack app creates no mention, link or formatting", () => {
+  const target = { kind: "slack_app", token: "xoxb-1", slackChannel: "C0OPS00001" } as const;
+  const post = { id: "1.1", place: target.slackChannel };
+  for (const hostile of HOSTILE) {
+    const call = callOf(hostile);
+    const outcome = {
+      status: "denied",
+      decidedAt: call.now,
+      actor: "reviewer:a",
+      decider: hostile,
+      note: hostile,
+    } as const;
+    const resolved = { kind: "resolved", id: "a", now: call.now, post, call, outcome } as const;
+    const bodies = [
+      postMessageCall(target, call, BASE).body,
+      updateMessageCall(target, resolved, BASE).body,
+    ];
+    for (const body of bodies) {
+      const { text, blocks } = JSON.parse(body) as { text: string; blocks: SlackBlock[] };
+      const marked = [text, ...blocks.flatMap((block) => block.text?.text ?? [])];
+      for (const line of marked.slice(0, -1)) {
+        assert.doesNotMatch(line, /[<>\n]/, line);
+        assert.doesNotMatch(line, UNSEEN);
+        const outside = line.replace(/`[^`\n]*`/g, "");
+        assert.doesNotMatch(outside, /[`@*_~[\]]|evil|script|www/, line);
+      }
+      assert.equal(marked.at(-1), `${BASE}/inbox/a-request`);
+      // Slack parses no markup in preformatted rich text.
+      const [shown] = blocks.flatMap(({ elements }) => elements ?? []);
+      assert.equal(shown?.type, "rich_text_preformatted");
+      assert.deepEqual(Object.keys(shown?.elements[0] ?? {}).sort(), ["text", "type"]);
+      assert.doesNotMatch(shown?.elements[0]?.text ?? "", UNSEEN);
+    }
+  }
+});
+
+interface SlackBlock {
+  readonly text?: { readonly type: string; readonly text: string };
+  readonly elements?: readonly {
+    readonly type: string;
+    readonly elements: readonly { readonly type: string; readonly text: string }[];
+  }[];
+}
 
 test("[ours.notify.hostile] headers for ntfy are ASCII, one line each, and say what the name is", () => {
   for (const hostile of HOSTILE) {

@@ -30,11 +30,11 @@ const SLACK_ARGUMENTS_BYTES_MAX = 2_000;
  *
  * @see https://docs.slack.dev/messaging/formatting-message-text
  */
-function quoteSlack(visible: string): string {
+export function quoteSlack(visible: string): string {
   return `\`${escapeSlack(visible.replace(/`/g, escapeCodePoint))}\``;
 }
 
-function escapeSlack(text: string): string {
+export function escapeSlack(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 

@@ -23,5 +23,9 @@ export class NoNotifier implements Notifier {
     return { kind: "off" };
   }
 
+  async update(): Promise<SendOutcome> {
+    return { kind: "off" };
+  }
+
   close(): void {}
 }

@@ -6,7 +6,7 @@
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import type { PushPayload, PushTarget, VapidKey } from "../core/push.ts";
 import type { MaybePromise } from "../egress/message.ts";
-import type { ChannelMessage } from "./channel-message.ts";
+import type { ChannelMessage, ResolvedMessage } from "./channel-message.ts";
 
 export interface SendRequest {
   readonly target: ChannelTarget;
@@ -17,6 +17,10 @@ export interface SendRequest {
   readonly endsBy?: number;
   /** Called before the first byte is sent. False: send nothing. */
   readonly isWanted?: (leftMs: number) => MaybePromise<boolean>;
+}
+
+export interface UpdateRequest extends Omit<SendRequest, "message"> {
+  readonly message: ResolvedMessage;
 }
 
 export interface PushRequest extends Pick<SendRequest, "timeoutMs" | "endsBy"> {
@@ -37,6 +41,9 @@ export interface Notifier {
    * Sends one message once. Every behaviour of the receiver is an outcome; throws for defects only.
    */
   send(request: SendRequest): Promise<SendOutcome>;
+
+  /** Updates one message once, as {@link send}. */
+  update(request: UpdateRequest): Promise<SendOutcome>;
 
   /** The fault of a push endpoint, as the end of a sentence. */
   pushFault(endpoint: string): string | undefined;

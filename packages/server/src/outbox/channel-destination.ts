@@ -8,7 +8,7 @@ import { type SendOutcome, sendingStatus, sendingText } from "../core/channel.ts
 import { PUSH_CHANNEL } from "../core/push.ts";
 import { type ClaimedChannel, claimChannel } from "../operations/channels/claimChannel.ts";
 import { type RecordedSending, recordSending } from "../operations/channels/recordSending.ts";
-import type { Report } from "../report.ts";
+import type { Announced, Report } from "../report.ts";
 import { isChannelClaimed, readDueChannels } from "../storage/sql/channels/channels.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import { readRequest } from "../storage/sql/requests/requests.ts";
@@ -80,7 +80,9 @@ export class ChannelDestination
     const { target, message, endsBy } = claim;
     const isWanted = (leftMs: number) => this.#isStillWanted(claim, leftMs);
     const { notifier } = this.#context;
-    return notifier.send({ target, message, timeoutMs: SENDING_MS, endsBy, isWanted });
+    const bounds = { target, timeoutMs: SENDING_MS, endsBy, isWanted };
+    if (message.kind === "resolved") return notifier.update({ ...bounds, message });
+    return notifier.send({ ...bounds, message });
   }
 
   /** The request may be resolved, the channel disabled, or the lease over. */
@@ -106,16 +108,28 @@ export class ChannelDestination
     durationMs: number,
   ): void {
     if (outcome.kind === "unwanted") return;
-    const isCall = message.kind === "call";
     this.#report.announced({
       channelId: channel.id,
       kind: channel.kind,
       durationMs,
-      requestId: isCall ? message.requestId : undefined,
-      count: isCall ? 1 : message.kind === "digest" ? message.requestIds.length : 0,
+      ...subjectOf(message),
       outcome: sendingText(outcome),
       status: sendingStatus(outcome),
       retryInMs: result.kind === "rests" ? result.ms : undefined,
     });
+  }
+}
+
+/** The request of a message, and the number of requests that the message announces. */
+function subjectOf(message: ClaimedChannel["message"]): Pick<Announced, "requestId" | "count"> {
+  switch (message.kind) {
+    case "call":
+      return { requestId: message.requestId, count: 1 };
+    case "digest":
+      return { requestId: undefined, count: message.requestIds.length };
+    case "resolved":
+      return { requestId: message.call.requestId, count: 0 };
+    case "test":
+      return { requestId: undefined, count: 0 };
   }
 }

@@ -76,7 +76,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 32);
+    assert.equal(keys.length, OTHER_KEYS.length + 33);
   },
 );
 
@@ -179,6 +179,7 @@ const DISTRIBUTED = [
   "audit_tile",
   "channel",
   "announcement",
+  "channel_post",
   "delayed_verdict",
   "failed_confirmation",
   "push_message",

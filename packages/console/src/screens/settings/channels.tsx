@@ -16,6 +16,7 @@ type Kind = Channel["kind"];
 
 const KIND_LABELS: Readonly<Record<Kind, string>> = {
   slack: "Slack or compatible: incoming webhook",
+  slack_app: "Slack app: messages show the decision",
   email: "Email",
   ntfy: "ntfy: topic",
   webhook: "Webhook, signed",
@@ -136,7 +137,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
             name: values("name"),
             kind,
             groups: wordsOf(values("groups")),
-            ...(kind === "email" ? { to: wordsOf(values("to")) } : { url: values("url").trim() }),
+            ...targetOf(kind, values),
             ...(token !== "" && { token }),
             ...(reminder !== "" && { remind_before: reminder }),
           };
@@ -153,12 +154,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
           onChange={(chosen) => setKind(chosen as Kind)}
         />
         <Field name="name" label="Name" maxLength={64} />
-        {kind === "email" ? (
-          <Field name="to" label="Addresses" hint="Up to 20, separated by commas." />
-        ) : (
-          <Field name="url" label="URL" type="url" placeholder="https://" />
-        )}
-        {kind === "ntfy" && <Field name="token" label="Access token (optional)" type="password" />}
+        <TargetFields kind={kind} />
         <Field
           name="groups"
           label="Groups (optional)"
@@ -181,4 +177,42 @@ function NewChannel({ onMade }: { onMade(): void }) {
       )}
     </section>
   );
+}
+
+function TargetFields({ kind }: { readonly kind: Kind }) {
+  switch (kind) {
+    case "email":
+      return <Field name="to" label="Addresses" hint="Up to 20, separated by commas." />;
+    case "slack_app":
+      return (
+        <>
+          <Field name="token" label="Bot token" type="password" hint="It starts with xoxb-." />
+          <Field
+            name="slack_channel"
+            label="Slack channel ID"
+            hint="For example C0123456789. Invite the app to this channel."
+          />
+        </>
+      );
+    case "ntfy":
+      return (
+        <>
+          <Field name="url" label="URL" type="url" placeholder="https://" />
+          <Field name="token" label="Access token (optional)" type="password" />
+        </>
+      );
+    default:
+      return <Field name="url" label="URL" type="url" placeholder="https://" />;
+  }
+}
+
+function targetOf(kind: Kind, values: (name: string) => string): object {
+  switch (kind) {
+    case "email":
+      return { to: wordsOf(values("to")) };
+    case "slack_app":
+      return { slack_channel: values("slack_channel").trim() };
+    default:
+      return { url: values("url").trim() };
+  }
 }

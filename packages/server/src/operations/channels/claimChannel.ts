@@ -2,8 +2,13 @@ import type { Context } from "../../context.ts";
 import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 import { nextSending } from "../../core/channel-pace.ts";
 import { attemptDeadline, MESSAGE_LEASE } from "../../core/lease.ts";
-import type { ChannelMessage, DigestMessage } from "../../notify/channel-message.ts";
+import type {
+  ChannelMessage,
+  DigestMessage,
+  ResolvedMessage,
+} from "../../notify/channel-message.ts";
 import { composeCall, type WaitingCall } from "../../steps/channels/composeCall.ts";
+import { composeResolved } from "../../steps/channels/composeResolved.ts";
 import { openTarget } from "../../steps/channels/openTarget.ts";
 import {
   type DueAnnouncement,
@@ -11,6 +16,7 @@ import {
   readDueAnnouncements,
   readEarliestDeadline,
 } from "../../storage/sql/channels/announcements.ts";
+import { readOutdatedPost } from "../../storage/sql/channels/channel-posts.ts";
 import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channels.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
@@ -19,7 +25,7 @@ import type { Transaction } from "../../storage/store.ts";
 export interface ClaimedChannel {
   readonly channel: StoredChannel;
   readonly target: ChannelTarget;
-  readonly message: ChannelMessage;
+  readonly message: ChannelMessage | ResolvedMessage;
   /** The announcements in the message. */
   readonly announcementIds: readonly string[];
   /** Fence of the claim. A result with an older one is ignored. */
@@ -36,7 +42,8 @@ const DUE_MAX = 1_000;
 
 /**
  * Claims a channel for one message: about the request with the earliest deadline, or about all
- * requests when there are many. Also records the end of announcements with a resolved request or an
+ * requests when there are many. When nothing is to be announced now, it claims the channel to
+ * update an outdated message. Also records the end of announcements with a resolved request or an
  * ended window.
  *
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
@@ -51,20 +58,48 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
     const due = await readDueAnnouncements(tx, key, now, DUE_MAX);
     const isMore = due.length === DUE_MAX;
     const calls = toCalls(await endStale(tx, key.projectId, due, now));
-    const first = calls[0];
-    if (first === undefined) return isMore ? "again" : undefined;
-    const turn = nextSending(channel.pace, channel.failures, calls, now);
-    if (turn.kind === "wait") return undefined;
+    const next =
+      (await announcement(tx, context, channel, calls, { isMore, now })) ??
+      (await update(tx, channel, now));
+    if (next === undefined) return isMore && calls.length === 0 ? "again" : undefined;
     const target = openTarget(context, channel);
-    const announced = turn.kind === "one" ? [first] : calls;
-    const message =
-      turn.kind === "one"
-        ? await composeCall(tx, channel, first, now)
-        : await digest(tx, channel, calls, { id: context.random.uuid(), isMore, now });
     await claimChannelRow(tx, key, now + MESSAGE_LEASE.ms);
-    const announcementIds = announced.flatMap(({ ids }) => ids);
-    return { channel, target, message, announcementIds, fence: channel.fence + 1, endsBy };
+    return { ...next, channel, target, fence: channel.fence + 1, endsBy };
   }, "process");
+}
+
+type NextMessage = Pick<ClaimedChannel, "message" | "announcementIds">;
+
+/** @returns undefined when no request is waiting, or the channel pauses */
+async function announcement(
+  tx: Transaction,
+  { random }: Context,
+  channel: StoredChannel,
+  calls: readonly WaitingCall[],
+  { isMore, now }: Pick<DigestMessage, "isMore" | "now">,
+): Promise<NextMessage | undefined> {
+  const first = calls[0];
+  if (first === undefined) return undefined;
+  const turn = nextSending(channel.pace, channel.failures, calls, now);
+  if (turn.kind === "wait") return undefined;
+  if (turn.kind === "one") {
+    const message = await composeCall(tx, channel, { ...first, messageId: first.ids[0] }, now);
+    return { message, announcementIds: first.ids };
+  }
+  const message = await digest(tx, channel, calls, { id: random.uuid(), isMore, now });
+  return { message, announcementIds: calls.flatMap(({ ids }) => ids) };
+}
+
+/** @returns undefined when every message of the channel is current */
+async function update(
+  tx: Transaction,
+  channel: StoredChannel,
+  now: number,
+): Promise<NextMessage | undefined> {
+  if (channel.kind !== "slack_app") return undefined;
+  const post = await readOutdatedPost(tx, channel);
+  if (post === undefined) return undefined;
+  return { message: await composeResolved(tx, channel, post, now), announcementIds: [] };
 }
 
 function isFree({ disabledAt, claimedUntil, retryAt }: StoredChannel, now: number): boolean {

@@ -9,6 +9,7 @@ import {
 import { paceAfter } from "../../core/channel-pace.ts";
 import { toFraction } from "../../core/retry.ts";
 import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels/announcements.ts";
+import { closePost, insertPost } from "../../storage/sql/channels/channel-posts.ts";
 import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
 import type { ClaimedChannel } from "./claimChannel.ts";
 
@@ -22,8 +23,8 @@ export type RecordedSending =
   | { readonly kind: "stale" };
 
 /**
- * Records the outcome of a message and releases the channel. Sent announcements end; others are
- * sent after the channel's pause.
+ * Records the outcome of a message and releases the channel. Sent announcements end, and a message
+ * that can be updated is stored. Everything else is sent after the channel's pause.
  */
 export async function recordSending(
   { store, random }: Pick<Context, "store" | "random">,
@@ -35,12 +36,19 @@ export async function recordSending(
   // If a power failure undoes this, the message is sent again.
   const recorded = await store.transact(async (tx): Promise<RecordedSending> => {
     const now = await tx.now();
-    const kind = message.kind === "digest" ? "digest" : "one";
-    const after = next(channel, outcome, kind, now, chance);
+    const after = next(channel, outcome, message.kind, now, chance);
     if (!(await updateSending(tx, channel, fence, after))) return { kind: "stale" };
     if (outcome.kind === "unwanted") return { kind: "released" };
+    if (message.kind === "resolved" && (outcome.kind === "sent" || outcome.kind === "gone")) {
+      const end = outcome.kind === "sent" ? "updated" : "gone";
+      await closePost(tx, channel, message.post, end, now);
+      return { kind: "sent" };
+    }
     if (outcome.kind !== "sent") return { kind: "rests", ms: (after.retryAt ?? now) - now };
     await endAnnouncements(tx, projectId, announcementIds, "sent", now);
+    if (message.kind === "call" && outcome.post !== undefined) {
+      await insertPost(tx, channel, outcome.post, message.requestId, now);
+    }
     return { kind: "sent" };
   }, "process");
   if (recorded.kind === "sent" && message.kind === "digest" && message.isMore) {
@@ -70,14 +78,19 @@ async function endOthers(
 function next(
   { failures, retryAt, last, pace }: StoredChannel,
   outcome: SendOutcome,
-  kind: "one" | "digest",
+  kind: ClaimedChannel["message"]["kind"],
   now: number,
   chance: number,
 ): AfterSending {
   if (outcome.kind === "unwanted") return { failures, retryAt, last, pace };
   const result = { at: now, outcome: sendingText(outcome), status: sendingStatus(outcome) };
+  // The channel works: only one of its messages is gone.
+  if (outcome.kind === "gone") return { failures, retryAt: null, last: result, pace };
   if (outcome.kind === "sent") {
-    return { failures: 0, retryAt: null, last: result, pace: paceAfter(pace, kind, now) };
+    // Updates do not notify anyone.
+    const isUpdate = kind === "resolved";
+    const used = isUpdate ? pace : paceAfter(pace, kind === "digest" ? "digest" : "one", now);
+    return { failures: 0, retryAt: null, last: result, pace: used };
   }
   const rest = retryDelayMs(failures + 1, outcome, chance);
   return { failures: failures + 1, retryAt: now + rest, last: result, pace };

@@ -80,8 +80,8 @@ interface Retargeted {
 }
 
 function retarget(context: Context, channel: StoredChannel, change: ChannelChange): Retargeted {
-  const { url, signingSecret, token, to } = change;
-  const changes = { url, signingSecret, token, to };
+  const { url, signingSecret, token, to, slackChannel } = change;
+  const changes = { url, signingSecret, token, to, slackChannel };
   if (Object.values(changes).every((value) => value === undefined)) {
     return { stored: {}, signingSecret: undefined };
   }
@@ -101,6 +101,7 @@ function fieldsOf(target: ChannelTarget): TargetOrder {
     signingSecret: "secret" in target ? target.secret : undefined,
     token: "token" in target ? target.token : undefined,
     to: "to" in target ? target.to : undefined,
+    slackChannel: "slackChannel" in target ? target.slackChannel : undefined,
   };
 }
 

@@ -58,8 +58,9 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
 
 type Settings = BodyReceived<typeof channels.updateChannel>;
 
-function targetOf({ url, signing_secret, token, to }: Omit<Settings, "disabled">): TargetOrder {
-  return { url, signingSecret: signing_secret, token, to };
+function targetOf(settings: Omit<Settings, "disabled">): TargetOrder {
+  const { url, signing_secret: signingSecret, token, to, slack_channel: slackChannel } = settings;
+  return { url, signingSecret, token, to, slackChannel };
 }
 
 function remindMsOf({ remind_before }: Pick<Settings, "remind_before">): number | null | undefined {

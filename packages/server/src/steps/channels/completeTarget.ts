@@ -9,11 +9,13 @@ export interface TargetOrder {
   readonly signingSecret: string | undefined;
   readonly token: string | undefined;
   readonly to: readonly string[] | undefined;
+  readonly slackChannel: string | undefined;
 }
 
 const FIELDS: Readonly<Record<ChannelKind, readonly (keyof TargetOrder)[]>> = {
   webhook: ["url", "signingSecret"],
   slack: ["url"],
+  slack_app: ["token", "slackChannel"],
   ntfy: ["url", "token"],
   email: ["to"],
 };
@@ -23,6 +25,7 @@ const NAMES: Readonly<Record<keyof TargetOrder, string>> = {
   signingSecret: "signing_secret",
   token: "token",
   to: "to",
+  slackChannel: "slack_channel",
 };
 
 /**
@@ -49,10 +52,17 @@ export function completeTarget(
 
 function toTarget(
   kind: ChannelKind,
-  { url, signingSecret, token, to }: TargetOrder,
+  { url, signingSecret, token, to, slackChannel }: TargetOrder,
   made: string | undefined,
 ): ChannelTarget {
   if (kind === "email") return { kind, to: required(to, "to") };
+  if (kind === "slack_app") {
+    return {
+      kind,
+      token: required(token, "token"),
+      slackChannel: required(slackChannel, "slack_channel"),
+    };
+  }
   const known = required(url, "url");
   if (kind === "slack") return { kind, url: known };
   if (kind === "webhook") return { kind, url: known, secret: signingSecret ?? made ?? "" };

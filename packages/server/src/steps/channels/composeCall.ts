@@ -17,11 +17,17 @@ export interface WaitingCall {
   readonly deadlineAt: number;
 }
 
+/** The request of a message, and the id of the message. */
+export interface CallSubject
+  extends Pick<WaitingCall, "requestId" | "isReminder" | "isEscalation"> {
+  readonly messageId: string;
+}
+
 /** The current announcement of a call. Includes arguments only if the channel shows them. */
 export async function composeCall(
   reader: Reader,
   { projectId, includesArguments }: StoredChannel,
-  { requestId, ids, isReminder, isEscalation }: WaitingCall,
+  { requestId, messageId, isReminder, isEscalation }: CallSubject,
   now: number,
 ): Promise<CallMessage> {
   const request = await readRequest(reader, { projectId, id: requestId });
@@ -29,13 +35,13 @@ export async function composeCall(
   const { instanceId, createdAt, deadlineAt } = request;
   const instance = (await readInstances(reader, projectId, [instanceId])).get(instanceId);
   const judgement = readJudgement(request.policy);
-  const { quorum, from } = requirementOf(judgement);
+  const { quorum, from, confirm, noteRequired } = requirementOf(judgement);
   const steps = scheduleEscalations(judgement, request);
   const { tool, server } = readToolName(request);
   const votes = await readVotes(reader, projectId, [requestId]);
   return {
     kind: "call",
-    id: ids[0],
+    id: messageId,
     now,
     requestId,
     isReminder,
@@ -48,7 +54,13 @@ export async function composeCall(
     instance: { id: instanceId, name: JSON.parse(instance?.name ?? '""') as string },
     note: judgement.note,
     because: judgement.because,
-    approvals: { needed: quorum, given: votes.length, from },
+    approvals: {
+      needed: quorum,
+      given: votes.length,
+      from,
+      confirm: confirm.kind,
+      isNoteRequired: noteRequired,
+    },
     argumentsText: includesArguments ? request.arguments : undefined,
   };
 }

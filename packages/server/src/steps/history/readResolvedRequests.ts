@@ -1,12 +1,11 @@
 /** Reads resolved requests in full, with the names of instances and deciders. */
 
-import type { JsonText, StoredRequest } from "../../core/request.ts";
+import { deciderId, type JsonText, type StoredRequest } from "../../core/request.ts";
 import type { ResolvedOutline } from "../../core/request-filter.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
-import { deciderId } from "../requests/reviewRequests.ts";
 
 /** A resolved request with the names of its instance and decider. */
 export interface ResolvedRequest {

@@ -1,7 +1,7 @@
 /** Adds to requests the facts that reviewers need for a decision. */
 
 import type { StoredConsumption } from "../../core/consumption.ts";
-import { isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
+import { deciderId, isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
 import { mayVote } from "../../core/scopes.ts";
 import { deciderOf, refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -178,11 +178,6 @@ function reviewFor(
     mayDecide: mayDecide(caller, signer, gathered, now),
     decider: names.get(deciderId(request) ?? ""),
   };
-}
-
-/** Undefined unless a reviewer decided. */
-export function deciderId({ decision }: StoredRequest): string | undefined {
-  return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
 
 export type Signer = Parameters<typeof passkeyRefusal>[0];

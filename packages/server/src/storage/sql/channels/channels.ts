@@ -102,7 +102,10 @@ export async function readUsedChannels(reader: Reader, projectId: string): Promi
   return rows.map(toRef);
 }
 
-/** Channels of all projects with a due announcement, without a lease and without a pause. */
+/**
+ * Channels of all projects with a due announcement or an outdated message, without a lease and
+ * without a pause.
+ */
 export async function readDueChannels(
   reader: Reader,
   now: number,
@@ -112,8 +115,14 @@ export async function readDueChannels(
     `select project_id, id from channel
      where disabled_at is null and (claimed_until is null or claimed_until <= $1)
        and (retry_at is null or retry_at <= $1)
-       and exists (select 1 from announcement where announcement.project_id = channel.project_id
-         and announcement.channel_id = channel.id and announcement.next_at <= $1)
+       and (exists (select 1 from announcement where announcement.project_id = channel.project_id
+           and announcement.channel_id = channel.id and announcement.next_at <= $1)
+         or exists (select 1 from channel_post
+           join request on request.project_id = channel_post.project_id
+             and request.id = channel_post.request_id
+           where channel_post.project_id = channel.project_id
+             and channel_post.channel_id = channel.id
+             and channel_post.closed_at is null and request.status <> 'pending'))
      limit $2`,
     [now, limit],
   );

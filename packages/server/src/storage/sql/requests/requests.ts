@@ -251,8 +251,8 @@ export async function updateDecision(
 }
 
 /**
- * Purges decided requests, each with its notification, announcements, messages of Web Push, votes,
- * failed confirmations and use.
+ * Purges decided requests, each with its notification, announcements, messages in chats and of Web
+ * Push, votes, failed confirmations and use.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -278,6 +278,7 @@ export async function deleteDecidedBefore(
     const key = [projectId, id];
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from channel_post where project_id = $1 and request_id = $2", key);
     await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from failed_confirmation where project_id = $1 and request_id = $2", key);
