@@ -6,20 +6,30 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
+import { BOT_TOKEN, OPS, startFakeSlack } from "../../server/test/support/fake-slack.ts";
 import { startMailServer } from "../../server/test/support/mail-server.ts";
 import { PASSWORD, picture, press, signIn } from "../../server/test/support/page-scene.ts";
 import { callAs } from "../../server/test/support/people.ts";
 import { PushBrowser } from "../../server/test/support/push-browser.ts";
+import { createSelfSigned } from "../../server/test/support/self-signed.ts";
 import { startTlsReceiver } from "../../server/test/support/tls-receiver.ts";
 import { until } from "../../server/test/support/until.ts";
 import { plugIn } from "../../server/test/support/virtual-authenticator.ts";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 
+/** Of all receivers, because certificates of one name exclude each other. */
+const identity = createSelfSigned();
+
 /** The receiver of the channels. */
-const receiver = await startTlsReceiver({ after }, ({ path }, response) => {
-  response.writeHead(path === "/full" ? 507 : 204).end();
-});
+const receiver = await startTlsReceiver(
+  { after },
+  ({ path }, response) => {
+    response.writeHead(path === "/full" ? 507 : 204).end();
+  },
+  { identity },
+);
+const slack = await startFakeSlack({ after }, identity);
 const mail = await startMailServer(
   { after },
   {
@@ -33,7 +43,11 @@ const scene = await startConsoleScene(
   { after },
   {
     ca: [receiver.certificate, mail.certificate],
-    settings: { webhook_allow_cidrs: "127.0.0.0/8", smtp_from: "countersign@example.com" },
+    settings: {
+      webhook_allow_cidrs: "127.0.0.0/8",
+      smtp_from: "countersign@example.com",
+      slack_api_url: slack.apiUrl,
+    },
     environment: { COUNTERSIGN_SMTP_URL: `smtp://localhost:${mail.port}` },
   },
 );
@@ -198,6 +212,26 @@ test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mai
     [["ops@example.com"]],
   );
   assert.ok(receiver.requests.some(({ path }) => path === "/slack"));
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.channels] a channel of a Slack app is added with its token, and a test shows the error of Slack with its fix", async () => {
+  const { page, complaints } = ada;
+  await page.goto("/settings/channels");
+  await page.getByLabel("Kind").selectOption("slack_app");
+  await page.getByLabel("Name", { exact: true }).fill("slack");
+  await page.getByLabel("Bot token").fill(BOT_TOKEN);
+  await page.getByLabel("Slack channel ID").fill(OPS);
+  await press(page, "Add channel");
+  await page.getByText(`Slack channel ${OPS}`).waitFor();
+  await press(page, "Send test");
+  await page.getByText("Test sent (200).").waitFor();
+  assert.equal(slack.messages.length, 1);
+  slack.archived.add(OPS);
+  await press(page, "Send test");
+  await page.getByText("The Slack channel is archived. Unarchive it").waitFor();
+  await press(page, "Delete");
+  await page.getByText("No channels yet").waitFor();
   assert.deepEqual(complaints, []);
 });
 

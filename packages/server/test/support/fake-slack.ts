@@ -36,6 +36,8 @@ export interface Fault {
   readonly error?: string;
   /** The message is stored, but the connection ends without an answer. */
   readonly isLost?: boolean;
+  /** Nothing is stored or answered. */
+  readonly isHeld?: boolean;
 }
 
 export interface FakeSlack {
@@ -85,6 +87,7 @@ function serve(slack: FakeSlack, received: Received, response: ServerResponse): 
   slack.calls.push(method);
   assert.equal(received.headers["content-type"], "application/json; charset=utf-8");
   const fault = slack.fault(method);
+  if (fault?.isHeld === true) return;
   if (fault?.status !== undefined) {
     const headers = fault.retryAfter === undefined ? {} : { "retry-after": fault.retryAfter };
     response.writeHead(fault.status, headers).end();
