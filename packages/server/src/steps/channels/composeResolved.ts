@@ -25,13 +25,18 @@ export async function composeResolved(
     reviewerId === undefined
       ? undefined
       : await readReviewer(reader, { projectId, id: reviewerId });
-  const waiting = { requestId, deadlineAt: request.deadlineAt, isReminder: false };
+  const subject = {
+    requestId,
+    messageId: post.id,
+    isReminder: false,
+    isEscalation: false,
+  };
   return {
     kind: "resolved",
     id: `${post.place}:${post.id}`,
     now,
     post,
-    call: await composeCall(reader, channel, { ...waiting, messageId: post.id }, now),
+    call: await composeCall(reader, channel, subject, now),
     outcome: {
       status,
       decidedAt,
