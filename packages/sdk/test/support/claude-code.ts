@@ -32,7 +32,7 @@ export interface AgentOptions {
   readonly calls: readonly ModelCall[];
   /** The calls of a subagent, which the model recognizes by this text in its prompt. */
   readonly subagent?: { readonly prompt: string; readonly calls: readonly ModelCall[] };
-  /** False: the model rejects streamed requests. Claude Code then repeats them without streaming. */
+  /** False: the model rejects streamed requests, and Claude Code repeats them without streaming. */
   readonly isStreamed?: boolean;
   /** Settings of the project, as a hostile checkout could contain them. */
   readonly projectSettings?: object;
