@@ -17,7 +17,7 @@ interface Forwarded {
 const COMMANDS: Readonly<Record<string, Forwarded>> = {
   "hook claude-code": { code: 0, stdout: /"permissionDecision":"deny".*sent no input/ },
   "hook codex": { code: 2, stderr: /^Countersign: .*The agent sent no input/ },
-  "hook other": { code: 2, stderr: /Usage: countersign hook claude-code\|codex/ },
+  "hook other": { code: 2, stderr: /Usage: countersign hook claude-code\|cline\|codex\|/ },
   "hook claude-code --profile /nowhere": { code: 0, stdout: /"permissionDecision":"deny"/ },
   status: { code: 0, stdout: /^AGENT +HOOK/ },
   doctor: {
@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, Forwarded>> = {
   },
   "install other": {
     code: 2,
-    stderr: /^countersign: the agent must be one of claude-code, codex, /m,
+    stderr: /^countersign: the agent must be one of claude-code, cline, codex, /m,
   },
   "conformance --list": { code: 0, stdout: /^cancel\.pending$/m },
   "conformance nowhere": { code: 2, stderr: /^countersign: BASE_URL must be/ },

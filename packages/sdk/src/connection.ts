@@ -87,6 +87,9 @@ const EARLIER_DATE_MS_MIN = 60_000;
 
 const SECRET_CHARS_MIN = 8;
 
+/** Time for the last attempt, or a tenth of a time limit below 10 s. */
+const ATTEMPT_MS_MIN = 1_000;
+
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
 
@@ -161,7 +164,9 @@ export class Connection {
         unreachableSince = error.failure === undefined ? undefined : (unreachableSince ?? now);
         const limitMs = explicitMs === undefined ? this.#unreachableLimitMs(error) : retryMs;
         const giveUpAt = Math.min(startedAt + retryMs, (unreachableSince ?? now) + limitMs);
-        if (now + pauseMs >= giveUpAt) throw error.error;
+        // A shorter attempt would end before an answer, and hide the cause of this failure.
+        const attemptMsMin = Math.min(ATTEMPT_MS_MIN, (giveUpAt - startedAt) / 10);
+        if (now + pauseMs + attemptMsMin > giveUpAt) throw error.error;
         order.onRetry?.(error.error);
         await timing.sleep(pauseMs, order.signal);
       }

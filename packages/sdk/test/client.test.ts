@@ -69,7 +69,7 @@ test("[ours.sdk.client.retries] pauses double from 100 ms to 2 s, and are never 
     apiKey: "t",
     fetch: scripted,
     timing,
-    retryFor: "12000ms",
+    retryFor: "12200ms",
   });
   await assert.rejects(client.create(INPUT), {
     code: "unavailable",
@@ -82,12 +82,25 @@ test("[ours.sdk.client.retries] pauses double from 100 ms to 2 s, and are never 
   const later = manualTiming(Date.UTC(2026, 0, 1));
   const date = "Thu, 01 Jan 2026 00:00:09 GMT";
   const retries = answering([429, { "retry-after": "4" }], [503, { "retry-after": date }], [500]);
-  const slow = { fetch: retries.scripted, timing: later, retryFor: "9100ms" } as const;
+  const slow = { fetch: retries.scripted, timing: later, retryFor: "10s" } as const;
   await assert.rejects(
     new ApprovalClient({ url: "http://localhost:1", apiKey: "t", ...slow }).create(INPUT),
     { status: 500 },
   );
   assert.deepEqual(later.sleeps, [4_000, 5_000]);
+});
+
+test("[ours.sdk.client.retries] no last attempt is too short for an answer and hides the cause", async () => {
+  const timing = manualTiming();
+  const network: typeof fetch = async () => {
+    if (timing.monotonic() < 3_000) {
+      throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+    }
+    timing.pass(1_000);
+    return new Promise<never>(() => {});
+  };
+  const options = { ...ANYWHERE, fetch: network, timing, retryFor: "3200ms" } as const;
+  await assert.rejects(new ApprovalClient(options).create(INPUT), /\(ECONNRESET\)/);
 });
 
 test("[ours.sdk.client.retries] a Retry-After beyond the time limit stops the retries at once", async () => {
