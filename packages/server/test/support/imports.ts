@@ -72,6 +72,7 @@ const OTHER_ROWS = [
     'reviewer:r', null, 5, 3, 1, 9, 8, 'rejected', 403, 7, 2, 6)`,
   `announcement select project_id, 'a', id, 'n', 'opened', 0, 9, null, 1, 'sent'
     from request limit 1`,
+  `channel_post select project_id, 'n', '1.2', 'C0', id, 9, null, null from request limit 1`,
   `preference values ('e', '{"version":1,"theme":"dark","keys":true,"quietHours":null}', 0)`,
   "push_key values ('vapid', 'BA', 's', 0)",
   `push_subscription values ('b', 'e', 'aa', 'phone', 'https://push.example/...', 's', 0, null, 2,
