@@ -17,7 +17,7 @@ test("a word of Slack that is not in the table is not stored, and has a general 
   assert.equal(slackErrorText(OTHER_SLACK_ERROR), "Slack rejected the message.");
 });
 
-test("an error of a message ends its update, and an error of a conversation concerns the channel", () => {
+test("errors of a message end its update, and errors of a conversation concern the channel", () => {
   const kinds = (word: string) => [isMessageGone(word), isChannelFault(word)];
   assert.deepEqual(kinds("message_not_found"), [true, false]);
   assert.deepEqual(kinds("not_in_channel"), [false, true]);
