@@ -8,7 +8,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { basename, dirname, join } from "node:path";
 import type { Agent } from "@countersign/agents";
 import { applyEdits, modify } from "jsonc-parser";
-import { parseDocument } from "yaml";
+import yaml from "yaml";
 import { realKeyPath } from "../codex/trust-file.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { consentFile } from "./check-hermes-consent.ts";
@@ -214,7 +214,7 @@ function prepareHermes(
 ): Start {
   const settings = agent.settings.file(environment);
   const copy = join(configuration, basename(settings));
-  const config = parseDocument(new SettingsFile(settings).text ?? "");
+  const config = yaml.parseDocument(new SettingsFile(settings).text ?? "");
   config.delete("mcp_servers");
   const model = {
     provider: "custom",

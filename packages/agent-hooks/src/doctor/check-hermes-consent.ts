@@ -1,7 +1,7 @@
 /** Hermes skips a hook until its user consents to the command. */
 
 import { dirname, join } from "node:path";
-import { parse } from "yaml";
+import yaml from "yaml";
 import { SettingsFile } from "../install/settings-file.ts";
 import { commandOf, type Handler } from "../install/settings-handler.ts";
 import { type Finding, fail } from "./finding.ts";
@@ -13,7 +13,9 @@ export function consentFile(settings: string): string {
 
 /** @param settings a readable file with the hook */
 export function checkHermesConsent(settings: string, { event, value }: Handler): Finding[] {
-  const { hooks_auto_accept: acceptsAll } = Object(parse(new SettingsFile(settings).text ?? ""));
+  const { hooks_auto_accept: acceptsAll } = Object(
+    yaml.parse(new SettingsFile(settings).text ?? ""),
+  );
   if (acceptsAll === true || hasConsent(consentFile(settings), event, commandOf(value))) return [];
   const text = "Hermes skips the hook until you consent to it. Calls run without approval.";
   const advice = "Start hermes in a terminal and allow the hook, or start it with --accept-hooks.";

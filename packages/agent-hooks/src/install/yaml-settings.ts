@@ -5,7 +5,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { type Document, isMap, isSeq, type ParsedNode, parseDocument, type YAMLMap } from "yaml";
+import yaml, { type Document, type ParsedNode, type YAMLMap } from "yaml";
 import { removeParts } from "./inserted-parts.ts";
 import { type Handler, singleHandler, UnusableSettings } from "./settings-handler.ts";
 
@@ -53,29 +53,29 @@ interface Insertion {
 /** Adds the item to the list, or the list to `hooks`, or `hooks` to the file. */
 function insertionOf(text: string, event: string, handler: Members): Insertion {
   const root = documentOf(text).contents;
-  const hooks = isMap(root) ? pairOf(root, "hooks") : undefined;
+  const hooks = yaml.isMap(root) ? pairOf(root, "hooks") : undefined;
   if (hooks === undefined) {
     const lines = ["hooks:", `  ${event}:`, ...itemLines(handler, 4), ""];
     const gap = text === "" || text.endsWith("\n") ? "" : "\n";
     return { at: text.length, inserted: withLineEnds(text, `${gap}${lines.join("\n")}`) };
   }
   const { value: map } = hooks;
-  if (isMap(map) && map.flow === true) {
+  if (yaml.isMap(map) && map.flow === true) {
     const list = pairOf(map as YAMLMap.Parsed, event);
     if (list !== undefined) return behindFlowItems(list, handler);
     const comma = map.items.length === 0 ? "" : ", ";
     return { at: map.range[0] + 1, inserted: `${event}: [${JSON.stringify(handler)}]${comma}` };
   }
-  const list = isMap(map) ? pairOf(map as YAMLMap.Parsed, event) : undefined;
-  if (list !== undefined && isSeq(list.value) && list.value.flow === true) {
+  const list = yaml.isMap(map) ? pairOf(map as YAMLMap.Parsed, event) : undefined;
+  if (list !== undefined && yaml.isSeq(list.value) && list.value.flow === true) {
     return behindFlowItems(list, handler);
   }
-  const depth = isMap(map) ? columnAt(text, map.range[0]) : 2;
+  const depth = yaml.isMap(map) ? columnAt(text, map.range[0]) : 2;
   if (list === undefined) {
     const lines = [`${" ".repeat(depth)}${event}:`, ...itemLines(handler, depth + 2)];
     return behindLine(text, endOf(hooks), lines);
   }
-  const column = isSeq(list.value) ? columnAt(text, list.value.range[0]) : depth + 2;
+  const column = yaml.isSeq(list.value) ? columnAt(text, list.value.range[0]) : depth + 2;
   return behindLine(text, endOf(list), itemLines(handler, column));
 }
 
@@ -95,7 +95,7 @@ function endOf({ key, value }: Pair): number {
 }
 
 function behindFlowItems({ value }: Pair, handler: Members): Insertion {
-  if (!isSeq(value)) throw new UnusableSettings("the hooks of an event are not a list");
+  if (!yaml.isSeq(value)) throw new UnusableSettings("the hooks of an event are not a list");
   const comma = value.items.length === 0 ? "" : ", ";
   return { at: value.range[1] - 1, inserted: `${comma}${JSON.stringify(handler)}` };
 }
@@ -150,12 +150,12 @@ export function removeItems(
 
 /** @throws UnusableSettings */
 function documentOf(text: string): Document.Parsed {
-  const document = parseDocument(text);
+  const document = yaml.parseDocument(text);
   const [error] = document.errors;
   if (error !== undefined) {
     throw new UnusableSettings(`line ${error.linePos?.[0].line ?? 1} is not valid YAML`);
   }
-  if (document.contents !== null && !isMap(document.contents)) {
+  if (document.contents !== null && !yaml.isMap(document.contents)) {
     throw new UnusableSettings("it is not a map of settings");
   }
   return document;
