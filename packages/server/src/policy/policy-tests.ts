@@ -91,7 +91,7 @@ function sets(from: Requirement["from"]): string {
 function stepsText(steps: readonly EscalationStep[]): string {
   const sorted = [...steps].sort((a, b) => a.afterMs - b.afterMs || (a.to < b.to ? -1 : 1));
   const texts = sorted.map(({ afterMs, to }) => `${to} after ${formatDuration(afterMs)}`);
-  return texts.length === 0 ? "to nobody" : `to ${texts.join(", ")}`;
+  return texts.length === 0 ? "to no group" : `to ${texts.join(", ")}`;
 }
 
 function confirmText(confirm: ConfirmationKind): string {
