@@ -243,6 +243,7 @@ export const FEATURES: readonly string[] = [
   "policy",
   "grants",
   "requests",
+  "chat",
   "freezes",
   "deliveries",
   "instances",

@@ -47,6 +47,10 @@ export const channel = v.object({
   /** Empty: it announces every request. */
   groups: v.array(v.string()),
   include_arguments: v.boolean(),
+  /** True when people can decide in its messages. */
+  decide: v.boolean(),
+  /** Where the chat sends events over HTTP, if people can decide. */
+  events_url: v.optional(v.string()),
   remind_before: v.optional(v.string()),
   state: v.picklist(["enabled", "disabled"]),
   created_at: timestamp,
@@ -74,8 +78,10 @@ const settings = {
   token: v.optional(anyText),
   to: v.optional(texts),
   slack_channel: v.optional(anyText),
+  app_token: v.optional(anyText),
   groups: v.optional(groupNames),
   include_arguments: v.optional(flag),
+  decide: v.optional(flag),
   remind_before: v.optional(
     v.pipe(
       anyText,

@@ -31,6 +31,14 @@ export function requestPageOf(base: string, requestId: string): string {
   return `${base}/inbox/${requestId}`;
 }
 
+/** Where a chat platform sends the events of a channel. */
+export function eventsUrlOf(
+  base: string,
+  { projectId, id }: { readonly projectId: string; readonly id: string },
+): string {
+  return `${base}/chat/${projectId}/${id}`;
+}
+
 /** As in the `Origin` header of browsers. */
 export function originOf(publicUrl: string): string {
   return new URL(publicUrl).origin;

@@ -53,7 +53,7 @@ export interface Settings {
    */
   readonly mail: MailSettings | undefined;
   /** Without a trailing slash. */
-  readonly slackApiUrl: string;
+  readonly chatApiUrls: { readonly slack_app: string };
   /** Undefined: users sign in with passwords and passkeys only. */
   readonly oidc: OidcSettings | undefined;
   /** For a database at `database_url`. The URL is a secret, because it may contain a password. */
@@ -158,7 +158,7 @@ export function toSettings(values: ConfigValues): Settings {
     extensions: toExtensionSettings(values.extensions),
     webhooks: toWebhookSettings(values),
     mail: toMailSettings(values),
-    slackApiUrl: values.slack_api_url.replace(/\/+$/, ""),
+    chatApiUrls: { slack_app: values.slack_api_url.replace(/\/+$/, "") },
     oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,

@@ -19,6 +19,10 @@ export interface SlackAppTarget {
   readonly token: string;
   /** Id of the conversation. */
   readonly slackChannel: string;
+  /** Verifies events over HTTP. */
+  readonly signingSecret?: string;
+  /** Opens a connection for events (Socket Mode): `xapp-...`. */
+  readonly appToken?: string;
 }
 
 /** A message in a chat that the server can update. */
@@ -44,6 +48,8 @@ export interface ChannelSettings extends ChannelRef {
   readonly name: string;
   readonly kind: ChannelKind;
   readonly includesArguments: boolean;
+  /** True when people can decide in its messages. */
+  readonly decides: boolean;
   /** The part of the target that may be displayed. */
   readonly targetShown: string;
   readonly encryptedTarget: string;

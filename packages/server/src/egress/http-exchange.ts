@@ -76,7 +76,7 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
 
   const sent = request({
     createConnection: () => socket,
-    method: "POST",
+    method: message.method ?? "POST",
     path: url.path,
     headers: headersOf(url, message, sending.userAgent),
     maxHeaderSize: HEADER_BYTES_MAX,

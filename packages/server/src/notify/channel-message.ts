@@ -50,6 +50,16 @@ export interface CallMessage extends AnyMessage {
   };
   /** JSON text, only where the channel shows arguments. */
   readonly argumentsText: string | undefined;
+  /** Undefined: people cannot decide in the message. */
+  readonly buttons: CallButtons | undefined;
+}
+
+/** The buttons of a message. A denial is always possible. */
+export interface CallButtons {
+  readonly nonce: string;
+  readonly argumentsSha256: string;
+  /** False: only a link, because the approval needs more than the message offers. */
+  readonly canApprove: boolean;
 }
 
 /** Several pending calls. */
@@ -59,6 +69,13 @@ export interface DigestMessage extends AnyMessage {
   /** True when more calls are pending. */
   readonly isMore: boolean;
   readonly earliestDeadlineAt: number;
+}
+
+/** The new content of a message about a call that is pending. */
+export interface RefreshedMessage extends AnyMessage {
+  readonly kind: "refreshed";
+  readonly post: ChannelPost;
+  readonly call: CallMessage;
 }
 
 /** The new content of a message about a call that was resolved. */

@@ -2,12 +2,22 @@
 
 import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
+import { eventsUrlOf } from "../config/public-url.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
+import { isChatKind } from "../core/chat.ts";
 import { sha256Hex } from "../core/digest.ts";
 import { parseRetryAfter } from "../core/retry.ts";
 import { signMessage } from "../delivery/sign-message.ts";
 import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
+import type { RowKey } from "../storage/sql/keys.ts";
+import type {
+  ChatAddresses,
+  ChatCall,
+  ChatPlatform,
+  ChatPlatforms,
+  ChatTarget,
+} from "./chat-platform.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 import {
   type HttpMessage,
@@ -19,13 +29,6 @@ import {
 import type { Notifier, PushRequest, SendRequest, TargetFault, UpdateRequest } from "./notifier.ts";
 import { encryptPush, vapidHeader } from "./push-encryption.ts";
 import { type MailServer, sendMail } from "./send-mail.ts";
-import {
-  postMessageCall,
-  postOutcome,
-  type SlackCall,
-  updateMessageCall,
-  updateOutcome,
-} from "./slack-app.ts";
 import { type ParseUrl, targetFault } from "./target.ts";
 
 export interface NotifierParts {
@@ -35,10 +38,13 @@ export interface NotifierParts {
   readonly mail: { readonly server: MailServer; readonly from: string } | undefined;
   /** Base URL of this server, without a trailing slash. */
   readonly publicUrl: string;
-  /** Base URL of the Slack Web API, without a trailing slash. */
-  readonly slackApiUrl: string;
+  readonly platforms: ChatPlatforms;
+  /** Base URLs of the APIs of chats, without a trailing slash. */
+  readonly apiUrls: ChatApiUrls;
   readonly clock: Clock;
 }
+
+export type ChatApiUrls = Readonly<Record<ChatTarget["kind"], string>>;
 
 const MAIL_ARGUMENTS_BYTES_MAX = 10_000;
 
@@ -50,7 +56,7 @@ function topicOf(tag: string): string {
   return sha256Hex(tag).slice(0, 32);
 }
 
-type Written = Pick<Message, "headers" | "body">;
+type Written = Pick<Message, "method" | "headers" | "body">;
 
 interface Bounds extends Pick<SendRequest, "timeoutMs" | "endsBy" | "isWanted"> {
   /** Maximum bytes of the answer's body. Default: 0, only the status. */
@@ -62,10 +68,10 @@ interface Unsent {
   readonly kind: "off";
 }
 
-type HttpTarget = Exclude<ChannelTarget, { kind: "email" | "slack_app" }>;
+type HttpTarget = Exclude<ChannelTarget, ChatTarget | { kind: "email" }>;
 
-/** Slack returns the whole message. */
-const SLACK_ANSWER_BYTES_MAX = 262_144;
+/** Chats return the whole message. */
+const CHAT_ANSWER_BYTES_MAX = 262_144;
 
 export class ChannelNotifier implements Notifier {
   readonly #parts: NotifierParts;
@@ -83,30 +89,49 @@ export class ChannelNotifier implements Notifier {
     if (target.kind !== "email" && egress === undefined) {
       return { field: "kind", rule: "must be email where webhooks are off" };
     }
+    if (isChatTarget(target)) return this.#platform(target).targetFault(target, readUrl);
     return targetFault(target, readUrl);
   }
 
   async send(request: SendRequest): Promise<SendOutcome> {
     const { target, message } = request;
-    switch (target.kind) {
-      case "email":
-        return this.#mail(request, target.to);
-      case "slack_app": {
-        const call = postMessageCall(target, message, this.#parts.publicUrl);
-        return this.#callSlack(call, request, postOutcome);
-      }
-      default:
-        return this.#post(request, target);
-    }
+    if (target.kind === "email") return this.#mail(request, target.to);
+    if (!isChatTarget(target)) return this.#post(request, target);
+    const platform = this.#platform(target);
+    const call = platform.postCall(target, message, this.addressesOf(request.channel, target));
+    return this.#call(call, request, (status, body) => platform.postOutcome(target, status, body));
   }
 
   async update(request: UpdateRequest): Promise<SendOutcome> {
     const { target, message } = request;
-    if (target.kind !== "slack_app") throw new Error(`${target.kind} has no messages to update`);
-    const call = updateMessageCall(target, message, this.#parts.publicUrl);
-    return this.#callSlack(call, request, (status, body) =>
-      updateOutcome(target, message, status, body),
+    if (!isChatTarget(target)) throw new Error(`${target.kind} has no messages to update`);
+    const platform = this.#platform(target);
+    const call = platform.updateCall(target, message, this.addressesOf(request.channel, target));
+    return this.#call(call, request, (status, body) =>
+      platform.updateOutcome(target, message, status, body),
     );
+  }
+
+  platformOf(kind: ChatTarget["kind"]): ChatPlatform<ChatTarget> | undefined {
+    if (this.#parts.egress === undefined) return undefined;
+    return this.#parts.platforms[kind] as ChatPlatform<ChatTarget>;
+  }
+
+  #platform({ kind }: ChatTarget): ChatPlatform<ChatTarget> {
+    return this.#parts.platforms[kind] as ChatPlatform<ChatTarget>;
+  }
+
+  addressesOf({ projectId, id }: RowKey, target: ChatTarget): ChatAddresses {
+    const { publicUrl, apiUrls } = this.#parts;
+    return {
+      publicUrl,
+      apiUrl: apiUrls[target.kind],
+      eventsUrl: eventsUrlOf(publicUrl, { projectId, id }),
+    };
+  }
+
+  async callChat(call: ChatCall, timeoutMs: number): Promise<SendOutcome> {
+    return this.#outcomeOf(await this.#deliver(call.url, call, { timeoutMs }));
   }
 
   get canPush(): boolean {
@@ -147,14 +172,13 @@ export class ChannelNotifier implements Notifier {
   }
 
   /** @param read the outcome of an answer with status 2xx */
-  async #callSlack(
-    { method, headers, body }: SlackCall,
+  async #call(
+    call: ChatCall,
     request: Bounds,
     read: (status: number, body: Uint8Array) => SendOutcome,
   ): Promise<SendOutcome> {
-    const url = `${this.#parts.slackApiUrl}/${method}`;
-    const bounds = { ...request, responseBytesMax: SLACK_ANSWER_BYTES_MAX };
-    const reply = await this.#deliver(url, { headers, body }, bounds);
+    const bounds = { ...request, responseBytesMax: CHAT_ANSWER_BYTES_MAX };
+    const reply = await this.#deliver(call.url, call, bounds);
     const outcome = this.#outcomeOf(reply);
     if (reply.kind !== "answered" || outcome.kind !== "sent") return outcome;
     return read(reply.status, reply.body);
@@ -181,12 +205,12 @@ export class ChannelNotifier implements Notifier {
   #through(
     egress: EgressClient,
     url: WebhookUrl,
-    { headers, body }: Written,
+    { method = "POST", headers, body }: Written,
     { timeoutMs, endsBy, isWanted, responseBytesMax = 0 }: Bounds,
     freshConnection: boolean,
   ): Promise<Reply> {
     const bounds = { timeoutMs, endsBy, isWanted, responseBytesMax, freshConnection };
-    return egress.post(url, { headers, body, ...bounds });
+    return egress.post(url, { method, headers, body, ...bounds });
   }
 
   #write({ message }: SendRequest, target: HttpTarget): HttpMessage {
@@ -216,6 +240,10 @@ export class ChannelNotifier implements Notifier {
     const letter = { from: mail.from, to, subject: title, text, id: message.id };
     return sendMail(mail.server, letter, { clock, timeoutMs, signal, isWanted });
   }
+}
+
+function isChatTarget(target: ChannelTarget): target is ChatTarget {
+  return isChatKind(target.kind);
 }
 
 /** @param now epoch ms of the answer */

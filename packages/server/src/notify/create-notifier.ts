@@ -3,7 +3,11 @@ import { publicUrlOf } from "../config/public-url.ts";
 import type { SecretSettings, Settings } from "../config/settings.ts";
 import { createEgress, createUrls, type EgressParts } from "../egress/create-egress.ts";
 import { ChannelNotifier } from "./channel-notifier.ts";
+import type { ChatPlatforms } from "./chat-platform.ts";
 import type { Notifier } from "./notifier.ts";
+import { slackPlatform } from "./slack-app.ts";
+
+const PLATFORMS: ChatPlatforms = { slack_app: slackPlatform };
 
 /** Creates a notifier from the settings. With webhooks_off, it sends mail only. */
 export function createNotifier(
@@ -22,7 +26,8 @@ export function createNotifier(
         ? undefined
         : { from: mail.from, server: mailServer(smtpUrl, mail.isPlaintextAllowed, ca) },
     publicUrl: publicUrlOf(settings),
-    slackApiUrl: settings.slackApiUrl,
+    platforms: PLATFORMS,
+    apiUrls: settings.chatApiUrls,
     clock,
   });
 }

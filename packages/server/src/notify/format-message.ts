@@ -3,14 +3,9 @@
  * that an agent could choose.
  */
 
-import {
-  escapeCodePoint,
-  excerpt,
-  formatTimestamp,
-  hasConfusables,
-  visibleCharacters,
-} from "@countersign/protocol";
+import { escapeCodePoint, excerpt, formatTimestamp, hasConfusables } from "@countersign/protocol";
 import { kindOfActor } from "../core/actor.ts";
+import { excerptArguments } from "../core/excerpt-arguments.ts";
 import type { CallMessage, ChannelMessage, ResolvedMessage } from "./channel-message.ts";
 
 export interface MessageText {
@@ -178,29 +173,6 @@ function shownArguments(
   if (argumentsText === undefined || argumentsBytesMax === undefined) return [];
   const { label, shown } = excerptArguments(argumentsText, argumentsBytesMax);
   return [`${label}: ${quote(shown)}`];
-}
-
-/** The first arguments, and a label that states when they are truncated. */
-export function excerptArguments(text: string, bytesMax: number) {
-  const { shown, chars, of } = firstOf(text, bytesMax);
-  if (chars === of) return { label: "Arguments", shown };
-  return { label: `Arguments, only the first ${chars} of ${of} characters`, shown };
-}
-
-/** The longest prefix that fits after invisible characters are escaped. */
-function firstOf(text: string, bytesMax: number) {
-  // Each UTF-16 unit has at least one byte, so the rest of a long text cannot fit.
-  const characters = visibleCharacters(text.slice(0, bytesMax));
-  let shown = "";
-  let bytes = 0;
-  let chars = 0;
-  for (const visible of characters) {
-    bytes += Buffer.byteLength(visible);
-    if (bytes > bytesMax) break;
-    shown += visible;
-    chars++;
-  }
-  return { shown, chars, of: [...text].length };
 }
 
 /** Rounds down to at most two units: `3h 20m`, `45s`. */

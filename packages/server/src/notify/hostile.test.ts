@@ -7,9 +7,15 @@ import { test } from "node:test";
 import type { CallMessage } from "./channel-message.ts";
 import { formatMessage, formatTimeLeft, quotePlain } from "./format-message.ts";
 import { encodeHeader, ntfyMessage, slackMessage, webhookMessage } from "./http-kinds.ts";
-import { postMessageCall, updateMessageCall } from "./slack-app.ts";
+import { slackPlatform } from "./slack-app.ts";
 
 const BASE = "https://countersign.example";
+
+const ADDRESSES = {
+  publicUrl: BASE,
+  apiUrl: "https://slack.example/api",
+  eventsUrl: `${BASE}/chat/a-project/a-channel`,
+};
 
 const CALL: CallMessage = {
   kind: "call",
@@ -28,6 +34,7 @@ const CALL: CallMessage = {
   because: "no-policy",
   approvals: { needed: 1, given: 0, from: [], confirm: "click", isNoteRequired: false },
   argumentsText: undefined,
+  buttons: undefined,
 };
 
 /** Names that an agent may choose for its tool or itself. */
@@ -100,8 +107,8 @@ test("[ours.notify.hostile] a name in a message of a Slack app creates no mentio
     } as const;
     const resolved = { kind: "resolved", id: "a", now: call.now, post, call, outcome } as const;
     const bodies = [
-      postMessageCall(target, call, BASE).body,
-      updateMessageCall(target, resolved, BASE).body,
+      slackPlatform.postCall(target, call, ADDRESSES).body,
+      slackPlatform.updateCall(target, resolved, ADDRESSES).body,
     ];
     for (const body of bodies) {
       const { text, blocks } = JSON.parse(body) as { text: string; blocks: SlackBlock[] };

@@ -23,6 +23,18 @@ export class NoNotifier implements Notifier {
     return { kind: "off" };
   }
 
+  platformOf(): undefined {
+    return undefined;
+  }
+
+  addressesOf(): never {
+    throw new Error("only a server sends messages");
+  }
+
+  async callChat(): Promise<SendOutcome> {
+    return { kind: "off" };
+  }
+
   async update(): Promise<SendOutcome> {
     return { kind: "off" };
   }

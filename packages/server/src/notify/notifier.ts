@@ -6,9 +6,12 @@
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import type { PushPayload, PushTarget, VapidKey } from "../core/push.ts";
 import type { MaybePromise } from "../egress/message.ts";
-import type { ChannelMessage, ResolvedMessage } from "./channel-message.ts";
+import type { RowKey } from "../storage/sql/keys.ts";
+import type { ChannelMessage, RefreshedMessage, ResolvedMessage } from "./channel-message.ts";
+import type { ChatAddresses, ChatCall, ChatPlatform, ChatTarget } from "./chat-platform.ts";
 
 export interface SendRequest {
+  readonly channel: RowKey;
   readonly target: ChannelTarget;
   readonly message: ChannelMessage;
   /** Time limit, ms. */
@@ -20,7 +23,7 @@ export interface SendRequest {
 }
 
 export interface UpdateRequest extends Omit<SendRequest, "message"> {
-  readonly message: ResolvedMessage;
+  readonly message: ResolvedMessage | RefreshedMessage;
 }
 
 export interface PushRequest extends Pick<SendRequest, "timeoutMs" | "endsBy"> {
@@ -44,6 +47,15 @@ export interface Notifier {
 
   /** Updates one message once, as {@link send}. */
   update(request: UpdateRequest): Promise<SendOutcome>;
+
+  /** The platform of a chat; undefined where nothing is sent over HTTP. */
+  platformOf(kind: ChatTarget["kind"]): ChatPlatform<ChatTarget> | undefined;
+
+  /** Addresses for messages of a channel. */
+  addressesOf(channel: RowKey, target: ChatTarget): ChatAddresses;
+
+  /** Sends one call of a reply once. Failures are outcomes, as in {@link send}. */
+  callChat(call: ChatCall, timeoutMs: number): Promise<SendOutcome>;
 
   /** The fault of a push endpoint, as the end of a sentence. */
   pushFault(endpoint: string): string | undefined;

@@ -4,7 +4,8 @@
  */
 
 import { parseSigningSecret, type WebhookUrl } from "@countersign/protocol";
-import type { ChannelTarget, SlackAppTarget } from "../core/channel.ts";
+import type { ChannelTarget } from "../core/channel.ts";
+import type { ChatTarget } from "./chat-platform.ts";
 import type { TargetFault } from "./notifier.ts";
 
 /** Parses a URL by the operator's rules; undefined when it is rejected. */
@@ -18,9 +19,6 @@ const ADDRESS =
 
 const TOKEN = /^[\x21-\x7e]{1,200}$/;
 
-/** A bot token. A user token would post in the name of its user. */
-const BOT_TOKEN = /^xoxb-[A-Za-z0-9-]{10,240}$/;
-
 /** A channel, a private channel or a conversation with one user. */
 const SLACK_CHANNEL = /^[CGD][A-Z0-9]{7,30}$/;
 
@@ -28,9 +26,11 @@ export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text);
 }
 
-export function targetFault(target: ChannelTarget, read: ParseUrl): TargetFault | undefined {
+export function targetFault(
+  target: Exclude<ChannelTarget, ChatTarget>,
+  read: ParseUrl,
+): TargetFault | undefined {
   if (target.kind === "email") return addressFault(target.to);
-  if (target.kind === "slack_app") return slackAppFault(target);
   const url = read(target.url);
   if (url === undefined) {
     return { field: "url", rule: "must be an https URL that this server may send to" };
@@ -51,14 +51,6 @@ export function targetFault(target: ChannelTarget, read: ParseUrl): TargetFault 
 
 export function isSlackChannel(id: string): boolean {
   return SLACK_CHANNEL.test(id);
-}
-
-function slackAppFault({ token, slackChannel }: SlackAppTarget): TargetFault | undefined {
-  if (!BOT_TOKEN.test(token)) {
-    return { field: "token", rule: "must be a bot token of a Slack app, which starts with xoxb-" };
-  }
-  if (isSlackChannel(slackChannel)) return undefined;
-  return { field: "slack_channel", rule: "must be the id of a Slack channel, like C0123456789" };
 }
 
 function addressFault(to: readonly string[]): TargetFault | undefined {

@@ -77,11 +77,13 @@ export class ChannelDestination
   }
 
   attempt(claim: ClaimedChannel): Promise<SendOutcome> {
-    const { target, message, endsBy } = claim;
+    const { channel, target, message, endsBy } = claim;
     const isWanted = (leftMs: number) => this.#isStillWanted(claim, leftMs);
     const { notifier } = this.#context;
-    const bounds = { target, timeoutMs: SENDING_MS, endsBy, isWanted };
-    if (message.kind === "resolved") return notifier.update({ ...bounds, message });
+    const bounds = { channel, target, timeoutMs: SENDING_MS, endsBy, isWanted };
+    if (message.kind === "resolved" || message.kind === "refreshed") {
+      return notifier.update({ ...bounds, message });
+    }
     return notifier.send({ ...bounds, message });
   }
 
@@ -128,6 +130,7 @@ function subjectOf(message: ClaimedChannel["message"]): Pick<Announced, "request
     case "digest":
       return { requestId: undefined, count: message.requestIds.length };
     case "resolved":
+    case "refreshed":
       return { requestId: message.call.requestId, count: 0 };
     case "test":
       return { requestId: undefined, count: 0 };

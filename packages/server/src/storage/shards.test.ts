@@ -76,7 +76,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 33);
+    assert.equal(keys.length, OTHER_KEYS.length + 39);
   },
 );
 
@@ -180,6 +180,10 @@ const DISTRIBUTED = [
   "channel",
   "announcement",
   "channel_post",
+  "chat_link",
+  "chat_code",
+  "chat_event",
+  "chat_connection",
   "delayed_verdict",
   "failed_confirmation",
   "push_message",

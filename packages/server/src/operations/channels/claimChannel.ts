@@ -1,14 +1,16 @@
 import type { Context } from "../../context.ts";
 import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 import { nextSending } from "../../core/channel-pace.ts";
+import { isChatKind } from "../../core/chat.ts";
 import { attemptDeadline, MESSAGE_LEASE } from "../../core/lease.ts";
 import type {
   ChannelMessage,
   DigestMessage,
+  RefreshedMessage,
   ResolvedMessage,
 } from "../../notify/channel-message.ts";
 import { composeCall, type WaitingCall } from "../../steps/channels/composeCall.ts";
-import { composeResolved } from "../../steps/channels/composeResolved.ts";
+import { composeUpdate } from "../../steps/channels/composeUpdate.ts";
 import { openTarget } from "../../steps/channels/openTarget.ts";
 import {
   type DueAnnouncement,
@@ -25,7 +27,7 @@ import type { Transaction } from "../../storage/store.ts";
 export interface ClaimedChannel {
   readonly channel: StoredChannel;
   readonly target: ChannelTarget;
-  readonly message: ChannelMessage | ResolvedMessage;
+  readonly message: ChannelMessage | ResolvedMessage | RefreshedMessage;
   /** The announcements in the message. */
   readonly announcementIds: readonly string[];
   /** Fence of the claim. A result with an older one is ignored. */
@@ -83,7 +85,9 @@ async function announcement(
   const turn = nextSending(channel.pace, channel.failures, calls, now);
   if (turn.kind === "wait") return undefined;
   if (turn.kind === "one") {
-    const message = await composeCall(tx, channel, { ...first, messageId: first.ids[0] }, now);
+    const nonce = channel.decides ? newNonce(random) : undefined;
+    const subject = { ...first, messageId: first.ids[0], nonce };
+    const message = await composeCall(tx, channel, subject, now);
     return { message, announcementIds: first.ids };
   }
   const message = await digest(tx, channel, calls, { id: random.uuid(), isMore, now });
@@ -96,10 +100,16 @@ async function update(
   channel: StoredChannel,
   now: number,
 ): Promise<NextMessage | undefined> {
-  if (channel.kind !== "slack_app") return undefined;
+  if (!isChatKind(channel.kind)) return undefined;
   const post = await readOutdatedPost(tx, channel);
   if (post === undefined) return undefined;
-  return { message: await composeResolved(tx, channel, post, now), announcementIds: [] };
+  return { message: await composeUpdate(tx, channel, post, now), announcementIds: [] };
+}
+
+const NONCE_BYTES = 16;
+
+function newNonce(random: Context["random"]): string {
+  return Buffer.from(random.bytes(NONCE_BYTES)).toString("base64url");
 }
 
 function isFree({ disabledAt, claimedUntil, retryAt }: StoredChannel, now: number): boolean {

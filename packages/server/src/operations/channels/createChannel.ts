@@ -9,6 +9,7 @@ import {
 import { shownTarget } from "../../core/channel-target.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertCanDecide } from "../../steps/channels/assertCanDecide.ts";
 import { assertChannelGroups } from "../../steps/channels/assertChannelGroups.ts";
 import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
 import { targetContext } from "../../steps/channels/openTarget.ts";
@@ -21,6 +22,7 @@ export interface ChannelOrder extends TargetOrder {
   readonly kind: ChannelKind;
   readonly groups: readonly string[];
   readonly includesArguments: boolean;
+  readonly decides: boolean;
   readonly remindMs: number | null;
 }
 
@@ -47,7 +49,8 @@ export async function createChannel(
   const { target, signingSecret } = completeTarget(context, order.kind, order);
   const { random, keyring, store } = context;
   const { projectId, reviewerId } = caller;
-  const { name, kind, groups, includesArguments, remindMs } = order;
+  const { name, kind, groups, includesArguments, decides, remindMs } = order;
+  if (decides) assertCanDecide(context, { kind, includesArguments }, target);
   const channel = await store.transact(async (tx) => {
     const now = await tx.now();
     const others = await listChannelsOf(tx, projectId);
@@ -63,6 +66,7 @@ export async function createChannel(
       kind,
       groups,
       includesArguments,
+      decides,
       remindMs,
       targetShown: shownTarget(target),
       encryptedTarget: keyring.encrypt(JSON.stringify(target), targetContext(id)),
@@ -78,7 +82,13 @@ export async function createChannel(
       kind: "channel.created",
       actor: `reviewer:${reviewerId}`,
       subject: `channel:${id}`,
-      detail: { name, kind, groups, target: shownTarget(target) },
+      detail: {
+        name,
+        kind,
+        groups,
+        target: shownTarget(target),
+        decisions: decides ? "permitted" : undefined,
+      },
     });
     const made = await readChannel(tx, { projectId, id });
     if (made === undefined) throw new Error("the created channel is missing");

@@ -8,9 +8,11 @@ import {
 } from "../../core/channel.ts";
 import { paceAfter } from "../../core/channel-pace.ts";
 import { toFraction } from "../../core/retry.ts";
+import type { RefreshedMessage, ResolvedMessage } from "../../notify/channel-message.ts";
 import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels/announcements.ts";
-import { closePost, insertPost } from "../../storage/sql/channels/channel-posts.ts";
+import { closePost, insertPost, refreshPost } from "../../storage/sql/channels/channel-posts.ts";
 import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
+import type { Transaction } from "../../storage/store.ts";
 import type { ClaimedChannel } from "./claimChannel.ts";
 
 /** The result for the channel. */
@@ -39,15 +41,15 @@ export async function recordSending(
     const after = next(channel, outcome, message.kind, now, chance);
     if (!(await updateSending(tx, channel, fence, after))) return { kind: "stale" };
     if (outcome.kind === "unwanted") return { kind: "released" };
-    if (message.kind === "resolved" && (outcome.kind === "sent" || outcome.kind === "gone")) {
-      const end = outcome.kind === "sent" ? "updated" : "gone";
-      await closePost(tx, channel, message.post, end, now);
-      return { kind: "sent" };
+    if (message.kind === "resolved" || message.kind === "refreshed") {
+      if (await recordUpdate(tx, channel, message, outcome, now)) return { kind: "sent" };
     }
     if (outcome.kind !== "sent") return { kind: "rests", ms: (after.retryAt ?? now) - now };
     await endAnnouncements(tx, projectId, announcementIds, "sent", now);
     if (message.kind === "call" && outcome.post !== undefined) {
-      await insertPost(tx, channel, outcome.post, message.requestId, now);
+      const { requestId, approvals, buttons } = message;
+      const content = { requestId, votes: approvals.given, buttons };
+      await insertPost(tx, channel, outcome.post, content, now);
     }
     return { kind: "sent" };
   }, "process");
@@ -55,6 +57,22 @@ export async function recordSending(
     await endOthers(store, channel, message.now);
   }
   return recorded;
+}
+
+/** @returns false when the message was not updated and still exists */
+async function recordUpdate(
+  tx: Transaction,
+  channel: StoredChannel,
+  message: ResolvedMessage | RefreshedMessage,
+  { kind }: SendOutcome,
+  now: number,
+): Promise<boolean> {
+  const { post } = message;
+  if (kind === "gone") await closePost(tx, channel, post, "gone", now);
+  else if (kind !== "sent") return false;
+  else if (message.kind === "resolved") await closePost(tx, channel, post, "updated", now);
+  else await refreshPost(tx, channel, post, message.call.approvals.given);
+  return true;
 }
 
 /** Limits one transaction. */
@@ -88,7 +106,7 @@ function next(
   if (outcome.kind === "gone") return { failures, retryAt: null, last: result, pace };
   if (outcome.kind === "sent") {
     // Updates do not notify anyone.
-    const isUpdate = kind === "resolved";
+    const isUpdate = kind === "resolved" || kind === "refreshed";
     const used = isUpdate ? pace : paceAfter(pace, kind === "digest" ? "digest" : "one", now);
     return { failures: 0, retryAt: null, last: result, pace: used };
   }

@@ -36,7 +36,7 @@ export async function testChannel(
     now: clock.now(),
     channelName: channel.name,
   };
-  const outcome = await notifier.send({ target, message, timeoutMs: TEST_MS });
+  const outcome = await notifier.send({ channel, target, message, timeoutMs: TEST_MS });
   await store.transact(async (tx) => {
     const last = {
       at: await tx.now(),

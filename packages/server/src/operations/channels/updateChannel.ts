@@ -5,6 +5,7 @@ import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 import { shownTarget } from "../../core/channel-target.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertCanDecide } from "../../steps/channels/assertCanDecide.ts";
 import { assertChannelGroups } from "../../steps/channels/assertChannelGroups.ts";
 import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts";
 import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
@@ -16,6 +17,7 @@ import type { CreatedChannel } from "./createChannel.ts";
 export interface ChannelChange extends TargetOrder {
   readonly groups: readonly string[] | undefined;
   readonly includesArguments: boolean | undefined;
+  readonly decides: boolean | undefined;
   readonly remindMs: number | null | undefined;
   readonly isDisabled: boolean | undefined;
 }
@@ -49,9 +51,11 @@ export async function updateChannel(
       ...retargeted.stored,
       groups: change.groups ?? channel.groups,
       includesArguments: change.includesArguments ?? channel.includesArguments,
+      decides: change.decides ?? channel.decides,
       remindMs: change.remindMs === undefined ? channel.remindMs : change.remindMs,
       disabledAt: isDisabled ? (channel.disabledAt ?? now) : null,
     };
+    if (changed.decides) assertCanDecide(context, changed, openTarget(context, changed));
     await writeChannel(tx, changed);
     const { groups, targetShown } = changed;
     await appendAudit(tx, context.random, {
@@ -65,6 +69,7 @@ export async function updateChannel(
         target: targetShown,
         state: isDisabled ? "disabled" : "enabled",
         arguments: changed.includesArguments ? "included" : "left out",
+        decisions: changed.decides ? "permitted" : undefined,
         remind_ms: changed.remindMs,
       },
     });
@@ -80,8 +85,8 @@ interface Retargeted {
 }
 
 function retarget(context: Context, channel: StoredChannel, change: ChannelChange): Retargeted {
-  const { url, signingSecret, token, to, slackChannel } = change;
-  const changes = { url, signingSecret, token, to, slackChannel };
+  const { url, signingSecret, token, to, slackChannel, appToken } = change;
+  const changes = { url, signingSecret, token, to, slackChannel, appToken };
   if (Object.values(changes).every((value) => value === undefined)) {
     return { stored: {}, signingSecret: undefined };
   }
@@ -98,11 +103,17 @@ function retarget(context: Context, channel: StoredChannel, change: ChannelChang
 function fieldsOf(target: ChannelTarget): TargetOrder {
   return {
     url: "url" in target ? target.url : undefined,
-    signingSecret: "secret" in target ? target.secret : undefined,
+    signingSecret: signingSecretOf(target),
     token: "token" in target ? target.token : undefined,
     to: "to" in target ? target.to : undefined,
     slackChannel: "slackChannel" in target ? target.slackChannel : undefined,
+    appToken: "appToken" in target ? target.appToken : undefined,
   };
+}
+
+function signingSecretOf(target: ChannelTarget): string | undefined {
+  if (target.kind === "webhook") return target.secret;
+  return target.kind === "slack_app" ? target.signingSecret : undefined;
 }
 
 function defined(order: TargetOrder): Partial<TargetOrder> {

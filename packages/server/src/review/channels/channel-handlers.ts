@@ -2,6 +2,7 @@
 
 import { formatDuration, formatTimestamp } from "@countersign/protocol";
 import type { BodyReceived, Channel, channels, Writable } from "@countersign/review-api";
+import { eventsUrlOf, publicUrlOf } from "../../config/public-url.ts";
 import type { Context } from "../../context.ts";
 import type { StoredChannel } from "../../core/channel.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
@@ -18,7 +19,10 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
   return {
     async listChannels({ caller }) {
       const listed = await listChannels(context, caller);
-      return { channels: listed.map(toWire), now: formatTimestamp(context.clock.now()) };
+      return {
+        channels: listed.map((channel) => toWire(context, channel)),
+        now: formatTimestamp(context.clock.now()),
+      };
     },
 
     async createChannel({ caller, body, request }) {
@@ -28,10 +32,11 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
         ...targetOf(body),
         groups: body.groups ?? [],
         includesArguments: body.include_arguments ?? false,
+        decides: body.decide ?? false,
         remindMs: remindMsOf(body) ?? null,
       });
       request.subjectId = channel.id;
-      return { ...toWire(channel), signing_secret: signingSecret };
+      return { ...toWire(context, channel), signing_secret: signingSecret };
     },
 
     async updateChannel({ caller, path, body }) {
@@ -39,14 +44,15 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
         ...targetOf(body),
         groups: body.groups,
         includesArguments: body.include_arguments,
+        decides: body.decide,
         remindMs: remindMsOf(body),
         isDisabled: body.disabled,
       });
-      return { ...toWire(channel), signing_secret: signingSecret };
+      return { ...toWire(context, channel), signing_secret: signingSecret };
     },
 
     async deleteChannel({ caller, path }) {
-      return toWire(await deleteChannel(context, caller, path.id));
+      return toWire(context, await deleteChannel(context, caller, path.id));
     },
 
     async testChannel({ caller, path }) {
@@ -59,15 +65,16 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
 type Settings = BodyReceived<typeof channels.updateChannel>;
 
 function targetOf(settings: Omit<Settings, "disabled">): TargetOrder {
-  const { url, signing_secret: signingSecret, token, to, slack_channel: slackChannel } = settings;
-  return { url, signingSecret, token, to, slackChannel };
+  const { url, signing_secret: signingSecret, token, to } = settings;
+  const { slack_channel: slackChannel, app_token: appToken } = settings;
+  return { url, signingSecret, token, to, slackChannel, appToken };
 }
 
 function remindMsOf({ remind_before }: Pick<Settings, "remind_before">): number | null | undefined {
   return remind_before === "off" ? null : remind_before;
 }
 
-function toWire(channel: StoredChannel): Writable<Channel> {
+function toWire({ settings }: Context, channel: StoredChannel): Writable<Channel> {
   const { remindMs, disabledAt, last } = channel;
   return {
     id: channel.id,
@@ -76,6 +83,8 @@ function toWire(channel: StoredChannel): Writable<Channel> {
     target: channel.targetShown,
     groups: channel.groups,
     include_arguments: channel.includesArguments,
+    decide: channel.decides,
+    events_url: channel.decides ? eventsUrlOf(publicUrlOf(settings), channel) : undefined,
     remind_before: remindMs === null ? undefined : formatDuration(remindMs),
     state: disabledAt === null ? "enabled" : "disabled",
     created_at: formatTimestamp(channel.createdAt),

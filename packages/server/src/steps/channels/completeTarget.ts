@@ -10,12 +10,13 @@ export interface TargetOrder {
   readonly token: string | undefined;
   readonly to: readonly string[] | undefined;
   readonly slackChannel: string | undefined;
+  readonly appToken: string | undefined;
 }
 
 const FIELDS: Readonly<Record<ChannelKind, readonly (keyof TargetOrder)[]>> = {
   webhook: ["url", "signingSecret"],
   slack: ["url"],
-  slack_app: ["token", "slackChannel"],
+  slack_app: ["token", "slackChannel", "signingSecret", "appToken"],
   ntfy: ["url", "token"],
   email: ["to"],
 };
@@ -26,6 +27,7 @@ const NAMES: Readonly<Record<keyof TargetOrder, string>> = {
   token: "token",
   to: "to",
   slackChannel: "slack_channel",
+  appToken: "app_token",
 };
 
 /**
@@ -52,7 +54,7 @@ export function completeTarget(
 
 function toTarget(
   kind: ChannelKind,
-  { url, signingSecret, token, to, slackChannel }: TargetOrder,
+  { url, signingSecret, token, to, slackChannel, appToken }: TargetOrder,
   made: string | undefined,
 ): ChannelTarget {
   if (kind === "email") return { kind, to: required(to, "to") };
@@ -61,6 +63,8 @@ function toTarget(
       kind,
       token: required(token, "token"),
       slackChannel: required(slackChannel, "slack_channel"),
+      ...(signingSecret !== undefined && { signingSecret }),
+      ...(appToken !== undefined && { appToken }),
     };
   }
   const known = required(url, "url");

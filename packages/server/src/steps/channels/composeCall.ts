@@ -1,6 +1,11 @@
 import type { StoredChannel } from "../../core/channel.ts";
-import type { CallMessage } from "../../notify/channel-message.ts";
+import { CHAT_ARGUMENTS_BYTES_MAX, isChatKind } from "../../core/chat.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import { excerptArguments } from "../../core/excerpt-arguments.ts";
+import type { StoredRequest } from "../../core/request.ts";
+import type { CallButtons, CallMessage } from "../../notify/channel-message.ts";
 import { readJudgement, requirementOf, scheduleEscalations } from "../../policy/judgement.ts";
+import type { Requirement } from "../../policy/rule.ts";
 import { readToolName } from "../../policy/tool-names.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
@@ -21,21 +26,25 @@ export interface WaitingCall {
 export interface CallSubject
   extends Pick<WaitingCall, "requestId" | "isReminder" | "isEscalation"> {
   readonly messageId: string;
+  /** Of the buttons of the message; undefined: none. */
+  readonly nonce: string | undefined;
 }
 
 /** The current announcement of a call. Includes arguments only if the channel shows them. */
 export async function composeCall(
   reader: Reader,
-  { projectId, includesArguments }: StoredChannel,
-  { requestId, messageId, isReminder, isEscalation }: CallSubject,
+  channel: StoredChannel,
+  { requestId, messageId, isReminder, isEscalation, nonce }: CallSubject,
   now: number,
 ): Promise<CallMessage> {
+  const { projectId, includesArguments } = channel;
   const request = await readRequest(reader, { projectId, id: requestId });
   if (request === undefined) throw new Error("an announcement has no request");
   const { instanceId, createdAt, deadlineAt } = request;
   const instance = (await readInstances(reader, projectId, [instanceId])).get(instanceId);
   const judgement = readJudgement(request.policy);
-  const { quorum, from, confirm, noteRequired } = requirementOf(judgement);
+  const requirement = requirementOf(judgement);
+  const { quorum, from, confirm, noteRequired } = requirement;
   const steps = scheduleEscalations(judgement, request);
   const { tool, server } = readToolName(request);
   const votes = await readVotes(reader, projectId, [requestId]);
@@ -62,5 +71,19 @@ export async function composeCall(
       isNoteRequired: noteRequired,
     },
     argumentsText: includesArguments ? request.arguments : undefined,
+    buttons: nonce === undefined ? undefined : buttonsOf(channel, request, requirement, nonce),
   };
+}
+
+/** @returns undefined when people cannot decide in the channel */
+function buttonsOf(
+  { kind, decides, includesArguments }: StoredChannel,
+  { arguments: text }: Pick<StoredRequest, "arguments">,
+  { confirm }: Requirement,
+  nonce: string,
+): CallButtons | undefined {
+  if (!decides || !isChatKind(kind)) return undefined;
+  const isShown = includesArguments && excerptArguments(text, CHAT_ARGUMENTS_BYTES_MAX).isWhole;
+  const canApprove = isShown && confirm.kind === "click";
+  return { nonce, argumentsSha256: sha256Hex(text), canApprove };
 }

@@ -13,8 +13,9 @@ import type { Reader, Row, Transaction } from "../../store.ts";
 import { touchActiveState } from "../active-state-stamp.ts";
 import type { RowKey } from "../keys.ts";
 import { parseNames, writeNames } from "../names.ts";
+import { IS_OUTDATED } from "./channel-posts.ts";
 
-const COLUMNS = `id, project_id, name, kind, group_names, includes_arguments, remind_ms,
+const COLUMNS = `id, project_id, name, kind, group_names, includes_arguments, decides, remind_ms,
   target_shown, encrypted_target, created_at, created_by, disabled_at, claimed_until, fence,
   failures, retry_at, last_at, last_outcome, last_status, minute_at, minute_messages, sent_at`;
 
@@ -23,9 +24,10 @@ const SELECT = `select ${COLUMNS} from channel where project_id = $1 and id = $2
 /** @returns false when the project has one of this name */
 export async function insertChannel(tx: Transaction, channel: ChannelSettings): Promise<boolean> {
   const inserted = await tx.run(
-    `insert into channel (project_id, id, name, kind, group_names, includes_arguments, remind_ms,
-       target_shown, encrypted_target, created_at, created_by, fence, failures, minute_messages)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0)
+    `insert into channel (project_id, id, name, kind, group_names, includes_arguments, decides,
+       remind_ms, target_shown, encrypted_target, created_at, created_by, fence, failures,
+       minute_messages)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0, 0)
      on conflict (project_id, name) do nothing`,
     [
       channel.projectId,
@@ -34,6 +36,7 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
       channel.kind,
       writeNames(channel.groups),
       channel.includesArguments ? 1 : 0,
+      channel.decides ? 1 : 0,
       channel.remindMs,
       channel.targetShown,
       channel.encryptedTarget,
@@ -50,14 +53,15 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
  */
 export async function updateChannel(tx: Transaction, channel: ChannelSettings): Promise<void> {
   await tx.run(
-    `update channel set group_names = $3, includes_arguments = $4, remind_ms = $5,
-       target_shown = $6, encrypted_target = $7, disabled_at = $8, retry_at = null
+    `update channel set group_names = $3, includes_arguments = $4, decides = $5, remind_ms = $6,
+       target_shown = $7, encrypted_target = $8, disabled_at = $9, retry_at = null
      where project_id = $1 and id = $2`,
     [
       channel.projectId,
       channel.id,
       writeNames(channel.groups),
       channel.includesArguments ? 1 : 0,
+      channel.decides ? 1 : 0,
       channel.remindMs,
       channel.targetShown,
       channel.encryptedTarget,
@@ -122,7 +126,7 @@ export async function readDueChannels(
              and request.id = channel_post.request_id
            where channel_post.project_id = channel.project_id
              and channel_post.channel_id = channel.id
-             and channel_post.closed_at is null and request.status <> 'pending'))
+             and channel_post.closed_at is null and ${IS_OUTDATED}))
      limit $2`,
     [now, limit],
   );
@@ -227,6 +231,7 @@ function fromRow(row: Row): StoredChannel {
     name: row.name as string,
     kind: row.kind as ChannelKind,
     includesArguments: Number(row.includes_arguments) === 1,
+    decides: Number(row.decides) === 1,
     targetShown: row.target_shown as string,
     encryptedTarget: row.encrypted_target as string,
     createdAt: Number(row.created_at),
