@@ -3,12 +3,14 @@
  * of a platform is identified by the ids of team and user, never by a name or an address.
  */
 
-import type { ChannelKind, ChannelPost } from "./channel.ts";
+import type { ChannelKind, ChannelPost, ChannelTarget } from "./channel.ts";
 
 /** The kinds of channels that update their messages, and where people can decide. */
 export const CHAT_KINDS = ["slack_app"] as const;
 
 export type ChatKind = (typeof CHAT_KINDS)[number];
+
+export type ChatTarget = Extract<ChannelTarget, { readonly kind: ChatKind }>;
 
 /** Shown bytes of arguments in a message. An approval needs all of them. */
 export const CHAT_ARGUMENTS_BYTES_MAX = 2_000;

@@ -4,20 +4,14 @@ import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
 import { eventsUrlOf } from "../config/public-url.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
-import { isChatKind } from "../core/chat.ts";
+import { type ChatTarget, isChatKind } from "../core/chat.ts";
 import { sha256Hex } from "../core/digest.ts";
 import { parseRetryAfter } from "../core/retry.ts";
 import { signMessage } from "../delivery/sign-message.ts";
 import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
-import type {
-  ChatAddresses,
-  ChatCall,
-  ChatPlatform,
-  ChatPlatforms,
-  ChatTarget,
-} from "./chat-platform.ts";
+import type { ChatAddresses, ChatCall, ChatPlatform, ChatPlatforms } from "./chat-platform.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 import {
   type HttpMessage,
@@ -26,10 +20,10 @@ import {
   slackMessage,
   webhookMessage,
 } from "./http-kinds.ts";
-import type { Notifier, PushRequest, SendRequest, TargetFault, UpdateRequest } from "./notifier.ts";
+import type { Notifier, PushRequest, SendRequest, UpdateRequest } from "./notifier.ts";
 import { encryptPush, vapidHeader } from "./push-encryption.ts";
 import { type MailServer, sendMail } from "./send-mail.ts";
-import { type ParseUrl, targetFault } from "./target.ts";
+import { type ParseUrl, type TargetFault, targetFault } from "./target.ts";
 
 export interface NotifierParts {
   /** Undefined when this server sends nothing over HTTP. */

@@ -5,10 +5,9 @@
  */
 
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
-import type { ChatEvent, ChatKind, ChatReply } from "../core/chat.ts";
+import type { ChatEvent, ChatKind, ChatReply, ChatTarget } from "../core/chat.ts";
 import type { ChannelMessage, RefreshedMessage, ResolvedMessage } from "./channel-message.ts";
-import type { TargetFault } from "./notifier.ts";
-import type { ParseUrl } from "./target.ts";
+import type { ParseUrl, TargetFault } from "./target.ts";
 
 /** One request to the API of a platform. */
 export interface ChatCall {
@@ -93,9 +92,6 @@ export interface ChatPlatform<Target extends ChannelTarget> {
   /** The answer to an event, which shows a reply to its user alone. */
   answer(target: Target, event: ChatEvent, reply: ChatReply, addresses: ChatAddresses): ChatAnswer;
 }
-
-/** Any target of a chat. */
-export type ChatTarget = Extract<ChannelTarget, { readonly kind: ChatKind }>;
 
 /** The platforms by kind. */
 export type ChatPlatforms = {

@@ -1,5 +1,6 @@
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
-import type { Notifier, TargetFault } from "./notifier.ts";
+import type { Notifier } from "./notifier.ts";
+import type { TargetFault } from "./target.ts";
 
 /** Sends nothing. For commands beside a server. */
 export class NoNotifier implements Notifier {

@@ -4,11 +4,13 @@
  */
 
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
+import type { ChatTarget } from "../core/chat.ts";
 import type { PushPayload, PushTarget, VapidKey } from "../core/push.ts";
 import type { MaybePromise } from "../egress/message.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import type { ChannelMessage, RefreshedMessage, ResolvedMessage } from "./channel-message.ts";
-import type { ChatAddresses, ChatCall, ChatPlatform, ChatTarget } from "./chat-platform.ts";
+import type { ChatAddresses, ChatCall, ChatPlatform } from "./chat-platform.ts";
+import type { TargetFault } from "./target.ts";
 
 export interface SendRequest {
   readonly channel: RowKey;
@@ -68,10 +70,4 @@ export interface Notifier {
 
   /** Aborts messages in flight. */
   close(): void;
-}
-
-/** A field of the target, and the end of a sentence that starts with it. */
-export interface TargetFault {
-  readonly field: string;
-  readonly rule: string;
 }

@@ -35,7 +35,6 @@ import type {
 import { LABELS, noteHint, titleOf } from "./chat-text.ts";
 import { formatMessage, formatResolved } from "./format-message.ts";
 import { escapeSlack, linkOf, quoteSlack } from "./http-kinds.ts";
-import type { TargetFault } from "./notifier.ts";
 import {
   ACTIONS,
   CODE_FORM,
@@ -45,7 +44,7 @@ import {
   readSlackPayload,
   writeFormState,
 } from "./slack-events.ts";
-import { isSlackChannel } from "./target.ts";
+import { isSlackChannel, type TargetFault } from "./target.ts";
 
 /** A bot token. A user token would post in the name of its user. */
 const BOT_TOKEN = /^xoxb-[A-Za-z0-9-]{10,240}$/;

@@ -5,8 +5,13 @@
 
 import { parseSigningSecret, type WebhookUrl } from "@countersign/protocol";
 import type { ChannelTarget } from "../core/channel.ts";
-import type { ChatTarget } from "./chat-platform.ts";
-import type { TargetFault } from "./notifier.ts";
+import type { ChatTarget } from "../core/chat.ts";
+
+/** A field of the target, and the end of a sentence that starts with it. */
+export interface TargetFault {
+  readonly field: string;
+  readonly rule: string;
+}
 
 /** Parses a URL by the operator's rules; undefined when it is rejected. */
 export type ParseUrl = (text: string) => WebhookUrl | undefined;

@@ -1,8 +1,7 @@
 import { invalidField } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
-import { isChatKind } from "../../core/chat.ts";
-import type { ChatTarget } from "../../notify/chat-platform.ts";
+import { type ChatTarget, isChatKind } from "../../core/chat.ts";
 
 /**
  * People can decide in messages that show all arguments, and whose events the server can
