@@ -181,7 +181,7 @@ function argumentBlocks(call: CallMessage | undefined): object[] {
 
 function buttonBlocks(call: CallMessage | undefined): object[] {
   if (call?.buttons === undefined) return [];
-  const value = valueOf(call, call.buttons);
+  const value = buttonValue(call, call.buttons);
   const approve = button(LABELS.approve, ACTIONS.approve, value, "primary");
   const deny = button(LABELS.deny, ACTIONS.deny, value, "danger");
   return [{ type: "actions", elements: call.buttons.canApprove ? [approve, deny] : [deny] }];
@@ -192,7 +192,7 @@ function button(label: string, action: string, value: string, style?: string): o
   return { type: "button", action_id: action, value, text, ...(style !== undefined && { style }) };
 }
 
-function valueOf({ requestId }: CallMessage, { nonce, argumentsSha256 }: CallButtons): string {
+function buttonValue({ requestId }: CallMessage, { nonce, argumentsSha256 }: CallButtons): string {
   return `${requestId}.${argumentsSha256}.${nonce}`;
 }
 

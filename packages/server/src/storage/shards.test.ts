@@ -230,6 +230,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
   readActiveState: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   listProvisionersOf: /^SEARCH provisioner USING INDEX \w+ \(project_id=\?\)$/,
+  listLinks: /^SEARCH chat_link USING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   // Its key is the project alone.
   readActiveStateStamp: /^SEARCH active_state_stamp USING INDEX \w+ \(project_id=\?\)$/,
