@@ -202,6 +202,7 @@ export class Replica implements Actor {
       passwords: new PasswordHasher(random),
       settings: SETTINGS,
       submissions: new RateLimiter(SETTINGS.rates.accountSubmissions, clock),
+      chatEvents: new RateLimiter(0, clock),
       delivery: this.#createDelivery(clock, report),
       notifier: new NoNotifier(),
       identityProvider: undefined,

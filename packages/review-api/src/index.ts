@@ -3,6 +3,7 @@
 export * from "./account.ts";
 export * from "./audit.ts";
 export * from "./channels.ts";
+export * from "./chat.ts";
 export * from "./deliveries.ts";
 export * from "./events.ts";
 export * from "./exact.ts";

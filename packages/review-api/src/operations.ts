@@ -3,6 +3,7 @@
 import { account } from "./account.ts";
 import { audit } from "./audit.ts";
 import { channels } from "./channels.ts";
+import { chat } from "./chat.ts";
 import { deliveries } from "./deliveries.ts";
 import { events } from "./events.ts";
 import { freezes } from "./freezes.ts";
@@ -26,6 +27,7 @@ export const REVIEW_OPERATIONS = {
   ...account,
   ...audit,
   ...channels,
+  ...chat,
   ...deliveries,
   ...events,
   ...freezes,

@@ -25,6 +25,8 @@ export interface Context {
   readonly settings: Settings;
   /** Limits submissions by the provisioning account of the instance. */
   readonly submissions: RateLimiter;
+  /** Limits the events of each user of a chat. */
+  readonly chatEvents: RateLimiter;
   readonly delivery: Delivery;
   /** Sends announcements through channels. */
   readonly notifier: Notifier;

@@ -164,6 +164,9 @@ export async function rotateSecretKey(
   }
 }
 
+/** For each user: enough to decide quickly, too few to guess a code. */
+const CHAT_EVENTS = { perSecond: 1 / 6, burst: 20 };
+
 export async function open(
   settings: Settings,
   secrets: SecretSettings,
@@ -197,6 +200,7 @@ export async function open(
     settings,
     ...sending,
     submissions: new RateLimiter(settings.rates.accountSubmissions, clock),
+    chatEvents: new RateLimiter(CHAT_EVENTS.perSecond, clock, CHAT_EVENTS.burst),
     policies,
     examiners,
     activeStates,

@@ -12,6 +12,7 @@ import { observe } from "./gauges.ts";
 import { abortHttpServer } from "./http/abort-http-server.ts";
 import { addAgentRoutes } from "./http/agent-routes.ts";
 import { createGate } from "./http/authenticate.ts";
+import { addChatRoutes } from "./http/chat-routes.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addHookRoutes } from "./http/hook-routes.ts";
@@ -249,6 +250,7 @@ export function addRoutes(
   app.register(async (scope) => addContractRoutes(scope, context, gate, hasConsole), prefixed);
   app.register(async (scope) => addAgentRoutes(scope, context, gate), prefixed);
   app.register(async (scope) => addHookRoutes(scope, context, gate, state.accepting), prefixed);
+  addChatRoutes(app, context, gate, report);
   addReviewRoutes(app, context, gate, state.publicUrl, report);
   addPageRoutes(app, context, state.consoleFolder);
   addOperationalRoutes(app, context, report, state);

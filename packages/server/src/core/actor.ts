@@ -16,6 +16,8 @@ export type Actor =
   /** The start of a server without accounts. */
   | "system:setup"
   | "system:audit"
+  /** An event of a chat that no reviewer sent. */
+  | "system:chat"
   | "system:delivery"
   | "system:escalation"
   | "system:retention"

@@ -35,6 +35,12 @@ export interface Gate {
   readonly admitAnonymous: Hook;
 
   /**
+   * Runs an authentication of its own, and charges the address of the client when it fails with
+   * `invalid_credential`.
+   */
+  chargeFailure<T>(request: FastifyRequest, authenticate: () => Promise<T>): Promise<T>;
+
+  /**
    * Charges the caller for a large body, after it was read. If the body was incomplete at the
    * authentication, authenticates again: an open exchange must not remain usable after its token
    * was revoked or its session expired.
@@ -69,9 +75,9 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
   /** Exchanges with an incomplete body at their authentication, and how to repeat it. */
   const arriving = new WeakMap<FastifyRequest, () => Promise<void>>();
 
-  async function refusable(request: FastifyRequest, identify: () => Promise<void>): Promise<void> {
+  async function refusable<T>(request: FastifyRequest, identify: () => Promise<T>): Promise<T> {
     try {
-      await identify();
+      return await identify();
     } catch (error) {
       // Charges failures only, so one broken client cannot block its neighbours.
       const isRefusal = error instanceof Problem && error.code === "invalid_credential";
@@ -81,6 +87,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
   }
 
   return {
+    chargeFailure: refusable,
     admit: (kind) => async (request) => {
       const authenticate = () =>
         refusable(request, () => identify(context, request, kind, publicUrl()));

@@ -4,6 +4,7 @@
  * @see contract: Authentication
  */
 
+import type { ChatKind } from "../core/chat.ts";
 import type { ReviewerRole } from "../core/roles.ts";
 import type { Scopes } from "../core/scopes.ts";
 import type { Membership, StoredPerson } from "../storage/sql/people/people.ts";
@@ -42,8 +43,17 @@ export interface ReviewerCaller extends AnyCaller {
   readonly scopes: Scopes;
   /** The signed-in user; null for reviewers that only have tokens. */
   readonly personId: string | null;
-  /** The session; null for a token. Its id is also `credentialId`. */
+  /** The session; null for a token or a chat. Its id is also `credentialId`. */
   readonly session: StoredSession | null;
+  /** The message in a chat; undefined for sessions and tokens. */
+  readonly chat?: ChatOrigin | undefined;
+}
+
+/** A message in a chat whose button a linked user pressed. `credentialId` is the id of the link. */
+export interface ChatOrigin {
+  readonly kind: ChatKind;
+  /** For the audit log: the user and the message. */
+  readonly text: string;
 }
 
 /** A signed-in user, with or without a project. */

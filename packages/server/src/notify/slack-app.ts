@@ -335,7 +335,7 @@ function noteForm(
     submit: plain(reply.verdict === "approve" ? LABELS.approve : LABELS.deny),
     close: plain("Cancel"),
     blocks: [
-      section(title),
+      section(quoteSlack(title)),
       {
         type: "input",
         block_id: NOTE_FORM.block,

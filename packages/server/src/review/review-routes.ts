@@ -12,6 +12,7 @@ import type { Report } from "../report.ts";
 import { SignInLimits } from "./access/sign-in-limits.ts";
 import { auditHandlers } from "./audit/audit-handlers.ts";
 import { channelHandlers } from "./channels/channel-handlers.ts";
+import { chatHandlers } from "./chat/chat-handlers.ts";
 import { deliveryHandlers } from "./deliveries/delivery-handlers.ts";
 import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
@@ -54,6 +55,7 @@ export function addReviewRoutes(
     ...passkeyHandlers(context, publicUrl, limits),
     ...peopleHandlers(context),
     ...policyHandlers(context, onClose),
+    ...chatHandlers(context),
     ...pushHandlers(context),
     ...requestHandlers(context, publicUrl),
     ...sessionHandlers(context, publicUrl, limits),

@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import { RETRY_WINDOW_MS } from "../../core/retry.ts";
 import { readProjectIds } from "../../storage/sql/access/holders.ts";
 import { deleteAnnouncementsEndedBefore } from "../../storage/sql/channels/announcements.ts";
+import { deleteOldChatEvents } from "../../storage/sql/chat/chat-events.ts";
 import { deleteFreezesLiftedBefore } from "../../storage/sql/freezes/freezes.ts";
 import { deleteGrantsExpiredBefore } from "../../storage/sql/grants/grants.ts";
 import { deleteInstancesDeletedBefore } from "../../storage/sql/instances/instances.ts";
@@ -85,7 +86,7 @@ function retentionOf({ settings }: Context, now: number): Retention {
 
 /** @returns the count of each kind of row */
 async function purgeProject(purge: Purge, project: string): Promise<number[]> {
-  const { tx, retention } = purge;
+  const { tx, now, retention } = purge;
   const { before, beforeId, endedBefore, createdBefore } = retention;
   const max = ROWS_PER_CALL_MAX;
   const bounds = { decidedBefore: before, endedBefore, createdBefore };
@@ -96,6 +97,8 @@ async function purgeProject(purge: Purge, project: string): Promise<number[]> {
     freezes: await deleteFreezesLiftedBefore(tx, project, before, beforeId, max),
   };
   await appendPurgeEntry(purge, project, counts);
+  // Their effects have entries of their own.
+  await deleteOldChatEvents(tx, project, now);
   return Object.values(counts);
 }
 

@@ -2,6 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockCredential, lockCredentialByHash } from "../../storage/sql/access/credentials.ts";
 import { lockReviewer } from "../../storage/sql/access/holders.ts";
+import { lockLink } from "../../storage/sql/chat/chat-links.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { mayAuthenticate } from "./mayAuthenticate.ts";
 
@@ -11,7 +12,7 @@ export interface CurrentCaller extends ReviewerCaller {
 }
 
 /**
- * Rereads and locks the caller and the token. So an earlier demotion, removal, disabling or
+ * Rereads and locks the caller and the token or link. So an earlier demotion, removal, disabling or
  * revocation is visible, and a later one waits for this transaction.
  *
  * @throws Problem `invalid_credential`
@@ -21,13 +22,15 @@ export async function currentCaller(
   caller: ReviewerCaller,
 ): Promise<CurrentCaller> {
   const { projectId, reviewerId } = caller;
-  const isSession = caller.session !== null;
+  const hasToken = caller.session === null && caller.chat === undefined;
   // Sent together and executed in this order, which is also the lock order of a removal.
-  const [current, credential] = await Promise.all([
+  const [current, credential, isLinked] = await Promise.all([
     lockReviewer(tx, "share", { projectId, id: reviewerId }),
-    isSession ? undefined : lockToken(tx, caller),
+    hasToken ? lockToken(tx, caller) : undefined,
+    caller.chat === undefined || lockChatLink(tx, caller),
   ]);
-  if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
+  if (!isLinked) throw new Problem("invalid_credential");
+  if (hasToken && (credential === undefined || credential.revokedAt !== null)) {
     throw new Problem("invalid_credential");
   }
   if (current === undefined || !(await mayAuthenticate(tx, current))) {
@@ -35,6 +38,15 @@ export async function currentCaller(
   }
   const { name, role, groups, isBot } = current;
   return { ...caller, name, role, groups, isBot, expiresAt: credential?.expiresAt ?? null };
+}
+
+/** @returns false when the user of the chat is no longer linked to the reviewer */
+async function lockChatLink(
+  tx: Transaction,
+  { projectId, credentialId, reviewerId }: ReviewerCaller,
+): Promise<boolean> {
+  const link = await lockLink(tx, "share", { projectId, id: credentialId });
+  return link?.reviewerId === reviewerId;
 }
 
 function lockToken(tx: Transaction, { tokenHash, credentialId }: ReviewerCaller) {

@@ -76,7 +76,7 @@ export async function composeCall(
 }
 
 /** @returns undefined when people cannot decide in the channel */
-function buttonsOf(
+export function buttonsOf(
   { kind, decides, includesArguments }: StoredChannel,
   { arguments: text }: Pick<StoredRequest, "arguments">,
   { confirm }: Requirement,

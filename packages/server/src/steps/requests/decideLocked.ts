@@ -93,7 +93,8 @@ async function deny(facts: VerdictFacts): Promise<VerdictOutcome> {
     by: `reviewer:${caller.reviewerId}`,
     note: verdictNote(verdict),
   } as const;
-  return toOutcome(request, await resolveRequest(tx, context, request, ending, { now }), "denied");
+  const options = { now, detail: originOf(caller) };
+  return toOutcome(request, await resolveRequest(tx, context, request, ending, options), "denied");
 }
 
 async function approve(facts: VerdictFacts): Promise<VerdictOutcome> {
@@ -101,7 +102,7 @@ async function approve(facts: VerdictFacts): Promise<VerdictOutcome> {
   const { signature, validityMs = null } = verdict;
   const passkey = signature && (await useSignature(tx, caller, request.id, signature, now));
   const ending = approvalEnding(facts, [{ validityMs }]);
-  const options = passkey === undefined ? { now } : { now, detail: { passkey } };
+  const options = { now, detail: { ...originOf(caller), passkey } };
   const ended = await resolveRequest(tx, context, request, ending, options);
   return toOutcome(request, ended, "approved");
 }
@@ -123,7 +124,7 @@ async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
   };
   const rule = { requirement, ownerId: await excludedOwner(facts) };
   const use = () => signature && useSignature(tx, caller, request.id, signature, now);
-  const tally = await recordVote(tx, context, request, rule, cast, use);
+  const tally = await recordVote(tx, context, request, rule, cast, use, originOf(caller));
   if (!tally.isEnough) {
     const { projectId, id: requestId } = request;
     tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId }));
@@ -131,7 +132,9 @@ async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
   }
   const voters = tally.counted.map(({ reviewerId }) => reviewerId);
   const ending = approvalEnding(facts, tally.counted);
-  const ended = await resolveRequest(tx, context, request, ending, { detail: { voters } });
+  const ended = await resolveRequest(tx, context, request, ending, {
+    detail: { ...originOf(caller), voters },
+  });
   const outcome = toOutcome(request, ended, "approved");
   // The deadline passed during the write, so the vote is too late and is rolled back.
   if (!outcome.isAnswer) throw new DeadlinePassed();
@@ -150,6 +153,11 @@ function approvalEnding(
     note: verdictNote(verdict),
     validityMs: Math.min(...wanted, judgement.validityMs ?? Number.POSITIVE_INFINITY),
   };
+}
+
+/** For the audit entry: the chat in which a reviewer decided. */
+function originOf({ chat }: ReviewerCaller): { readonly chat: string | undefined } {
+  return { chat: chat?.text };
 }
 
 async function readOwner(tx: Transaction, request: StoredRequest): Promise<string | null> {

@@ -1,5 +1,5 @@
 import { Problem } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
+import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
 import { type PasskeyProof, verifyProof } from "../../audit/passkey-proof.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
@@ -27,6 +27,7 @@ export interface VoteCount {
  * @param request locked by this transaction, and pending
  * @param vote of a reviewer who passed the checks
  * @param useSignature uses the signature of a new vote; a repeated vote has used it already
+ * @param detail additional fields of the audit entry
  * @throws Problem `invalid_credential` when the voter's token is no longer valid, and problems of
  * `useSignature`
  */
@@ -37,6 +38,7 @@ export async function recordVote(
   { requirement, ownerId }: { readonly requirement: Requirement; readonly ownerId: string | null },
   vote: StoredVote,
   useSignature: () => Promise<unknown> | undefined,
+  detail: AuditEntry["detail"] = {},
 ): Promise<VoteCount> {
   const { projectId, id, instanceId } = request;
   const before = await readVotes(tx, projectId, [id]);
@@ -71,6 +73,7 @@ export async function recordVote(
         note_sha256: vote.note === null ? null : sha256Hex(vote.note),
         for_groups: vote.forGroups ?? undefined,
         passkey: vote.proof === null ? undefined : readProof(vote.proof),
+        ...detail,
       },
     });
   }

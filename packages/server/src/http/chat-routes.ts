@@ -1,0 +1,48 @@
+/**
+ * Receives the events of chat platforms over HTTP. The platform authenticates each request with a
+ * secret of the channel.
+ */
+
+import { Problem, parseIdentifier } from "@countersign/protocol";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Context } from "../context.ts";
+import { receiveChatRequest } from "../operations/chat/receiveChat.ts";
+import type { Report } from "../report.ts";
+import type { Gate } from "./authenticate.ts";
+import { sendJson } from "./exchange.ts";
+
+/** The longest event has a note. */
+const BODY_BYTES_MAX = 65_536;
+
+export function addChatRoutes(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  report: Report,
+): void {
+  app.route({
+    method: "POST",
+    url: "/chat/:project/:channel",
+    config: { operation: "receiveChat" },
+    bodyLimit: BODY_BYTES_MAX,
+    handler: async (request, reply) => {
+      const key = channelOf(request);
+      const body = request.body instanceof Uint8Array ? request.body : new Uint8Array();
+      const received = { headers: request.headers, body, now: context.clock.now() };
+      const answered = await gate.chargeFailure(request, () =>
+        receiveChatRequest(context, key, received),
+      );
+      answered.replied.catch((error: unknown) => report.dependencyFailed("chat", error));
+      if (answered.body === undefined) return reply.code(200).send();
+      return sendJson(reply, 200, JSON.stringify(answered.body));
+    },
+  });
+}
+
+/** @throws Problem `not_found` for identifiers that cannot exist */
+function channelOf({ params }: FastifyRequest) {
+  const { project, channel } = params as { readonly project: string; readonly channel: string };
+  const [projectId, id] = [parseIdentifier(project), parseIdentifier(channel)];
+  if (projectId === undefined || id === undefined) throw new Problem("not_found");
+  return { projectId, id };
+}
