@@ -51,6 +51,14 @@ export const channel = v.object({
   decide: v.boolean(),
   /** Where the chat sends events over HTTP, if people can decide. */
   events_url: v.optional(v.string()),
+  /** The connection for events, if the chat has one. */
+  connection: v.optional(
+    v.object({
+      /** `connected`, `connecting`, `not_connected`, or why there is no connection. */
+      state: v.string(),
+      changed_at: timestamp,
+    }),
+  ),
   remind_before: v.optional(v.string()),
   state: v.picklist(["enabled", "disabled"]),
   created_at: timestamp,

@@ -27,6 +27,13 @@ export interface EgressClient {
    */
   post(url: WebhookUrl, message: Message): Promise<Reply>;
 
+  /**
+   * Opens a connection that the caller owns and closes, with the checks of {@link post}.
+   *
+   * @throws never
+   */
+  connect(url: WebhookUrl, timeoutMs: number): Promise<TLSSocket | DialFailure | "dns">;
+
   /** Closes every connection. Requests in flight, and later ones, return `reset` or `busy`. */
   close(): void;
 }
@@ -95,6 +102,25 @@ class GuardedEgressClient implements EgressClient {
     });
   }
 
+  async connect(url: WebhookUrl, timeoutMs: number): Promise<TLSSocket | DialFailure | "dns"> {
+    const deadline = new Deadline(this.#options.clock, timeoutMs, undefined);
+    this.#deadlines.add(deadline);
+    if (this.#isClosed) deadline.cut();
+    try {
+      const addresses = await this.#resolve({ url, deadline });
+      const [address] = addresses ?? [];
+      if (addresses === undefined || address === undefined) return "dns";
+      if (!addresses.every((each) => this.#isAllowed(url, each))) return "refused";
+      return await this.#dial(url, address, timeoutMs, deadline.signal);
+    } catch (error) {
+      if (deadline.isOver) return "connect";
+      throw error;
+    } finally {
+      deadline.disarm();
+      this.#deadlines.delete(deadline);
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const deadline of this.#deadlines) deadline.cut();
@@ -130,7 +156,10 @@ class GuardedEgressClient implements EgressClient {
   }
 
   /** @returns undefined when a DNS answer is missing */
-  async #resolve({ url, deadline }: InFlightRequest): Promise<readonly string[] | undefined> {
+  async #resolve({
+    url,
+    deadline,
+  }: Pick<InFlightRequest, "url" | "deadline">): Promise<readonly string[] | undefined> {
     deadline.signal.throwIfAborted();
     if (url.isAddress || this.#isForProxy(url)) return [url.host];
     const { resolver } = this.#options;

@@ -3,10 +3,9 @@
  * secret of the channel.
  */
 
-import { Problem, parseIdentifier } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
-import { receiveChatRequest } from "../operations/chat/receiveChat.ts";
+import { receiveChatRequest } from "../operations/chat/receiveChatRequest.ts";
 import type { Report } from "../report.ts";
 import type { Gate } from "./authenticate.ts";
 import { sendJson } from "./exchange.ts";
@@ -39,10 +38,7 @@ export function addChatRoutes(
   });
 }
 
-/** @throws Problem `not_found` for identifiers that cannot exist */
 function channelOf({ params }: FastifyRequest) {
   const { project, channel } = params as { readonly project: string; readonly channel: string };
-  const [projectId, id] = [parseIdentifier(project), parseIdentifier(channel)];
-  if (projectId === undefined || id === undefined) throw new Problem("not_found");
-  return { projectId, id };
+  return { projectId: project, id: channel };
 }

@@ -1,5 +1,6 @@
 /** Sends messages through channels and to browsers: with the egress client, or by mail. */
 
+import type { Duplex } from "node:stream";
 import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
 import { eventsUrlOf } from "../config/public-url.ts";
@@ -11,7 +12,15 @@ import { signMessage } from "../delivery/sign-message.ts";
 import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
-import type { ChatAddresses, ChatCall, ChatPlatform, ChatPlatforms } from "./chat-platform.ts";
+import type {
+  ChatAddresses,
+  ChatCall,
+  ChatConnection,
+  ChatConnector,
+  ChatHandler,
+  ChatPlatform,
+  ChatPlatforms,
+} from "./chat-platform.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 import {
   type HttpMessage,
@@ -122,6 +131,29 @@ export class ChannelNotifier implements Notifier {
       apiUrl: apiUrls[target.kind],
       eventsUrl: eventsUrlOf(publicUrl, { projectId, id }),
     };
+  }
+
+  connectChat(channel: RowKey, target: ChatTarget, handler: ChatHandler): ChatConnection {
+    const { clock } = this.#parts;
+    const connector: ChatConnector = {
+      clock,
+      call: async (call, timeoutMs) => {
+        const bounds = { timeoutMs, responseBytesMax: CHAT_ANSWER_BYTES_MAX };
+        const reply = await this.#deliver(call.url, call, bounds);
+        return reply.kind === "answered" && reply.status < 300 ? reply.body : undefined;
+      },
+      dial: (url, timeoutMs) => this.#dial(url, timeoutMs),
+    };
+    const addresses = this.addressesOf(channel, target);
+    return this.#platform(target).connect(target, connector, handler, addresses);
+  }
+
+  async #dial(text: string, timeoutMs: number): Promise<Duplex | undefined> {
+    const { egress, readUrl } = this.#parts;
+    const url = readUrl(text);
+    if (egress === undefined || url === undefined) return undefined;
+    const socket = await egress.connect(url, timeoutMs);
+    return typeof socket === "string" ? undefined : socket;
   }
 
   async callChat(call: ChatCall, timeoutMs: number): Promise<SendOutcome> {

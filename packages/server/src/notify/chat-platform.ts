@@ -4,6 +4,8 @@
  * Others send and receive them, and decide.
  */
 
+import type { Duplex } from "node:stream";
+import type { Clock } from "../clock.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import type { ChatEvent, ChatKind, ChatReply, ChatTarget } from "../core/chat.ts";
 import type { ChannelMessage, RefreshedMessage, ResolvedMessage } from "./channel-message.ts";
@@ -43,6 +45,28 @@ export interface ChatAddresses {
   readonly eventsUrl: string;
 }
 
+/** How a platform reaches its service. Everything passes the outbound guard. */
+export interface ChatConnector {
+  /** Sends a call. @returns the body of an answer with status 2xx; undefined without one */
+  call(call: ChatCall, timeoutMs: number): Promise<Uint8Array | undefined>;
+  /** Opens a TLS connection to the host of an https URL; undefined when that fails. */
+  dial(url: string, timeoutMs: number): Promise<Duplex | undefined>;
+  readonly clock: Clock;
+}
+
+export interface ChatHandler {
+  /** @returns the body of the answer; undefined: an empty one */
+  onPayload(payload: unknown): Promise<object | undefined>;
+  /** The platform accepted the connection. */
+  onConnected(): void;
+}
+
+export interface ChatConnection {
+  /** Resolves when the connection is over, with a word for the state of the channel. Never rejects. */
+  readonly closed: Promise<string>;
+  close(): void;
+}
+
 export interface ChatPlatform<Target extends ChannelTarget> {
   /** The fault of a target, as the end of a sentence; undefined when it is valid. */
   targetFault(target: Target, read: ParseUrl): TargetFault | undefined;
@@ -51,6 +75,21 @@ export interface ChatPlatform<Target extends ChannelTarget> {
    * The field that decisions lack, which authenticates events. Undefined when people can decide.
    */
   decisionFault(target: Target): TargetFault | undefined;
+
+  /** True when events arrive over a connection that the server opens, not over HTTP. */
+  needsConnection(target: Target): boolean;
+
+  /**
+   * Opens the connection for events. Calls are made by `connector`, within the outbound guard.
+   *
+   * @returns a platform without connections rejects every target
+   */
+  connect(
+    target: Target,
+    connector: ChatConnector,
+    handler: ChatHandler,
+    addresses: ChatAddresses,
+  ): ChatConnection;
 
   /**
    * Secret of the app or bot. Channels with the same one belong to one app: the platform sends all

@@ -32,6 +32,10 @@ export class NoNotifier implements Notifier {
     throw new Error("only a server sends messages");
   }
 
+  connectChat(): never {
+    throw new Error("only a server connects to chats");
+  }
+
   async callChat(): Promise<SendOutcome> {
     return { kind: "off" };
   }

@@ -9,7 +9,13 @@ import type { PushPayload, PushTarget, VapidKey } from "../core/push.ts";
 import type { MaybePromise } from "../egress/message.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import type { ChannelMessage, RefreshedMessage, ResolvedMessage } from "./channel-message.ts";
-import type { ChatAddresses, ChatCall, ChatPlatform } from "./chat-platform.ts";
+import type {
+  ChatAddresses,
+  ChatCall,
+  ChatConnection,
+  ChatHandler,
+  ChatPlatform,
+} from "./chat-platform.ts";
 import type { TargetFault } from "./target.ts";
 
 export interface SendRequest {
@@ -55,6 +61,9 @@ export interface Notifier {
 
   /** Addresses for messages of a channel. */
   addressesOf(channel: RowKey, target: ChatTarget): ChatAddresses;
+
+  /** Opens the connection for the events of a chat. */
+  connectChat(channel: RowKey, target: ChatTarget, handler: ChatHandler): ChatConnection;
 
   /** Sends one call of a reply once. Failures are outcomes, as in {@link send}. */
   callChat(call: ChatCall, timeoutMs: number): Promise<SendOutcome>;

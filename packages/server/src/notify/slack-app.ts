@@ -44,6 +44,7 @@ import {
   readSlackPayload,
   writeFormState,
 } from "./slack-events.ts";
+import { openSlackSocket } from "./slack-socket.ts";
 import { isSlackChannel, type TargetFault } from "./target.ts";
 
 /** A bot token. A user token would post in the name of its user. */
@@ -61,6 +62,8 @@ const STYLE = { quote: quoteSlack, argumentsBytesMax: undefined };
 export const slackPlatform: ChatPlatform<SlackAppTarget> = {
   targetFault,
   decisionFault,
+  needsConnection: ({ appToken }) => appToken !== undefined,
+  connect: openSlackSocket,
   appSecret: ({ token }) => token,
   postCall,
   postOutcome: (_, status, body) => postOutcome(status, body),

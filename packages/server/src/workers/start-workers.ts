@@ -7,6 +7,7 @@ import { PushDestination } from "../outbox/push-destination.ts";
 import { WebhookDestination } from "../outbox/webhook-destination.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "../timer-loop.ts";
+import { startChatConnections } from "./chat-connections.ts";
 import { startDelayedVerdicts } from "./delayed-verdicts.ts";
 import { startEscalation } from "./escalation.ts";
 import { startExpiry } from "./expiry.ts";
@@ -28,6 +29,7 @@ export function startWorkers(context: Context, report: Report): Worker[] {
   const workers: Worker[] = ALWAYS.map((start) => start(context, report));
   workers.push(new Outbox(context, report, new ChannelDestination(context, report)));
   if (!context.settings.webhooks.enabled) return workers;
+  workers.push(startChatConnections(context, report));
   workers.push(new Outbox(context, report, new WebhookDestination(context, report)));
   workers.push(new Outbox(context, report, new PushDestination(context, report)));
   return workers;

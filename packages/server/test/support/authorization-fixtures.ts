@@ -238,6 +238,12 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   },
   updateChannel: { ...channel, exception: ANNOUNCES, body: () => ({ groups: [] }) },
   testChannel: channel,
+  createChatCode: {
+    status: 201,
+    exception: { because: "a token cannot link an account", not: HOLDERS.decide },
+  },
+  // There is no link.
+  deleteChatLink: { ...request, status: 404 },
   deleteChannel: { id: (stage) => stage.freshChannel() },
 
   // The log is not sealed.

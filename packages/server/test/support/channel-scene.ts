@@ -27,6 +27,7 @@ export interface Channel {
   readonly state: string;
   readonly failures: number;
   readonly signing_secret?: string;
+  readonly events_url?: string;
   readonly last?: { readonly at: string; readonly outcome: string; readonly status?: number };
 }
 

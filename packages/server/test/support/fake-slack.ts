@@ -6,13 +6,18 @@
  */
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import { type WebSocket, WebSocketServer } from "ws";
 import { createSelfSigned } from "./self-signed.ts";
 import type { Lifetime } from "./test-provider.ts";
 import { type Received, startTlsReceiver, type TlsReceiver } from "./tls-receiver.ts";
 
 export const BOT_TOKEN = "xoxb-1234567890-SECRETTOKEN";
+export const APP_TOKEN = "xapp-1-A0APP-SECRETAPPTOKEN";
+export const SIGNING_SECRET = "8f742231b10e8888abcd990000085a50";
 export const OPS = "C0OPS00001";
+export const TEAM = "T0TEAM0001";
 
 export interface SlackMessage {
   readonly channel: string;
@@ -25,7 +30,27 @@ export interface SlackMessage {
 export interface Block {
   readonly type: string;
   readonly text?: { readonly type: string; readonly text: string };
-  readonly elements?: readonly { readonly elements?: readonly { readonly text: string }[] }[];
+  readonly elements?: readonly BlockElement[];
+}
+
+export interface BlockElement {
+  readonly type?: string;
+  readonly elements?: readonly { readonly text: string }[];
+  readonly action_id?: string;
+  readonly value?: string;
+}
+
+/** A message that one user sees. */
+export interface Ephemeral {
+  readonly channel: string;
+  readonly user: string;
+  readonly text: string;
+}
+
+export interface View {
+  readonly callback_id: string;
+  readonly private_metadata: string;
+  readonly blocks: readonly (Block & { readonly block_id?: string; readonly optional?: boolean })[];
 }
 
 /** An answer instead of the normal one. */
@@ -45,6 +70,11 @@ export interface FakeSlack {
   /** For the setting slack_api_url. */
   readonly apiUrl: string;
   readonly messages: SlackMessage[];
+  readonly ephemerals: Ephemeral[];
+  /** Forms that were opened, with the trigger. */
+  readonly views: { readonly trigger: string; readonly view: View }[];
+  /** Open connections of Socket Mode, in the order in which they were opened. */
+  readonly sockets: FakeSocket[];
   readonly archived: Set<string>;
   /** Conversations with the app. */
   readonly conversations: Set<string>;
@@ -73,19 +103,22 @@ export async function startFakeSlack(
     receiver,
     apiUrl: receiver.url("/api"),
     messages: [],
+    ephemerals: [],
+    views: [],
+    sockets: [],
     archived: new Set(),
     conversations: new Set([OPS]),
-    tokens: new Set([BOT_TOKEN]),
+    tokens: new Set([BOT_TOKEN, APP_TOKEN]),
     calls: [],
     fault: () => undefined,
   };
+  serveSockets(slack);
   return slack;
 }
 
 function serve(slack: FakeSlack, received: Received, response: ServerResponse): void {
   const method = received.path.replace(/^\/api\//, "");
   slack.calls.push(method);
-  assert.equal(received.headers["content-type"], "application/json; charset=utf-8");
   const fault = slack.fault(method);
   if (fault?.isHeld === true) return;
   if (fault?.status !== undefined) {
@@ -113,9 +146,17 @@ interface Input {
 function answerOf(slack: FakeSlack, method: string, { headers, body }: Received): object {
   const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
   if (!slack.tokens.has(token)) return failed("invalid_auth");
+  if (method === "apps.connections.open") return openConnection(slack, token);
+  assert.equal(headers["content-type"], "application/json; charset=utf-8");
+  if (method === "views.open") return openView(slack, body);
   const input = JSON.parse(body.toString()) as Input;
   if (!slack.conversations.has(input.channel)) return failed("channel_not_found");
   if (slack.archived.has(input.channel)) return failed("is_archived");
+  if (method === "chat.postEphemeral") {
+    const { channel, user, text } = JSON.parse(body.toString()) as Ephemeral;
+    slack.ephemerals.push({ channel, user, text });
+    return { ok: true };
+  }
   if (!isValid(input.blocks)) return failed("invalid_blocks");
   switch (method) {
     case "chat.postMessage":
@@ -147,9 +188,27 @@ function isValid(blocks: readonly Block[]): boolean {
   if (blocks.length === 0 || blocks.length > BLOCKS_MAX) return false;
   return blocks.every(({ type, text, elements }) => {
     if (type === "rich_text") return elements !== undefined && elements.length > 0;
+    if (type === "actions") return (elements ?? []).every(isButton);
     const length = text?.text.length ?? 0;
     return type === "section" && length > 0 && length <= SECTION_CHARS_MAX;
   });
+}
+
+const VALUE_CHARS_MAX = 2_000;
+const METADATA_CHARS_MAX = 3_000;
+
+function isButton({ type, action_id: id = "", value = "" }: BlockElement): boolean {
+  return type === "button" && id !== "" && value.length <= VALUE_CHARS_MAX;
+}
+
+function openView(slack: FakeSlack, body: Buffer): object {
+  const { trigger_id: trigger, view } = JSON.parse(body.toString()) as {
+    readonly trigger_id: string;
+    readonly view: View;
+  };
+  if (view.private_metadata.length > METADATA_CHARS_MAX) return failed("invalid_arguments");
+  slack.views.push({ trigger, view });
+  return { ok: true };
 }
 
 /** The displayed text of a message, one line for each block. */
@@ -160,4 +219,126 @@ export function shownText({ blocks }: Pick<SlackMessage, "blocks">): string {
       return text?.text ?? parts.map((part) => part.text).join("");
     })
     .join("\n");
+}
+
+// Socket Mode. -----------------------------------------------------------------------------------
+
+export interface FakeSocket {
+  readonly socket: WebSocket;
+  /** Answers by the id of their envelope. */
+  readonly acks: Map<string, { readonly payload?: object }>;
+}
+
+/** Tickets of URLs that were not used yet. */
+const tickets = new Set<string>();
+
+function openConnection(slack: FakeSlack, token: string): object {
+  if (!token.startsWith("xapp-")) return failed("not_allowed_token_type");
+  const ticket = `ticket-${slack.calls.length}`;
+  tickets.add(ticket);
+  const url = slack.receiver.url(`/link?ticket=${ticket}`).replace(/^https:/, "wss:");
+  return { ok: true, url };
+}
+
+function serveSockets(slack: FakeSlack): void {
+  const sockets = new WebSocketServer({ noServer: true });
+  slack.receiver.server.on("upgrade", (request, duplex, head) => {
+    const ticket = new URL(request.url ?? "", "https://slack.example").searchParams.get("ticket");
+    if (!tickets.delete(ticket ?? "")) {
+      duplex.destroy();
+      return;
+    }
+    sockets.handleUpgrade(request, duplex, head, (socket) => {
+      const acks: FakeSocket["acks"] = new Map();
+      slack.sockets.push({ socket, acks });
+      socket.on("message", (data) => {
+        const ack = JSON.parse(String(data)) as { envelope_id: string; payload?: object };
+        acks.set(ack.envelope_id, ack);
+      });
+      socket.send(JSON.stringify({ type: "hello", num_connections: 1 }));
+    });
+  });
+}
+
+/** Sends a payload over a connection, as an interactive envelope. */
+export function sendEnvelope({ socket }: FakeSocket, id: string, payload: object): void {
+  const envelope = { envelope_id: id, type: "interactive", accepts_response_payload: true };
+  socket.send(JSON.stringify({ ...envelope, payload }));
+}
+
+// Users. -----------------------------------------------------------------------------------------
+
+export interface SlackUser {
+  readonly id: string;
+  readonly team?: string;
+  readonly name?: string;
+}
+
+let clicks = 0;
+
+/** The payload of a pressed button, as Slack sends it. */
+export function pressPayload(
+  { channel, ts, blocks }: SlackMessage,
+  action: "approve" | "deny",
+  { id, team = TEAM, name = id }: SlackUser,
+  changes: { readonly value?: string } = {},
+): object {
+  const actionId = `countersign_${action}`;
+  const buttons = blocks.flatMap(({ elements = [] }) => elements);
+  const button = buttons.find(({ action_id }) => action_id === actionId);
+  const value = changes.value ?? button?.value;
+  return {
+    type: "block_actions",
+    user: { id, username: name, name, team_id: team },
+    api_app_id: "A0APP00001",
+    token: "legacy",
+    container: { type: "message", message_ts: ts, channel_id: channel, is_ephemeral: false },
+    trigger_id: `trigger-${++clicks}`,
+    team: { id: team, domain: "example" },
+    channel: { id: channel, name: "ops" },
+    actions: [
+      { action_id: actionId, block_id: "b", value, type: "button", action_ts: `1700.${clicks}` },
+    ],
+  };
+}
+
+/** The payload of a form that a user sent. */
+export function formPayload(
+  { callback_id, private_metadata, blocks }: View,
+  text: string,
+  { id, team = TEAM, name = id }: SlackUser,
+): object {
+  const block = blocks.find(({ type }) => type === "input")?.block_id ?? "";
+  return {
+    type: "view_submission",
+    team: { id: team },
+    user: { id, username: name, name, team_id: team },
+    trigger_id: `trigger-${++clicks}`,
+    view: {
+      id: `V0${clicks}`,
+      callback_id,
+      private_metadata,
+      state: { values: { [block]: { text: { type: "plain_text_input", value: text } } } },
+    },
+  };
+}
+
+/** The body and headers of a signed HTTP request. */
+export function signPayload(payload: object, now: number, secret = SIGNING_SECRET) {
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const timestamp = String(Math.floor(now / 1000));
+  const mac = createHmac("sha256", secret).update(`v0:${timestamp}:${body}`).digest("hex");
+  const headers = {
+    "content-type": "application/x-www-form-urlencoded",
+    "x-slack-request-timestamp": timestamp,
+    "x-slack-signature": `v0=${mac}`,
+  };
+  return { body, headers };
+}
+
+/** The action ids of the buttons of a message. */
+export function buttonsOf({ blocks }: Pick<SlackMessage, "blocks">): string[] {
+  return blocks.flatMap(({ elements = [] }) =>
+    elements.flatMap(({ action_id }) => action_id ?? []),
+  );
 }

@@ -4,7 +4,7 @@
 
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createSelfSigned, type KeyAndCertificate, type Subjects } from "./self-signed.ts";
 import type { Lifetime } from "./test-provider.ts";
@@ -35,6 +35,8 @@ export interface TlsReceiverOptions {
 
 export interface TlsReceiver {
   readonly port: number;
+  /** For protocols beyond HTTP. */
+  readonly server: Server;
   /** PEM, its own root. */
   readonly certificate: string;
   /** All that were complete, in order. */
@@ -77,6 +79,7 @@ export async function startTlsReceiver(
   const { port } = server.address() as AddressInfo;
   return {
     port,
+    server,
     certificate,
     requests,
     get connections() {

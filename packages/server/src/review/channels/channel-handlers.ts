@@ -11,6 +11,7 @@ import { deleteChannel } from "../../operations/channels/deleteChannel.ts";
 import { listChannels } from "../../operations/channels/listChannels.ts";
 import { testChannel } from "../../operations/channels/testChannel.ts";
 import { updateChannel } from "../../operations/channels/updateChannel.ts";
+import { showChatConnection } from "../../operations/chat/claimChatConnection.ts";
 import { toWireOutcome, toWireSending } from "./sending-to-wire.ts";
 import { createTestLimit } from "./test-limit.ts";
 
@@ -20,7 +21,7 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
     async listChannels({ caller }) {
       const listed = await listChannels(context, caller);
       return {
-        channels: listed.map((channel) => toWire(context, channel)),
+        channels: await Promise.all(listed.map((channel) => withConnection(context, channel))),
         now: formatTimestamp(context.clock.now()),
       };
     },
@@ -72,6 +73,17 @@ function targetOf(settings: Omit<Settings, "disabled">): TargetOrder {
 
 function remindMsOf({ remind_before }: Pick<Settings, "remind_before">): number | null | undefined {
   return remind_before === "off" ? null : remind_before;
+}
+
+async function withConnection(
+  context: Context,
+  channel: StoredChannel,
+): Promise<Writable<Channel>> {
+  const connection = await showChatConnection(context, channel);
+  const shown = toWire(context, channel);
+  if (connection === undefined) return shown;
+  const { state, changedAt } = connection;
+  return { ...shown, connection: { state, changed_at: formatTimestamp(changedAt) } };
 }
 
 function toWire({ settings }: Context, channel: StoredChannel): Writable<Channel> {

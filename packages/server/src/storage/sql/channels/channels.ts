@@ -97,6 +97,12 @@ export async function listChannelsOf(reader: Reader, projectId: string): Promise
   return (await reader.all(sql, [projectId])).map(fromRow);
 }
 
+/** Enabled channels of all projects where people can decide. */
+export async function readDecidingChannels(reader: Reader): Promise<StoredChannel[]> {
+  const sql = `select ${COLUMNS} from channel where decides = 1 and disabled_at is null`;
+  return (await reader.all(sql, [])).map(fromRow);
+}
+
 export async function readUsedChannels(reader: Reader, projectId: string): Promise<ChannelRef[]> {
   const rows = await reader.all(
     `select id, group_names, remind_ms from channel
