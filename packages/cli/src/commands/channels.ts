@@ -36,15 +36,24 @@ const OPTIONS: CommandOptions = {
     help: `Access token of ntfy, or bot token of slack_app. ${FROM_FILE}`,
   },
   "slack-channel": { type: "text", value: "ID", help: "Id of the Slack channel, for slack_app." },
+  "app-token": {
+    type: "text",
+    value: "TOKEN",
+    help: `App-level token of slack_app, for Socket Mode. ${FROM_FILE}`,
+  },
   "signing-secret": {
     type: "text",
     value: "SECRET",
-    help: `Secret of a webhook. ${FROM_FILE} [a new one]`,
+    help: `Secret of a webhook or slack_app. ${FROM_FILE} [webhook: a new one]`,
   },
   groups: {
     type: "text",
     value: "GROUP,GROUP",
     help: "Announce only requests for these groups. [all]",
+  },
+  decide: {
+    type: "flag",
+    help: "Let linked reviewers decide in messages. Needs --include-arguments.",
   },
   "include-arguments": { type: "flag", help: "Include the arguments of calls in messages." },
   "remind-before": {
@@ -90,7 +99,9 @@ export const channelsCreate: Command = {
       slack_channel: slackChannel,
       signing_secret: secretOf(line, "signing-secret"),
       groups: namesOf(line, "groups"),
+      app_token: secretOf(line, "app-token"),
       ...(line.flag("include-arguments") && { include_arguments: true }),
+      ...(line.flag("decide") && { decide: true }),
       remind_before: remindBefore,
     };
     const channel = await connectApi(line).call("POST /channels", { body });
@@ -216,11 +227,15 @@ function print(channel: Channel, line: SettingsLine, terminal: Terminal): ExitCo
 
 function card(channel: Channel): string {
   const { id, name, kind, target, state, failures, last } = channel;
+  const { decide, events_url: eventsUrl, connection } = channel;
   return [
     `channel    ${visibleText(name)}  ${id}`,
     `target     ${kind} ${visibleText(target)}`,
     `groups     ${groupsOf(channel)}`,
     `state      ${state}`,
+    ...(decide ? ["decide     linked reviewers can decide in messages"] : []),
+    ...(eventsUrl === undefined ? [] : [`events     ${eventsUrl}`]),
+    ...(connection === undefined ? [] : [`connection ${connection.state}`]),
     ...(last === undefined ? [] : [`last       ${lastOf(last)} at ${last.at}`]),
     ...(failures === 0 ? [] : [`failures   ${failures} in a row`]),
   ].join("\n");

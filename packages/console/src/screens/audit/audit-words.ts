@@ -66,6 +66,9 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "channel.updated": "A channel was changed",
     "channel.deleted": "A channel was deleted",
     "channel.tested": "A channel was tested",
+    "chat.linked": "A chat account was linked",
+    "chat.unlinked": "A chat account was unlinked",
+    "chat.refused": "An action in a chat was refused",
   },
   "The server": {
     "audit.begun": "This log was created",
@@ -120,6 +123,7 @@ const SYSTEM_ACTORS: Readonly<Record<string, string>> = {
   "system:audit": "the server",
   "system:delivery": "the server",
   "system:escalation": "the escalation",
+  "system:chat": "a user of a chat",
   "system:retention": "the server",
   "system:secret-key": "the server",
   "system:setup": "the setup link",

@@ -16,7 +16,7 @@ type Kind = Channel["kind"];
 
 const KIND_LABELS: Readonly<Record<Kind, string>> = {
   slack: "Slack or compatible: incoming webhook",
-  slack_app: "Slack app: messages show the decision",
+  slack_app: "Slack app: messages with buttons and the decision",
   email: "Email",
   ntfy: "ntfy: topic",
   webhook: "Webhook, signed",
@@ -77,6 +77,7 @@ function Row({ channel, isMine, onChange }: RowProps) {
             </>
           )}
         </p>
+        {channel.decide && <Decisions channel={channel} />}
         <p class="hint" role="status">
           {testResult}
         </p>
@@ -115,6 +116,19 @@ function Row({ channel, isMine, onChange }: RowProps) {
         </div>
       )}
     </li>
+  );
+}
+
+/** Where the events of the buttons arrive. */
+function Decisions({ channel }: { readonly channel: Channel }) {
+  const { connection, events_url } = channel;
+  if (connection !== undefined) {
+    return <p class="hint">Linked reviewers decide here. Socket Mode: {connection.state}.</p>;
+  }
+  return (
+    <p class="hint">
+      Linked reviewers decide here. Request URL for the Slack app: <code>{events_url}</code>
+    </p>
   );
 }
 
@@ -192,6 +206,22 @@ function TargetFields({ kind }: { readonly kind: Kind }) {
             label="Slack channel ID"
             hint="For example C0123456789. Invite the app to this channel."
           />
+          <Choice
+            name="decide"
+            label="Decisions"
+            hint="Buttons need an app-level token or a signing secret of the app."
+            options={[
+              ["", "A link to the console"],
+              ["yes", "Buttons for linked reviewers; messages include the arguments"],
+            ]}
+          />
+          <Field
+            name="app_token"
+            label="App-level token for Socket Mode (optional)"
+            type="password"
+            hint="It starts with xapp-."
+          />
+          <Field name="signing_secret" label="Signing secret for HTTP (optional)" type="password" />
         </>
       );
     case "ntfy":
@@ -211,8 +241,19 @@ function targetOf(kind: Kind, values: (name: string) => string): object {
     case "email":
       return { to: wordsOf(values("to")) };
     case "slack_app":
-      return { slack_channel: values("slack_channel").trim() };
+      return slackTarget(values);
     default:
       return { url: values("url").trim() };
   }
+}
+
+function slackTarget(values: (name: string) => string): object {
+  const appToken = values("app_token").trim();
+  const signingSecret = values("signing_secret").trim();
+  return {
+    slack_channel: values("slack_channel").trim(),
+    ...(appToken !== "" && { app_token: appToken }),
+    ...(signingSecret !== "" && { signing_secret: signingSecret }),
+    ...(values("decide") !== "" && { decide: true, include_arguments: true }),
+  };
 }

@@ -57,7 +57,8 @@ export async function answerChatEvent(
 }
 
 const LINK_HELP =
-  "Sign in to the console, open Account, and create a code under Chat. Enter the code here.";
+  "Sign in to the console, open Settings, and create a code under Chat accounts. " +
+  "Enter the code here.";
 
 const TEXTS: Readonly<Record<Exclude<Refusal, "unlinked" | "not_permitted">, string>> = {
   unknown_message: "This message is not known. Open the request in the console.",
