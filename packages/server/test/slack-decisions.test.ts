@@ -225,7 +225,7 @@ test("[ours.chat.quorum] a vote in Slack and one in the console reach the quorum
   await untilUpdated(scene, message, /^Approved by/);
 });
 
-test("[ours.chat.unlinked] an unlinked user, and one of the same id in another team, decide nothing and are told why", async (t) => {
+test("[ours.chat.unlinked] an unlinked user, and one of the same id in another team, decide nothing and get an explanation", async (t) => {
   const scene = await startScene(t);
   await link(scene, await newReviewer(scene, "ana"), ANA);
   const { request, message } = await ask(scene);

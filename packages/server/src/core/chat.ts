@@ -108,6 +108,11 @@ export type ChatReply =
   /** The account is not linked. Explains how to link it, and opens a form for the code. */
   | { readonly kind: "code_form"; readonly text: string };
 
+/** How a user of a chat links the account. */
+export const LINK_HELP =
+  "Sign in to the console, open Settings, and create a code under Chat accounts. " +
+  "Enter the code here.";
+
 /** Identifies the user and the message of a decision in the audit log. */
 export function chatOrigin(kind: ChatKind, { teamId, userId }: ChatUser, post: ChannelPost) {
   return `${kind}:${teamId}:${userId}:${post.place}:${post.id}`;

@@ -5,6 +5,7 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
+import { answerChatEvent } from "../operations/chat/answerChatEvent.ts";
 import { receiveChatRequest } from "../operations/chat/receiveChatRequest.ts";
 import type { Report } from "../report.ts";
 import type { Gate } from "./authenticate.ts";
@@ -28,9 +29,10 @@ export function addChatRoutes(
       const key = channelOf(request);
       const body = request.body instanceof Uint8Array ? request.body : new Uint8Array();
       const received = { headers: request.headers, body, now: context.clock.now() };
-      const answered = await gate.chargeFailure(request, () =>
+      const event = await gate.chargeFailure(request, () =>
         receiveChatRequest(context, key, received),
       );
+      const answered = await answerChatEvent(context, event);
       answered.replied.catch((error: unknown) => report.dependencyFailed("chat", error));
       if (answered.body === undefined) return reply.code(200).send();
       return sendJson(reply, 200, JSON.stringify(answered.body));

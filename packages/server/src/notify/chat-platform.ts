@@ -62,7 +62,7 @@ export interface ChatHandler {
 }
 
 export interface ChatConnection {
-  /** Resolves when the connection is over, with a word for the state of the channel. Never rejects. */
+  /** Resolves at the end of the connection with a word for its state. Never rejects. */
   readonly closed: Promise<string>;
   close(): void;
 }

@@ -251,6 +251,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readUsedChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   releaseChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   readDueChannels: /^SCAN channel$/,
+  readDecidingChannels: /^SCAN channel$/,
   // Once for a verification, which reads all of it anyway.
   readAddedPasskeys: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
   readPublishedVersions: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,

@@ -4,8 +4,9 @@
  */
 
 import type { Context } from "../context.ts";
-import type { ChatConnection } from "../notify/chat-platform.ts";
+import { answerChatEvent } from "../operations/chat/answerChatEvent.ts";
 import {
+  type ChatConnection,
   type ConnectableApp,
   type ConnectionKey,
   claimChatConnection,
@@ -98,7 +99,8 @@ class ChatConnections implements Worker {
     const { notifier } = this.#context;
     const connection = notifier.connectChat(channel, target, {
       onPayload: async (payload) => {
-        const { body, replied } = await receiveChatPayload(this.#context, channel, payload);
+        const event = await receiveChatPayload(this.#context, channel, payload);
+        const { body, replied } = await answerChatEvent(this.#context, event);
         replied.catch((error: unknown) => this.#report.dependencyFailed("chat", error));
         return body;
       },

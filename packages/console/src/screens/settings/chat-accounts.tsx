@@ -52,7 +52,7 @@ export function ChatAccounts() {
           title="Code for your chat account"
           what="code"
           secret={code}
-          hint="Enter it in the chat within 10 minutes. It works once. Share it with nobody."
+          hint="Enter it in the chat within 10 minutes. It works once. Keep it to yourself."
           onClose={() => {
             setCode(undefined);
             reload();

@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import type { StoredChannel } from "../../core/channel.ts";
 import { type ChatTarget, isChatKind } from "../../core/chat.ts";
 import { sha256Hex } from "../../core/digest.ts";
+import type { ChatConnection } from "../../notify/chat-platform.ts";
 import { openTarget } from "../../steps/channels/openTarget.ts";
 import { readDecidingChannels } from "../../storage/sql/channels/channels.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "../../storage/sql/chat/chat-connections.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 
-export type { ConnectionKey };
+export type { ChatConnection, ConnectionKey };
 
 /** The connection of an app. Its channels share its events. */
 export interface ConnectableApp extends ConnectionKey {

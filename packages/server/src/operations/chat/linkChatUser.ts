@@ -1,6 +1,6 @@
 /**
- * Links users of chats to reviewers. A signed-in reviewer creates a code and sends it from the chat,
- * which proves control of both accounts. Names and addresses prove nothing.
+ * Links users of chats to reviewers. A signed-in reviewer creates a code and sends it from the
+ * chat, which proves control of both accounts. Names and addresses prove nothing.
  */
 
 import { Problem, uuidV7 } from "@countersign/protocol";

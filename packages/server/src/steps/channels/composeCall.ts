@@ -1,3 +1,5 @@
+/** Composes the message about a pending request. */
+
 import type { StoredChannel } from "../../core/channel.ts";
 import { CHAT_ARGUMENTS_BYTES_MAX, isChatKind } from "../../core/chat.ts";
 import { sha256Hex } from "../../core/digest.ts";

@@ -1,3 +1,5 @@
+/** Finds the reviewer to whom a user of a chat is linked. */
+
 import type { ChannelPost } from "../../core/channel.ts";
 import { type ChatKind, type ChatUser, chatOrigin } from "../../core/chat.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
