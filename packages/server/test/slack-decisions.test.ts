@@ -4,158 +4,41 @@
  */
 
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import type { ApprovalRequest } from "@countersign/protocol";
+import { test } from "node:test";
+import { type Channel, passTime, tryChannel } from "./support/channel-scene.ts";
 import {
-  type Channel,
-  passTime,
-  startChannelScene,
-  tryChannel,
-  untilNotified,
-} from "./support/channel-scene.ts";
+  ANA,
+  ask,
+  BEN,
+  codeOf,
+  EVE,
+  explained,
+  link,
+  newReviewer,
+  press,
+  pressForForm,
+  receive,
+  refused,
+  sendForm,
+  startScene,
+  statusOf,
+  TARGET,
+  untilUpdated,
+} from "./support/chat-scene.ts";
 import {
   APP_TOKEN,
-  BOT_TOKEN,
   buttonsOf,
   formPayload,
   OPS,
   pressPayload,
   SIGNING_SECRET,
   type SlackMessage,
-  type SlackUser,
   sendEnvelope,
-  shownText,
   signPayload,
-  startFakeSlack,
 } from "./support/fake-slack.ts";
-import { callAs, newPerson, type SignedInPerson } from "./support/people.ts";
+import { callAs, newPerson } from "./support/people.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { until } from "./support/until.ts";
-
-const TARGET = {
-  name: "ops",
-  kind: "slack_app",
-  token: BOT_TOKEN,
-  slack_channel: OPS,
-  signing_secret: SIGNING_SECRET,
-  include_arguments: true,
-  decide: true,
-};
-
-const ANA: SlackUser = { id: "U0ANA00001", name: "ana" };
-const BEN: SlackUser = { id: "U0BEN00001", name: "ben" };
-const EVE: SlackUser = { id: "U0EVE00001", name: "eve" };
-
-async function startScene(t: TestContext, fields: object = {}) {
-  const slack = await startFakeSlack(t);
-  const scene = await startChannelScene(t, {
-    ca: [slack.receiver.certificate],
-    settings: { slack_api_url: slack.apiUrl },
-  });
-  const made = await tryChannel(scene, { ...TARGET, ...fields });
-  assert.equal(made.status, 201, made.text);
-  const channel: Channel = made.json;
-  const path = new URL(channel.events_url ?? "").pathname;
-  return { ...scene, slack, channel, path };
-}
-
-type DecisionScene = Awaited<ReturnType<typeof startScene>>;
-
-/** A pending request and its message. */
-async function ask({ server, instance, slack, clock }: DecisionScene, fields: object = {}) {
-  const before = slack.messages.length;
-  const request = await server.submit(instance.token, fields);
-  const posts = () => server.provider.context.store.all("select * from channel_post");
-  const stored = (await posts()).length;
-  await untilNotified({ clock }, async () => (await posts()).length > stored, "a message");
-  const message = slack.messages[before];
-  assert.ok(message);
-  return { request, message };
-}
-
-function receive({ server, path, clock }: DecisionScene, payload: object, secret?: string) {
-  return server.call<Record<string, unknown>>(
-    "POST",
-    path,
-    signPayload(payload, clock.now(), secret),
-  );
-}
-
-async function press(
-  scene: DecisionScene,
-  message: SlackMessage,
-  action: "approve" | "deny",
-  user: SlackUser,
-  changes: { readonly value?: string } = {},
-) {
-  const answer = await receive(scene, pressPayload(message, action, user, changes));
-  assert.equal(answer.status, 200, answer.text);
-}
-
-/** Presses a button that opens a form. */
-async function pressForForm(
-  scene: DecisionScene,
-  message: SlackMessage,
-  action: "approve" | "deny",
-  user: SlackUser,
-) {
-  const { views } = scene.slack;
-  const before = views.length;
-  await press(scene, message, action, user);
-  await until(() => views.length > before, "the form opens");
-  return views[before]?.view ?? assert.fail("no form");
-}
-
-/** Sends a form that the server opened last. */
-async function sendForm(scene: DecisionScene, text: string, user: SlackUser) {
-  const opened = scene.slack.views.at(-1);
-  assert.ok(opened, "a form was opened");
-  const answer = await receive(scene, formPayload(opened.view, text, user));
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json;
-}
-
-async function newReviewer(scene: DecisionScene, login: string, groups: readonly string[] = []) {
-  return newPerson(scene.server, { login: `${login}@example.com`, groups });
-}
-
-async function codeOf({ server }: DecisionScene, person: SignedInPerson): Promise<string> {
-  const made = await callAs<{ code: string }>(server, person, "POST", "/chat-links/code");
-  assert.equal(made.status, 201, made.text);
-  return made.json.code;
-}
-
-/** Links by the form that an unlinked user gets. */
-async function link(scene: DecisionScene, person: SignedInPerson, user: SlackUser): Promise<void> {
-  const code = await codeOf(scene, person);
-  const { message } = await ask(scene);
-  await pressForForm(scene, message, "approve", user);
-  const answer = await sendForm(scene, code, user);
-  assert.equal(answer.response_action, "update", JSON.stringify(answer));
-}
-
-function statusOf({ server, instance }: DecisionScene, id: string): Promise<ApprovalRequest> {
-  return server.read(instance.token, id);
-}
-
-async function explained({ slack }: DecisionScene, { id }: SlackUser, text: RegExp) {
-  const found = () => slack.ephemerals.some((each) => each.user === id && text.test(each.text));
-  await until(found, `a private message ${text}: ${JSON.stringify(slack.ephemerals)}`);
-}
-
-/** How many events were refused for this reason. */
-async function refused({ server }: DecisionScene, reason: string): Promise<number> {
-  const sql = "select detail from audit_entry where kind = 'chat.refused'";
-  const rows = await server.provider.context.store.all(sql);
-  return rows.filter(({ detail }) => JSON.parse(String(detail)).reason === reason).length;
-}
-
-async function untilUpdated(scene: DecisionScene, message: SlackMessage, text: RegExp) {
-  await until(async () => {
-    await passTime(scene, 1_000);
-    return text.test(shownText(message));
-  }, `the message shows ${text}`);
-}
 
 test("[ours.chat.decide] a linked user approves in Slack, the agent receives it, and the message shows it", async (t) => {
   const scene = await startScene(t);
@@ -426,4 +309,39 @@ test("[ours.chat.socket] events over Socket Mode decide, and a closed connection
     const { text } = await scene.server.call("GET", "/review/v1/channels", { token: scene.admin });
     return /"state":"invalid_auth"/.test(text);
   }, "the state of the connection is listed");
+});
+
+test("[ours.chat.changed] a leaked bot token posts messages whose buttons have no effect", async (t) => {
+  const scene = await startScene(t);
+  await link(scene, await newReviewer(scene, "ana"), ANA);
+  const { request, message } = await ask(scene);
+  // A copy under another text: the attacker posts it, and the victim presses the button.
+  const lure = { ...message, ts: "1700000000.777777", text: "Lunch?" };
+  await press(scene, lure, "approve", ANA);
+  await explained(scene, ANA, /not known/);
+  assert.equal((await statusOf(scene, request.id)).status, "pending");
+});
+
+test("[ours.chat.unlinked] a signing secret of one project gives no power in another one", async (t) => {
+  const scene = await startScene(t);
+  await link(scene, await newReviewer(scene, "ana"), ANA);
+  const { server } = scene;
+  const attacker = await server.token({
+    kind: "reviewer",
+    name: "attacker",
+    role: "admin",
+    project: "other",
+  });
+  const secret = "f".repeat(32);
+  const body = { ...TARGET, signing_secret: secret };
+  const made = await server.call<Channel>("POST", "/review/v1/channels", { token: attacker, body });
+  assert.equal(made.status, 201, made.text);
+  const { request, message } = await ask(scene);
+  const payload = pressPayload(message, "approve", ANA);
+  const own = new URL(made.json.events_url ?? "").pathname;
+  const forged = signPayload(payload, scene.clock.now(), secret);
+  // The message of the first project is not one of the second.
+  assert.equal((await server.call("POST", own, forged)).status, 200);
+  assert.equal((await server.call("POST", scene.path, forged)).status, 401);
+  assert.equal((await statusOf(scene, request.id)).status, "pending");
 });
