@@ -102,7 +102,7 @@ test("[ours.chat.story] agent, Slack, console, quorum, escalation, updated messa
   assert.equal((await answered).status, "approved");
   await untilUpdated(scene, first.message, /^Approved by `cleo@example.com`/);
 
-  // Nobody of the group decides, so the leads may, and their channel shows it.
+  // The group does not decide, so the leads may, and their channel shows it.
   const second = await ask(scene);
   clock.advance(5 * 60_000);
   await until(async () => {

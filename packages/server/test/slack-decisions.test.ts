@@ -311,7 +311,7 @@ test("[ours.chat.socket] events over Socket Mode decide, and a closed connection
   }, "the state of the connection is listed");
 });
 
-test("[ours.chat.changed] a leaked bot token posts messages whose buttons have no effect", async (t) => {
+test("[ours.chat.changed] the buttons of messages from a leaked bot token have no effect", async (t) => {
   const scene = await startScene(t);
   await link(scene, await newReviewer(scene, "ana"), ANA);
   const { request, message } = await ask(scene);
