@@ -40,7 +40,7 @@ export function renderRequirement(request: ReviewedRequest): string[] {
 
 /** The requirement for an approval; empty where one click of any reviewer is enough. */
 export function needsOf({ requirement }: ReviewedRequest): string {
-  const { from, quorum, quorums = [], exclude, confirm, note, bots } = requirement;
+  const { from, quorum, quorums = [], exclude, confirm, note, bots, channels } = requirement;
   const sets = from.map((set) => set.map(visibleText).join(" or "));
   const parts = [
     quorum > 1 ? `${quorum} approvals` : "",
@@ -51,6 +51,7 @@ export function needsOf({ requirement }: ReviewedRequest): string {
     exclude.includes("owner") ? "not by the owner" : "",
     note === "required" ? "a note" : "",
     bots ? "bots count" : "",
+    channels === undefined ? "" : `only in ${channels.map(visibleText).join(", ")}`,
     confirm.kind === "type" ? `the typed text ${visibleText(confirm.text ?? "")}` : "",
     confirm.kind === "match" ? "the typed end of the request's id" : "",
     confirm.kind === "passkey" ? "a passkey" : "",

@@ -60,6 +60,8 @@ const requirement = v.object({
   grants: v.boolean(),
   /** Whether approvals by bots count. */
   bots: v.boolean(),
+  /** Where approvals are permitted: `console`, `api` and kinds of chats; absent: everywhere. */
+  channels: v.optional(v.array(v.string())),
   valid_for_max: v.optional(v.string()),
   /** Groups that may decide too while the request waits, by time; absent: none. */
   escalate: v.optional(

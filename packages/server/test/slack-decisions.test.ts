@@ -38,6 +38,7 @@ import {
 } from "./support/fake-slack.ts";
 import { callAs, newPerson } from "./support/people.ts";
 import { enforce, policyOf } from "./support/policies.ts";
+import type { ReviewedRequest } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
 test("[ours.chat.decide] a linked user approves in Slack, the agent receives it, and the message shows it", async (t) => {
@@ -344,4 +345,26 @@ test("[ours.chat.unlinked] a signing secret of one project gives no power in ano
   assert.equal((await server.call("POST", own, forged)).status, 200);
   assert.equal((await server.call("POST", scene.path, forged)).status, 401);
   assert.equal((await statusOf(scene, request.id)).status, "pending");
+});
+
+test("[ours.policy.places] a rule for the console refuses approvals elsewhere, and permits denials", async (t) => {
+  const scene = await startScene(t);
+  const { server, reviewer } = scene;
+  const ana = await newReviewer(scene, "ana");
+  await link(scene, ana, ANA);
+  const rule = '{ id: r, match: { tool: "*" }, then: ask, ask: { channels: [console] } }';
+  await enforce(server, policyOf(rule));
+  const { request, message } = await ask(scene);
+  assert.deepEqual(buttonsOf(message), ["countersign_deny"]);
+  const byToken = await server.decide(reviewer, request.id, "approve");
+  assert.equal(byToken.status, 403);
+  assert.match(byToken.json.error.message, /in the console only/);
+  const path = `/requests/${request.id}`;
+  const shown = await callAs<ReviewedRequest>(server, ana, "GET", path);
+  assert.equal(shown.json.may_decide.approve, true);
+  const body = { verdict: "approve", arguments_sha256: shown.json.arguments_sha256 };
+  const cast = await callAs(server, ana, "POST", `${path}/verdict`, { body });
+  assert.equal(cast.status, 200, cast.text);
+  const other = await ask(scene);
+  assert.equal((await server.decide(reviewer, other.request.id, "deny")).status, 200);
 });

@@ -11,6 +11,7 @@ export interface ApprovalRequirement {
   readonly confirm: { readonly kind: string };
   readonly note: string;
   readonly bots: boolean;
+  readonly channels?: readonly string[] | undefined;
 }
 
 export interface Voted {
@@ -72,6 +73,7 @@ export function describeApprovers({
   quorums,
   exclude,
   bots,
+  channels,
 }: ApprovalRequirement): string {
   const several = `${quorum} different reviewers`;
   const [only] = from;
@@ -83,7 +85,21 @@ export function describeApprovers({
     who = `${quorum > 1 ? `${several}: ` : ""}${each}`;
   }
   const owner = exclude.includes("owner") ? "; not the instance's owner" : "";
-  return `${who}${owner}${bots ? "; bots may approve" : ""}`;
+  const places = channels === undefined ? "" : `; only in ${channels.map(placeName).join(", ")}`;
+  return `${who}${owner}${bots ? "; bots may approve" : ""}${places}`;
+}
+
+const PLACES: Readonly<Record<string, string>> = {
+  console: "the console",
+  api: "the API",
+  slack_app: "Slack",
+  telegram: "Telegram",
+  discord: "Discord",
+  mattermost: "Mattermost",
+};
+
+function placeName(place: string): string {
+  return PLACES[place] ?? place;
 }
 
 /** A step of the escalation of a request. */

@@ -83,6 +83,8 @@ export interface RecordedRequirement {
   readonly note: boolean;
   readonly grants: boolean;
   readonly bots: boolean;
+  /** Where approvals are permitted; absent: everywhere. */
+  readonly channels?: readonly string[] | undefined;
   /** Absent: none. */
   readonly escalate?: readonly RecordedEscalation[] | undefined;
 }

@@ -7,6 +7,7 @@
 import type { ChatKind } from "../core/chat.ts";
 import type { ReviewerRole } from "../core/roles.ts";
 import type { Scopes } from "../core/scopes.ts";
+import type { Place } from "../policy/place.ts";
 import type { Membership, StoredPerson } from "../storage/sql/people/people.ts";
 import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
 
@@ -54,6 +55,12 @@ export interface ChatOrigin {
   readonly kind: ChatKind;
   /** For the audit log: the user and the message. */
   readonly text: string;
+}
+
+/** Where a verdict of the caller is made. */
+export function placeOf({ session, chat }: ReviewerCaller): Place {
+  if (chat !== undefined) return chat.kind;
+  return session === null ? "api" : "console";
 }
 
 /** A signed-in user, with or without a project. */

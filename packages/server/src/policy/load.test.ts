@@ -320,6 +320,20 @@ test("[ours.policy.findings] an allowed but probably unintended rule is a warnin
 const ESCALATE = (steps: string, more = "") =>
   `id: a, then: ask, ask: { from: group:dev, ${more} escalate: ${steps} }`;
 
+test("[ours.policy.places] the places of approvals are read by rule, and unknown ones are findings", () => {
+  const read = (channels: string) => {
+    const rule = `id: a, then: ask, ask: { channels: ${channels} }`;
+    return loadPolicy(`version: 1\nrules:\n  - { ${rule} }\n`, { kind: "project" });
+  };
+  assert.deepEqual(read("[console, api]").rules[0]?.ask?.channels, ["api", "console"]);
+  assert.deepEqual(read("console").rules[0]?.ask?.channels, ["console"]);
+  const path = "rules[0].ask.channels";
+  for (const channels of ["[]", "[mail]", "[1]"]) {
+    const [finding = ""] = ofRule(`id: a, then: ask, ask: { channels: ${channels} }`);
+    assert.ok(finding.startsWith(path), `${channels}: ${finding}`);
+  }
+});
+
 test("[ours.escalate.checked] the steps of an escalation are read by rule", () => {
   const source = `version: 1\nrules:\n  - { ${ESCALATE(
     "[{ after: 5m, to: group:leads }, { after: 15m, to: group:directors }]",

@@ -2,6 +2,7 @@
 
 import { formatDuration } from "@countersign/protocol";
 import { evaluatePolicies } from "./evaluate.ts";
+import type { Place } from "./place.ts";
 import { acceptsBotApprovals } from "./requirement.ts";
 import type {
   ConfirmationKind,
@@ -60,7 +61,7 @@ function duration(ms: number | null | undefined): string {
 function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string][] {
   const { requirement } = evaluation;
   const { from, quorum, excludeOwner, confirm, noteRequired, withinMs, grants, bots } = ask;
-  const { escalate } = ask;
+  const { channels, escalate } = ask;
   const compared: [string, string][] = [];
   const add = (name: string, wanted: string | undefined, found: string): void => {
     if (wanted !== undefined) compared.push([`${name} ${wanted}`, `${name} ${found}`]);
@@ -76,6 +77,7 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
   add("within", within, duration(requirement.withinMs));
   add("grants", grants?.toString(), requirement.grants.toString());
   add("bots", bots?.toString(), acceptsBotApprovals(evaluation).toString());
+  add("channels", channels && placesText(channels), placesText(requirement.channels));
   const steps = escalate === undefined ? undefined : stepsText(escalate);
   add("escalate", steps, stepsText(requirement.escalate ?? []));
   return compared;
@@ -85,6 +87,10 @@ function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string]
 function sets(from: Requirement["from"]): string {
   const texts = from.map((set) => `[${[...new Set(set)].sort().join(", ")}]`);
   return texts.length === 0 ? "any reviewer" : [...new Set(texts)].sort().join(" and ");
+}
+
+function placesText(places: readonly Place[] | undefined): string {
+  return places === undefined ? "everywhere" : [...places].sort().join(", ");
 }
 
 /** By time, so that two orders of the same steps are equal. */

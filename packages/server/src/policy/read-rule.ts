@@ -10,6 +10,7 @@ import {
 } from "./condition.ts";
 import { historyQueriesIn } from "./expression.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
+import { PLACE_WORDS, type Place, placesOf } from "./place.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { findProofFault } from "./proof.ts";
 import {
@@ -36,6 +37,7 @@ export const ASK_KEYS = [
   "within",
   "grants",
   "bots",
+  "channels",
   "escalate",
 ];
 const STEP_KEYS = ["after", "to"];
@@ -285,8 +287,20 @@ export function readAsk(
     withinMs,
     grants: at("grants", (each) => document.bool(each)) ?? NO_REQUIREMENT.grants,
     bots: at("bots", (each) => document.bool(each)) ?? NO_REQUIREMENT.bots,
+    channels: at("channels", (each) => readChannels(document, each)),
     escalate: at("escalate", (each) => readEscalate(document, each, bounds)) ?? [],
   };
+}
+
+/** At least one place; one word needs no list. */
+export function readChannels(
+  document: PolicyDocument,
+  location: YamlLocation,
+): readonly Place[] | undefined {
+  const items = document.oneOrMore(location) ?? [];
+  const words = items.map((item) => document.oneOf(item, PLACE_WORDS));
+  if (words.length === 0 || words.includes(undefined)) return undefined;
+  return placesOf(words.filter((word) => word !== undefined));
 }
 
 /** The limits of the steps of an escalation. */

@@ -13,6 +13,7 @@ import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { readTestHistory } from "./read-history.ts";
 import {
   ASK_KEYS,
+  readChannels,
   readDurationMs,
   readEscalate,
   readExclude,
@@ -207,6 +208,7 @@ function readExpectedAsk(
     withinMs: at("within", (each) => readDurationMs(document, each)),
     grants: at("grants", (each) => document.bool(each)),
     bots: at("bots", (each) => document.bool(each)),
+    channels: at("channels", (each) => readChannels(document, each)),
     escalate: at("escalate", (each) => readEscalate(document, each, ANY_STEPS)),
   };
 }

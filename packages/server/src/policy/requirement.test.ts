@@ -144,6 +144,17 @@ test("[ours.policy.bots] bots count when every rule that asks says so, and not w
   assert.deepEqual([merged(), merged(no), merged(yes, no), merged(no, yes)].includes(true), false);
 });
 
+test("[ours.policy.places] approvals are permitted only where every rule permits them", () => {
+  const merged = (...all: Requirement[]) => mergeRequirements(all).channels;
+  const one = requirement({ channels: ["api", "console"] });
+  const other = requirement({ channels: ["console", "slack_app"] });
+  assert.equal(merged(requirement({})), undefined);
+  assert.deepEqual(merged(requirement({}), one), ["api", "console"]);
+  assert.deepEqual(merged(one, other), ["console"]);
+  assert.deepEqual(merged(other, one), ["console"]);
+  assert.deepEqual(merged(one, requirement({ channels: ["slack_app"] })), []);
+});
+
 test("[ours.policy.bots] where policy met an error or an inexact number, bots do not count", () => {
   const sure = { requirement: requirement({ bots: true }), errors: [], because: "deploys" };
   assert.equal(acceptsBotApprovals(sure), true);
@@ -183,6 +194,8 @@ test("[ours.policy.merge] differingParts names exactly the parts that differ, fo
   assert.deepEqual(differ({ withinMs: 1 }, {}), ["within"]);
   assert.deepEqual(differ({ grants: !NO_REQUIREMENT.grants }, {}), ["grants"]);
   assert.deepEqual(differ({ bots: true }, { bots: false }), ["bots"]);
+  assert.deepEqual(differ({ channels: ["api"] }, {}), ["channels"]);
+  assert.deepEqual(differ({ channels: ["api", "console"] }, { channels: ["console", "api"] }), []);
   // Rows of an earlier version say nothing of bots.
   const { bots: _, ...before } = requirement({});
   const old = { requirement: before as Requirement };
@@ -213,9 +226,10 @@ test("[ours.policy.merge] a rule asks for what it says, and what cannot be typed
     withinMs: 5,
     grants: false,
     bots: true,
+    channels: undefined,
     escalate: [],
   } as const satisfies Ask;
-  const { escalate: _none, ...stated } = ask;
+  const { escalate: _steps, channels: _places, ...stated } = ask;
   assert.deepEqual(requirementOfRule(ask, undefined), { ...stated, from: [["group:dba"]] });
   assert.equal(requirementOfRule(undefined, "x"), NO_REQUIREMENT);
   const { from: _, ...others } = ask;

@@ -6,6 +6,7 @@
  */
 
 import { type EscalatedSet, mergeEscalations } from "./escalation.ts";
+import { commonPlaces } from "./place.ts";
 import {
   type Ask,
   type ConfirmationKind,
@@ -44,7 +45,7 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
 /** A part of a requirement, named by the key in `ask`. */
 export type RequirementPart =
   | ("from" | "quorum" | "exclude" | "confirm" | "note" | "within" | "grants")
-  | ("bots" | "valid_for" | "escalate");
+  | ("bots" | "valid_for" | "channels" | "escalate");
 
 /** A requirement, with the longest validity that a reviewer may set. */
 export interface DecisionTerms {
@@ -63,7 +64,7 @@ export function differingParts(
 
 function partsOf({ requirement, validityMs }: DecisionTerms): Record<RequirementPart, string> {
   const { from, quorum, quorums = [], excludeOwner, confirm, noteRequired } = requirement;
-  const { withinMs, grants, escalate = [] } = requirement;
+  const { withinMs, grants, channels, escalate = [] } = requirement;
   const sets = from.map((set, index) => {
     return { members: [...new Set(set)].sort().join("\n"), quorum: quorums[index] ?? 1 };
   });
@@ -83,12 +84,14 @@ function partsOf({ requirement, validityMs }: DecisionTerms): Record<Requirement
     // Older rows lack this field.
     bots: String(requirement.bots === true),
     valid_for: String(validityMs),
+    channels: JSON.stringify(channels && [...channels].sort()) ?? "",
     escalate: JSON.stringify(steps.sort()),
   };
 }
 
 /** Without sets and bots, which are not merged pairwise. */
 function stricter(left: Requirement, right: Requirement): Requirement {
+  const channels = commonPlaces(left.channels, right.channels);
   return {
     from: [],
     quorum: Math.max(left.quorum, right.quorum),
@@ -98,6 +101,7 @@ function stricter(left: Requirement, right: Requirement): Requirement {
     withinMs: shortest(left.withinMs, right.withinMs),
     grants: left.grants && right.grants,
     bots: false,
+    ...(channels !== undefined && { channels }),
   };
 }
 
@@ -166,6 +170,7 @@ export function requirementOfRule(ask: Ask | undefined, text: string | undefined
     withinMs: ask.withinMs,
     grants: ask.grants,
     bots: ask.bots,
+    ...(ask.channels !== undefined && { channels: ask.channels }),
     ...(ask.escalate.length > 0 && {
       escalate: ask.escalate.map((step) => ({ ...step, widens })),
     }),

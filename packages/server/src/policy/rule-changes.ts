@@ -50,6 +50,7 @@ function meaningOf({ match, when, verb, note, validityMs, ask }: Rule): object {
       withinMs: ask.withinMs,
       grants: ask.grants,
       bots: ask.bots,
+      channels: ask.channels,
       escalate: ask.escalate,
     },
   };

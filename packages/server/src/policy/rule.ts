@@ -9,6 +9,7 @@ import type { JsonObject, ProblemFinding } from "@countersign/protocol";
 import type { Condition, TextExpression } from "./condition.ts";
 import type { Glob } from "./glob.ts";
 import type { CallHistory, HistoryQuery } from "./history.ts";
+import type { Place } from "./place.ts";
 
 /** The result of a rule; `deny` overrides `ask`, and `ask` overrides `approve`. */
 export type Verb = "approve" | "ask" | "deny";
@@ -81,6 +82,8 @@ export interface Ask {
   readonly withinMs: number | null;
   readonly grants: boolean;
   readonly bots: boolean;
+  /** Where approvals are permitted; undefined: everywhere. */
+  readonly channels: readonly Place[] | undefined;
   readonly escalate: readonly EscalationStep[];
 }
 
@@ -160,6 +163,8 @@ export interface Requirement {
   readonly grants: boolean;
   /** True when approvals by bots count. */
   readonly bots: boolean;
+  /** Where approvals are permitted; absent: everywhere. */
+  readonly channels?: readonly Place[];
   /** Steps that add groups to sets of `from` while the request waits, by time; absent: none. */
   readonly escalate?: readonly Escalation[];
 }
@@ -214,5 +219,6 @@ export interface ExpectedAsk {
   readonly withinMs: number | undefined;
   readonly grants: boolean | undefined;
   readonly bots: boolean | undefined;
+  readonly channels: readonly Place[] | undefined;
   readonly escalate: readonly EscalationStep[] | undefined;
 }

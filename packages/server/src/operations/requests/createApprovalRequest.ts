@@ -275,8 +275,9 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
  */
 function recordRequirement(judgement: Judgement): RecordedRequirement | undefined {
   if (judgement.requirement === undefined) return undefined;
-  const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots, escalate } =
-    requirementOf(judgement);
+  const requirement = requirementOf(judgement);
+  const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots } = requirement;
+  const { channels, escalate } = requirement;
   return {
     confirm: confirm.kind,
     quorum,
@@ -286,6 +287,7 @@ function recordRequirement(judgement: Judgement): RecordedRequirement | undefine
     note: noteRequired,
     grants,
     bots,
+    channels,
     escalate: escalate?.map(({ afterMs, to, widens }) => ({ after_ms: afterMs, to, widens })),
   };
 }

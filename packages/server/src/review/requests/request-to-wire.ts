@@ -69,6 +69,7 @@ function toWireRequirement(
     note: noteRequired ? "required" : "optional",
     grants,
     bots,
+    channels: requirement.channels,
     valid_for_max: validityMs === undefined ? undefined : formatDuration(validityMs),
     escalate: steps.length === 0 ? undefined : steps.map(toWireStep),
   };

@@ -7,6 +7,7 @@ import { excerptArguments } from "../../core/excerpt-arguments.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { CallButtons, CallMessage } from "../../notify/channel-message.ts";
 import { readJudgement, requirementOf, scheduleEscalations } from "../../policy/judgement.ts";
+import { placeRefusal } from "../../policy/place.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readToolName } from "../../policy/tool-names.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
@@ -81,11 +82,12 @@ export async function composeCall(
 export function buttonsOf(
   { kind, decides, includesArguments }: StoredChannel,
   { arguments: text }: Pick<StoredRequest, "arguments">,
-  { confirm }: Requirement,
+  { confirm, channels }: Requirement,
   nonce: string,
 ): CallButtons | undefined {
   if (!decides || !isChatKind(kind)) return undefined;
   const isShown = includesArguments && excerptArguments(text, CHAT_ARGUMENTS_BYTES_MAX).isWhole;
-  const canApprove = isShown && confirm.kind === "click";
+  const isPermitted = placeRefusal(channels, kind) === undefined;
+  const canApprove = isShown && isPermitted && confirm.kind === "click";
   return { nonce, argumentsSha256: sha256Hex(text), canApprove };
 }

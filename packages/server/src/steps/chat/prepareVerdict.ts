@@ -46,8 +46,11 @@ export type PreparedVerdict =
       readonly refusal?: ChatRefusal;
     };
 
-const UNLINKED =
-  `Your account is not linked to a reviewer. ${LINK_HELP} ` + "Then press the button again.";
+const UNLINKED = [
+  "Your account is not linked to a reviewer.",
+  LINK_HELP,
+  "Then press the button again.",
+].join(" ");
 
 const TEXTS: Readonly<Record<Exclude<ChatRefusal, "unlinked" | "not_permitted">, string>> = {
   unknown_message: "This message is not known. Open the request in the console.",

@@ -21,6 +21,7 @@ test("the checks of a verdict run in this order, with these answers", () => {
     "role | approve, deny | forbidden",
     "denier | deny | forbidden",
     "approver | approve | forbidden",
+    "place | approve | forbidden",
     "passkey | approve | forbidden",
     "attempts | approve | forbidden",
     "freeze | approve | already_terminal",

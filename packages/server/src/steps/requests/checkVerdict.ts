@@ -17,7 +17,7 @@ import {
   type StoredRequest,
 } from "../../core/request.ts";
 import { assertMayVote, deciderOf } from "../../identity/assert-may.ts";
-import type { ReviewerCaller } from "../../identity/caller.ts";
+import { placeOf, type ReviewerCaller } from "../../identity/caller.ts";
 import {
   approvalRefusal,
   confirmationFault,
@@ -27,6 +27,7 @@ import {
   passkeyRefusal,
 } from "../../policy/decider.ts";
 import type { Judgement } from "../../policy/judgement.ts";
+import { placeRefusal } from "../../policy/place.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import type { DelayedVerdict } from "../../storage/sql/requests/delayed-verdicts.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
@@ -133,6 +134,13 @@ export const VERDICT_CHECKS: readonly VerdictCheck[] = [
     applies: APPROVE,
     answer: "forbidden",
     check: refuseApprover,
+  },
+  {
+    name: "place",
+    rule: "The rule permits approvals at this place.",
+    applies: APPROVE,
+    answer: "forbidden",
+    check: refusePlace,
   },
   {
     name: "passkey",
@@ -306,6 +314,10 @@ async function refuseApprover(facts: VerdictFacts): Promise<Finding> {
   const { requirement, request } = facts;
   const owned = { ownerId: await excludedOwner(facts), instanceId: request.instanceId };
   return forbidden(approvalRefusal(requirement, deciderOf(reviewerOf(facts)), owned));
+}
+
+function refusePlace({ requirement, caller }: VerdictFacts): Finding {
+  return forbidden(placeRefusal(requirement.channels, placeOf(caller)));
 }
 
 async function findMissingPasskey(facts: VerdictFacts): Promise<Finding> {

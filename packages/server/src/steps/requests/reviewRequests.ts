@@ -4,7 +4,7 @@ import type { StoredConsumption } from "../../core/consumption.ts";
 import { deciderId, isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
 import { mayVote } from "../../core/scopes.ts";
 import { deciderOf, refusalOf } from "../../identity/assert-may.ts";
-import type { ReviewerCaller } from "../../identity/caller.ts";
+import { placeOf, type ReviewerCaller } from "../../identity/caller.ts";
 import {
   approvalRefusal,
   collectsVotes,
@@ -14,6 +14,7 @@ import {
   passkeyRefusal,
 } from "../../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { placeRefusal } from "../../policy/place.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
@@ -209,6 +210,7 @@ function mayDecide(
   const { instanceId } = request;
   const refusal =
     approvalRefusal(requirement, decider, { ownerId, instanceId }) ??
+    placeRefusal(requirement.channels, placeOf(caller)) ??
     (needsPasskey(requirement) ? passkeyRefusal(signer) : undefined) ??
     failedAttemptsRefusal(
       failedConfirmations.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.attempts ?? 0,
