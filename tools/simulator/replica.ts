@@ -11,6 +11,7 @@ import type { Context } from "../../packages/server/src/context.ts";
 import { DestinationLimits } from "../../packages/server/src/delivery/destination-limits.ts";
 import { WebhookDelivery } from "../../packages/server/src/delivery/webhook-delivery.ts";
 import { createEgressClient } from "../../packages/server/src/egress/egress-client.ts";
+import { NO_OUTBOUND } from "../../packages/server/src/egress/outbound.ts";
 import { ReceiverUrls } from "../../packages/server/src/egress/receiver-urls.ts";
 import type { Examination, ExaminationOrder } from "../../packages/server/src/examiner/examiner.ts";
 import { Failure } from "../../packages/server/src/failure.ts";
@@ -205,6 +206,7 @@ export class Replica implements Actor {
       chatEvents: new RateLimiter(0, clock),
       delivery: this.#createDelivery(clock, report),
       notifier: new NoNotifier(),
+      outbound: NO_OUTBOUND,
       identityProvider: undefined,
       policies: new PolicyCache(),
       examiners: { drafts: examiner, active: examiner },

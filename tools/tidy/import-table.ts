@@ -239,6 +239,7 @@ export const FEATURES: readonly string[] = [
   "access",
   "channels",
   "operate",
+  "oncall",
   "push",
   "policy",
   "grants",

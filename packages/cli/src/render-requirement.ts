@@ -22,9 +22,11 @@ export function renderRequirement(request: ReviewedRequest): string[] {
   }
   const needs = needsOf(request);
   if (isPending && needs !== "") lines.push(`needs      ${needs}`);
-  for (const { to, at, done_at: doneAt } of requirement.escalate ?? []) {
+  for (const { to, at, done_at: doneAt, on_call: onCall } of requirement.escalate ?? []) {
     const time = doneAt === undefined ? `at ${at}` : `since ${doneAt}`;
-    lines.push(`escalation to ${visibleText(to)} ${time}`);
+    const people = onCall?.map((each) => visibleText(each.replace(/^reviewer:/, "")));
+    const reached = people && `: ${people.join(", ") || "no known reviewer is on call"}`;
+    lines.push(`escalation to ${visibleText(to)} ${time}${reached ?? ""}`);
   }
   for (const { reviewer, at, note } of votes) {
     const noteText = note === undefined ? "" : `: ${visibleText(note)}`;

@@ -12,6 +12,7 @@ export * from "./grants.ts";
 export * from "./history.ts";
 export * from "./instances.ts";
 export * from "./invitations.ts";
+export * from "./oncall.ts";
 export * from "./operation.ts";
 export * from "./operation-errors.ts";
 export * from "./operations.ts";

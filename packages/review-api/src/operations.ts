@@ -11,6 +11,7 @@ import { grants } from "./grants.ts";
 import { history } from "./history.ts";
 import { instances } from "./instances.ts";
 import { invitations } from "./invitations.ts";
+import { oncall } from "./oncall.ts";
 import type { Operation } from "./operation.ts";
 import { passkeys } from "./passkeys.ts";
 import { people } from "./people.ts";
@@ -35,6 +36,7 @@ export const REVIEW_OPERATIONS = {
   ...history,
   ...instances,
   ...invitations,
+  ...oncall,
   ...passkeys,
   ...people,
   ...policy,

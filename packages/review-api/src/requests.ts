@@ -67,8 +67,10 @@ const requirement = v.object({
   escalate: v.optional(
     v.array(
       v.object({
-        /** `group:x` */
+        /** `group:x` or `oncall:x` */
         to: v.string(),
+        /** Of an applied step to a schedule: `reviewer:x`. Empty: no known reviewer is on call. */
+        on_call: v.optional(v.array(v.string())),
         /** When the step is due. */
         at: timestamp,
         /** When the server applied it; absent: it is not applied. */

@@ -3,6 +3,7 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { Outbound } from "./egress/outbound.ts";
 import type { Examiner } from "./examiner/examiner.ts";
 import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
@@ -28,6 +29,8 @@ export interface Context {
   /** Limits the events of each user of a chat. */
   readonly chatEvents: RateLimiter;
   readonly delivery: Delivery;
+  /** Fetches small documents. */
+  readonly outbound: Outbound;
   /** Sends announcements through channels. */
   readonly notifier: Notifier;
   /** Undefined without a provider, and in commands beside a server. */

@@ -9,6 +9,7 @@ import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
+import { NO_OUTBOUND } from "./egress/outbound.ts";
 import type { Resolver } from "./egress/resolve-host.ts";
 import { ExaminerThread } from "./examiner/examiner-thread.ts";
 import { Failure } from "./failure.ts";
@@ -188,7 +189,7 @@ export async function open(
   const policies = new PolicyCache();
   const activeStates = new RecentlyUsed<string, CachedActiveState>(ACTIVE_STATES_CACHED_MAX);
   const passwords = new PasswordHasher(random);
-  const sending = { delivery, notifier };
+  const sending = { delivery, notifier, outbound: NO_OUTBOUND };
   const examiners = { drafts: new ExaminerThread(clock), active: new ExaminerThread(clock) };
   const context = {
     store,

@@ -7,6 +7,7 @@ import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
+import { createOutbound } from "./egress/outbound.ts";
 import type { Failure } from "./failure.ts";
 import { observe } from "./gauges.ts";
 import { abortHttpServer } from "./http/abort-http-server.ts";
@@ -102,9 +103,10 @@ function withDelivery(
 ): Context {
   const { settings, clock, random } = context;
   const notifier = createNotifier(settings, secrets, { clock, resolver, ca });
+  const outbound = createOutbound(settings, { clock, resolver, ca });
   if (!settings.webhooks.enabled) return { ...context, notifier };
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
-  return { ...context, notifier, delivery };
+  return { ...context, notifier, outbound, delivery };
 }
 
 /** Only the context of a server has an identity provider. */
@@ -218,6 +220,7 @@ async function drain(
   const closeOutbound = () => {
     context.delivery.close();
     context.notifier.close();
+    context.outbound.close();
   };
   // Closes idle connections while stopping: no connection waits for another exchange.
   app.server.keepAliveTimeout = 1;

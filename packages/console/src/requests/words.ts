@@ -53,9 +53,14 @@ export function timeAgo(ms: number): string {
 
 /** A group or a reviewer, as a requirement names them. */
 function nameOf(selector: string): string {
+  if (selector.startsWith("oncall:")) return `on call ${selector.slice("oncall:".length)}`;
   return selector.startsWith("group:")
     ? `group ${selector.slice("group:".length)}`
     : selector.replace(/^reviewer:/, "");
+}
+
+function onCallText(onCall: readonly string[]): string {
+  return onCall.length === 0 ? "no known reviewer is on call" : onCall.map(nameOf).join(", ");
 }
 
 function anyOf(set: readonly string[]): string {
@@ -105,6 +110,7 @@ function placeName(place: string): string {
 /** A step of the escalation of a request. */
 export interface EscalationStep {
   readonly to: string;
+  readonly on_call?: readonly string[] | undefined;
   readonly at: string;
   readonly done_at?: string | undefined;
 }
@@ -114,8 +120,9 @@ export interface EscalationStep {
  *
  * @param now the server's time, epoch ms
  */
-export function describeEscalation({ to, at, done_at: doneAt }: EscalationStep, now: number) {
-  const group = `to ${nameOf(to)}`;
+export function describeEscalation(step: EscalationStep, now: number) {
+  const { to, at, done_at: doneAt, on_call: onCall } = step;
+  const group = `to ${nameOf(to)}${onCall === undefined ? "" : `: ${onCallText(onCall)}`}`;
   if (doneAt !== undefined) return `${group}, ${timeAgo(now - Date.parse(doneAt))}`;
   const leftMs = Date.parse(at) - now;
   return leftMs <= 0 ? `${group} now` : `${group} in ${duration(leftMs)}`;

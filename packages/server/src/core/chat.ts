@@ -102,7 +102,7 @@ export type ChatReply =
       readonly kind: "note_form";
       readonly verdict: "approve" | "deny";
       readonly isRequired: boolean;
-      /** What the verdict is about: one line. */
+      /** The subject of the verdict: one line. */
       readonly title: string;
     }
   /** The account is not linked. Explains how to link it, and opens a form for the code. */

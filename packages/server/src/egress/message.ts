@@ -4,7 +4,7 @@
 
 export interface Message {
   /** Default: POST. */
-  readonly method?: "POST" | "PUT" | "PATCH";
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH";
   /** In addition to the client's headers: Host, lengths, Connection and encodings. */
   readonly headers: Readonly<Record<string, string>>;
   /** A string is sent as UTF-8, in one write with the headers. */

@@ -77,7 +77,7 @@ test("[ours.policy.examined] the thread returns the same result as an examinatio
 test("[ours.policy.examined] every fault is reported, also a group without members", async (t) => {
   const examiner = start(t);
   const groups = { reviewers: new Set<string>(), reviewerNames: new Set<string>() };
-  const known = { ...groups, instances: new Set(["bots"]) };
+  const known = { ...groups, instances: new Set(["bots"]), schedules: new Set(["payments"]) };
   const { findings, policy } = await examiner.examine(order(SOURCE, { groups: known }));
   assert.deepEqual([findings[0]?.message, policy], ["unknown group `dba`", undefined]);
   const faulty = await examiner.examine(order("rules: 1"));

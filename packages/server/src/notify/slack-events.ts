@@ -171,7 +171,7 @@ function readValue(text: string): ButtonValue | undefined {
 
 type FormState = Pick<ButtonPressed, "place" | "post" | "verdict" | "value">;
 
-/** What the form for a note returns about its button. */
+/** The form for a note returns this text about its button. */
 export function writeFormState({ place, post, verdict, value }: FormState): string {
   return JSON.stringify({ place, post, verdict, value });
 }

@@ -42,7 +42,10 @@ function person(id: string, ...groups: string[]): Decider {
 /** After all steps that are due by then. */
 function at(afterMs: number, one: Requirement): Requirement {
   const due = (one.escalate ?? []).filter((step) => step.afterMs <= afterMs);
-  return widenRequirement(one, due.length);
+  return widenRequirement(
+    one,
+    due.map(({ to }) => [to]),
+  );
 }
 
 test("[ours.escalate.widens] a step adds its group to the set of its rule, and to nothing else", () => {

@@ -67,13 +67,29 @@ function sortSteps(steps: readonly Escalation[]): readonly Escalation[] {
   return [...steps].sort((a, b) => a.afterMs - b.afterMs || (a.to < b.to ? -1 : 1));
 }
 
-/** The requirement after its first steps were applied. */
-export function widenRequirement(requirement: Requirement, applied: number): Requirement {
-  const steps = requirement.escalate?.slice(0, applied) ?? [];
+/**
+ * The requirement after its first steps were applied.
+ *
+ * @param added of each applied step: its group, or the reviewers who were on call
+ */
+export function widenRequirement(
+  requirement: Requirement,
+  added: readonly (readonly string[])[],
+): Requirement {
+  const steps = requirement.escalate?.slice(0, added.length) ?? [];
   if (steps.length === 0) return requirement;
   const from = requirement.from.map((set, index) => {
-    const added = steps.filter(({ widens }) => widens.includes(index));
-    return [...set, ...added.map(({ to }) => to)];
+    const members = steps.flatMap(({ widens }, step) =>
+      widens.includes(index) ? (added[step] ?? []) : [],
+    );
+    return [...new Set([...set, ...members])];
   });
   return { ...requirement, from };
+}
+
+const ON_CALL = /^oncall:(.+)$/;
+
+/** @returns the name of the schedule; undefined for a step to a group */
+export function scheduleOf({ to }: Pick<EscalationStep, "to">): string | undefined {
+  return ON_CALL.exec(to)?.[1];
 }

@@ -4,7 +4,7 @@
  * the request adds to it.
  */
 
-import { widenRequirement } from "./escalation.ts";
+import { scheduleOf, widenRequirement } from "./escalation.ts";
 import { acceptsBotApprovals } from "./requirement.ts";
 import {
   type Escalation,
@@ -37,6 +37,11 @@ export interface Judgement {
   readonly requirement?: Requirement;
   /** Times of the applied steps of `requirement.escalate`, in its order, epoch ms; absent: none. */
   readonly escalatedAt?: readonly number[];
+  /**
+   * The reviewers who were on call at each applied step, as "reviewer:x"; null for steps to groups.
+   * Absent: no step to a schedule was applied.
+   */
+  readonly onCall?: readonly (readonly string[] | null)[];
 }
 
 /** The judgement of a request from before policies existed. */
@@ -61,7 +66,12 @@ export function readJudgement(text: string | null): Judgement {
 
 /** The current requirement of a request's decision. */
 export function requirementOf(judgement: Judgement): Requirement {
-  return widenRequirement(initialRequirementOf(judgement), judgement.escalatedAt?.length ?? 0);
+  const requirement = initialRequirementOf(judgement);
+  const steps = requirement.escalate?.slice(0, judgement.escalatedAt?.length ?? 0) ?? [];
+  return widenRequirement(
+    requirement,
+    steps.map(({ to }, index) => judgement.onCall?.[index] ?? (scheduleOf({ to }) ? [] : [to])),
+  );
 }
 
 /** The requirement at the creation of a request, before any escalation. */
@@ -76,24 +86,43 @@ export interface ScheduledEscalation extends Escalation {
   readonly dueAt: number;
   /** Undefined: not yet. */
   readonly doneAt: number | undefined;
+  /** The reviewers who were on call, of an applied step to a schedule. Empty: no known one was. */
+  readonly onCall: readonly string[] | undefined;
 }
 
 /** The steps of a request by time, without those at or after its deadline: they do nothing. */
 export function scheduleEscalations(
-  { requirement, escalatedAt = [] }: Judgement,
+  { requirement, escalatedAt = [], onCall = [] }: Judgement,
   { createdAt, deadlineAt }: { readonly createdAt: number; readonly deadlineAt: number },
 ): readonly ScheduledEscalation[] {
   const steps = (requirement?.escalate ?? []).map((step, index) => {
-    return { ...step, dueAt: createdAt + step.afterMs, doneAt: escalatedAt[index] };
+    const dueAt = createdAt + step.afterMs;
+    return { ...step, dueAt, doneAt: escalatedAt[index], onCall: onCall[index] ?? undefined };
   });
   return steps.filter(({ dueAt }) => dueAt < deadlineAt);
 }
 
-/** When the next step is due, epoch ms; null: never. */
+/** Pause before another attempt to find the reviewers who are on call. */
+const ON_CALL_RETRY_MS = 60_000;
+
+/**
+ * When the next step is due, epoch ms; null: never. A step to a schedule without a known reviewer
+ * is due again after a minute.
+ *
+ * @param now of applied steps
+ */
 export function nextEscalationAt(
   judgement: Judgement,
   window: { readonly createdAt: number; readonly deadlineAt: number },
+  now = window.createdAt,
 ): number | null {
-  const next = scheduleEscalations(judgement, window).find(({ doneAt }) => doneAt === undefined);
-  return next?.dueAt ?? null;
+  const steps = scheduleEscalations(judgement, window);
+  const next = steps.find(({ doneAt }) => doneAt === undefined)?.dueAt ?? null;
+  if (!steps.some(isUnreached)) return next;
+  return Math.min(next ?? Number.POSITIVE_INFINITY, now + ON_CALL_RETRY_MS);
+}
+
+/** True for an applied step to a schedule without a known reviewer. */
+export function isUnreached({ doneAt, onCall }: ScheduledEscalation): boolean {
+  return doneAt !== undefined && onCall?.length === 0;
 }

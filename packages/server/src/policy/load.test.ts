@@ -281,6 +281,7 @@ test("[ours.policy.groups] a group or a reviewer that does not exist is a fault,
     reviewers: new Set(["dba"]),
     reviewerNames: new Set(["ana"]),
     instances: new Set(["bots"]),
+    schedules: new Set(["payments"]),
   };
   const options: LoadOptions = { kind: "project", groups };
   const good = "match: { instance: { group: bots } }, ask: { from: [group:dba, reviewer:ana] }";
@@ -350,6 +351,7 @@ test("[ours.escalate.checked] invalid steps are findings: unknown groups, other 
     reviewers: new Set(["dev", "leads"]),
     reviewerNames: new Set<string>(),
     instances: new Set<string>(),
+    schedules: new Set(["payments"]),
   };
   const found = (steps: string) => ofRule(ESCALATE(steps), { kind: "project", groups });
   const path = "rules[0].ask.escalate";
@@ -357,12 +359,13 @@ test("[ours.escalate.checked] invalid steps are findings: unknown groups, other 
   assert.deepEqual(found("[{ after: 5m, to: group:nobody }]"), [
     `${path}[0].to: unknown group \`nobody\``,
   ]);
-  assert.deepEqual(found("[{ after: 5m, to: oncall:payments }]"), [
-    `${path}[0].to: this version has no on-call schedules: use group:NAME`,
+  assert.deepEqual(found("[{ after: 5m, to: oncall:payments }]"), []);
+  assert.deepEqual(found("[{ after: 5m, to: oncall:other }]"), [
+    `${path}[0].to: unknown on-call schedule \`other\``,
   ]);
   for (const to of ["reviewer:ana", "leads", "group:"]) {
     const [finding] = found(`[{ after: 5m, to: "${to}" }]`);
-    assert.equal(finding, `${path}[0].to: expected group:NAME`);
+    assert.equal(finding, `${path}[0].to: expected group:NAME or oncall:NAME`);
   }
   assert.match(found("[{ after: 5m }]").join(), /to/);
   assert.match(found("[{ to: group:leads }]").join(), /after/);

@@ -354,8 +354,9 @@ function readTarget(
     if (groups === undefined || groups.reviewers.has(name)) return text;
     document.add(location, `unknown group \`${name}\``);
   } else if (kind === "oncall") {
-    document.add(location, "this version has no on-call schedules: use group:NAME");
-  } else document.add(location, "expected group:NAME");
+    if (groups === undefined || groups.schedules.has(name)) return text;
+    document.add(location, `unknown on-call schedule \`${name}\``);
+  } else document.add(location, "expected group:NAME or oncall:NAME");
   return undefined;
 }
 

@@ -43,6 +43,8 @@ export interface KnownGroups {
   readonly reviewers: ReadonlySet<string>;
   readonly reviewerNames: ReadonlySet<string>;
   readonly instances: ReadonlySet<string>;
+  /** On-call schedules. */
+  readonly schedules: ReadonlySet<string>;
 }
 
 export interface Rule {
@@ -87,10 +89,13 @@ export interface Ask {
   readonly escalate: readonly EscalationStep[];
 }
 
-/** From `afterMs` after the creation of a request, the group `to` may decide it too. */
+/**
+ * From `afterMs` after the creation of a request, the group `to` may decide it too, or the
+ * reviewers who are on call then.
+ */
 export interface EscalationStep {
   readonly afterMs: number;
-  /** "group:x" */
+  /** "group:x" or "oncall:x" */
   readonly to: string;
 }
 

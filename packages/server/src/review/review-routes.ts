@@ -19,6 +19,7 @@ import { grantHandlers } from "./grants/grant-handlers.ts";
 import { historyHandlers } from "./history/history-handlers.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { eventHandlers } from "./live/event-handlers.ts";
+import { oncallHandlers } from "./oncall/oncall-handlers.ts";
 import { accountHandlers } from "./people/account-handlers.ts";
 import { peopleHandlers } from "./people/people-handlers.ts";
 import { policyHandlers } from "./policy/policy-handlers.ts";
@@ -56,6 +57,7 @@ export function addReviewRoutes(
     ...peopleHandlers(context),
     ...policyHandlers(context, onClose),
     ...chatHandlers(context),
+    ...oncallHandlers(context),
     ...pushHandlers(context),
     ...requestHandlers(context, publicUrl),
     ...sessionHandlers(context, publicUrl, limits),

@@ -76,7 +76,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 39);
+    assert.equal(keys.length, OTHER_KEYS.length + 41);
   },
 );
 
@@ -181,6 +181,7 @@ const DISTRIBUTED = [
   "announcement",
   "channel_post",
   "chat_link",
+  "oncall_schedule",
   "chat_code",
   "chat_event",
   "chat_connection",
@@ -230,6 +231,9 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
   readActiveState: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   listProvisionersOf: /^SEARCH provisioner USING INDEX \w+ \(project_id=\?\)$/,
+  // At most 50 of a project.
+  listSchedulesOf: /^SEARCH oncall_schedule USING INDEX \w+ \(project_id=\?\)$/,
+  readDueSchedules: /^SCAN oncall_schedule$/,
   listLinks: /^SEARCH chat_link USING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   // Its key is the project alone.

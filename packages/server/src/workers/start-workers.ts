@@ -12,6 +12,7 @@ import { startDelayedVerdicts } from "./delayed-verdicts.ts";
 import { startEscalation } from "./escalation.ts";
 import { startExpiry } from "./expiry.ts";
 import { startFreeze } from "./freeze.ts";
+import { startOnCall } from "./oncall.ts";
 import { startRetention } from "./retention.ts";
 import { startSealing } from "./sealing.ts";
 
@@ -30,6 +31,7 @@ export function startWorkers(context: Context, report: Report): Worker[] {
   workers.push(new Outbox(context, report, new ChannelDestination(context, report)));
   if (!context.settings.webhooks.enabled) return workers;
   workers.push(startChatConnections(context, report));
+  workers.push(startOnCall(context, report));
   workers.push(new Outbox(context, report, new WebhookDestination(context, report)));
   workers.push(new Outbox(context, report, new PushDestination(context, report)));
   return workers;

@@ -238,6 +238,10 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   },
   updateChannel: { ...channel, exception: ANNOUNCES, body: () => ({ groups: [] }) },
   testChannel: channel,
+  writeSchedule: {
+    body: () => ({ source: { kind: "ical", url: "https://192.0.2.1/a.ics" } }),
+  },
+  deleteSchedule: { status: 404 },
   createChatCode: {
     status: 201,
     exception: { because: "a token cannot link an account", not: HOLDERS.decide },

@@ -74,6 +74,8 @@ const OTHER_ROWS = [
     from request limit 1`,
   `channel_post select project_id, 'n', '1.2', 'C0', id, 9, null, null, 'n', 'aa', 1
     from request limit 1`,
+  `oncall_schedule values ('p', 's', 'payments', 'static', 's', '{}', null, null, '[]', null,
+    0)`,
   "chat_link values ('p', 'l', 'slack_app', 'T', 'U', 'ana', 'r', 0)",
   "chat_code values ('p', 'r', 'h', 1)",
   "chat_event values ('p', 'n', 'e', 0)",

@@ -75,9 +75,10 @@ function toWireRequirement(
   };
 }
 
-function toWireStep({ to, dueAt, doneAt }: ScheduledEscalation) {
+function toWireStep({ to, dueAt, doneAt, onCall }: ScheduledEscalation) {
   return {
     to,
+    on_call: onCall === undefined ? undefined : [...onCall],
     at: formatTimestamp(dueAt),
     done_at: doneAt === undefined ? undefined : formatTimestamp(doneAt),
   };

@@ -36,8 +36,10 @@ export interface AppliedEscalation {
   readonly steps: readonly {
     /** Of the steps of the request, from 1. */
     readonly number: number;
-    /** "group:x" */
+    /** "group:x" or "oncall:x" */
     readonly to: string;
+    /** Of a step to a schedule. */
+    readonly onCall?: readonly string[] | undefined;
   }[];
   readonly now: number;
 }
@@ -55,8 +57,8 @@ export async function announceEscalation(
   { steps, now }: AppliedEscalation,
   active: ActiveState,
 ): Promise<readonly RowKey[]> {
-  const occasions = steps.map(({ number, to }): Occasion => {
-    return { occasion: `escalated:${number}`, from: [[to]], at: now };
+  const occasions = steps.map(({ number, to, onCall = [] }): Occasion => {
+    return { occasion: `escalated:${number}`, from: [[to, ...onCall]], at: now };
   });
   return announce(tx, context, request, occasions, active);
 }

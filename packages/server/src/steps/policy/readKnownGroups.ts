@@ -1,6 +1,7 @@
 import type { KnownGroups } from "../../policy/rule.ts";
 import { listReviewersOf, readProjectIds } from "../../storage/sql/access/holders.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
+import { listSchedulesOf } from "../../storage/sql/oncall/schedules.ts";
 import { readInstanceGroups } from "../../storage/sql/policy/policy-groups.ts";
 import type { Reader } from "../../storage/store.ts";
 
@@ -14,6 +15,7 @@ export async function readKnownGroups(reader: Reader, projectId: string): Promis
   const reviewers = new Set<string>();
   const reviewerNames = new Set<string>();
   const instances = new Set<string>();
+  const schedules = new Set<string>();
   for (const id of projectId === SERVER ? await readProjectIds(reader) : [projectId]) {
     for (const { name, groups, removedAt } of await listReviewersOf(reader, id)) {
       if (removedAt !== null) continue;
@@ -21,6 +23,7 @@ export async function readKnownGroups(reader: Reader, projectId: string): Promis
       for (const group of groups) reviewers.add(group);
     }
     for (const group of await readInstanceGroups(reader, id)) instances.add(group);
+    for (const { name } of await listSchedulesOf(reader, id)) schedules.add(name);
   }
-  return { reviewers, reviewerNames, instances };
+  return { reviewers, reviewerNames, instances, schedules };
 }

@@ -7,7 +7,7 @@ import type { ChannelPost } from "../../../core/channel.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 import type { RowKey } from "../keys.ts";
 
-/** What a message displays. */
+/** The content of a message. */
 export interface PostContent {
   readonly requestId: string;
   /** Number of votes. */

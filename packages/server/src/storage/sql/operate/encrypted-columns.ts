@@ -75,6 +75,13 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
     owner: "id",
   },
   {
+    table: "oncall_schedule",
+    column: "encrypted_source",
+    key: ["project_id", "id"],
+    context: "oncall source",
+    owner: "id",
+  },
+  {
     table: "push_subscription",
     column: "encrypted_target",
     key: ["id"],

@@ -54,3 +54,13 @@ export async function updateEscalation(
   );
   if (updated !== 1) throw new Error("a step was recorded on a request that was not pending");
 }
+
+/** Changes only when the next attempt is due. */
+export async function postponeEscalation(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+  escalatesAt: number | null,
+): Promise<void> {
+  const sql = "update request set escalates_at = $3 where project_id = $1 and id = $2";
+  await tx.run(sql, [projectId, id, escalatesAt]);
+}
