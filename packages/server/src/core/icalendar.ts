@@ -5,8 +5,7 @@
  */
 
 import type ICAL from "ical.js";
-import { fromWallClock, type Shift } from "./oncall.ts";
-import type { ShiftWindow } from "./oncall-sources.ts";
+import { fromWallClock, type Shift, type ShiftWindow } from "./oncall.ts";
 import { isTimeZone } from "./quiet-hours.ts";
 
 type Component = InstanceType<typeof ICAL.Component>;

@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import { readShifts } from "./icalendar.ts";
-import { type RemoteSource, SHIFTS_AHEAD_MS, type Shift } from "./oncall.ts";
+import { type RemoteSource, SHIFTS_AHEAD_MS, type Shift, type ShiftWindow } from "./oncall.ts";
 
 /** A GET. */
 export interface SourceRequest {
@@ -56,12 +56,6 @@ export async function readSource(
   if (kind === "ical") return readShifts(text, window);
   const answer: unknown = JSON.parse(text);
   return kind === "pagerduty" ? readPagerDuty(answer, window) : readOpsgenie(answer, window);
-}
-
-export interface ShiftWindow {
-  /** Epoch ms. */
-  readonly from: number;
-  readonly until: number;
 }
 
 const TIME = v.nullish(v.pipe(v.string(), v.isoTimestamp(), v.transform(Date.parse)));

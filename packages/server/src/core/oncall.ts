@@ -41,6 +41,13 @@ export interface Shift {
   readonly until: number;
 }
 
+/** Shifts that overlap it are read. */
+export interface ShiftWindow {
+  /** Epoch ms. */
+  readonly from: number;
+  readonly until: number;
+}
+
 /** The shifts of an older fetch do not count. */
 export const SHIFTS_VALID_MS = 3_600_000;
 
