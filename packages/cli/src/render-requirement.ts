@@ -20,6 +20,10 @@ export function renderRequirement(request: ReviewedRequest): string[] {
   for (const { rule, message } of policy.errors) {
     lines.push(`  failed   ${visibleText(`${rule}: ${message}`)}`);
   }
+  if (isPending && request.claim !== undefined) {
+    const { reviewer, until } = request.claim;
+    lines.push(`claimed    ${visibleText(reviewer)} looks at it, until ${until}`);
+  }
   const needs = needsOf(request);
   if (isPending && needs !== "") lines.push(`needs      ${needs}`);
   for (const { to, at, done_at: doneAt, on_call: onCall } of requirement.escalate ?? []) {

@@ -9,6 +9,7 @@ import {
   cursor,
   duration,
   exactObject,
+  flag,
   id,
   jsonObject,
   named,
@@ -141,6 +142,16 @@ const reviewedMembers = {
   requirement,
   /** Approvals so far, the earliest first. */
   votes: v.array(vote),
+  /** The reviewer who looks at the pending request. It gives no right. */
+  claim: v.optional(
+    v.object({
+      reviewer: v.string(),
+      /** True for the caller's claim. */
+      own: v.boolean(),
+      at: timestamp,
+      until: timestamp,
+    }),
+  ),
   /** The caller's own delayed verdict. */
   held: v.optional(delayedVerdict),
   may_decide: v.object({
@@ -297,6 +308,33 @@ export const requests = {
     caller: "reviewer",
     power: "decide",
     answers: { 200: v.object({ withdrawn: v.boolean() }) },
+    errors: ["forbidden", "not_found", "already_terminal"],
+  }),
+
+  claimRequest: operation({
+    method: "POST",
+    path: "/requests/{id}/claim",
+    summary: "Show other reviewers that you look at a request, for 10 minutes.",
+    caller: "reviewer",
+    power: "decide",
+    body: body({
+      /** True: also when another reviewer looks at it. */
+      take_over: v.optional(flag),
+    }),
+    answers: {
+      /** False: another reviewer looks at it. */
+      200: v.object({ claimed: v.boolean() }),
+    },
+    errors: ["forbidden", "not_found", "already_terminal"],
+  }),
+
+  releaseClaim: operation({
+    method: "DELETE",
+    path: "/requests/{id}/claim",
+    summary: "End your claim of a request.",
+    caller: "reviewer",
+    power: "decide",
+    answers: { 200: v.object({ released: v.boolean() }) },
     errors: ["forbidden", "not_found", "already_terminal"],
   }),
 

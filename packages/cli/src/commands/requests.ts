@@ -155,6 +155,43 @@ export const requestsWithdraw: Command = {
   },
 };
 
+export const requestsClaim: Command = {
+  usage: "requests claim ID",
+  help: "Show others that you look at a request.",
+  example: "requests claim 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
+  settings: ["client"],
+  options: {
+    "take-over": { type: "flag", help: "Also if another reviewer looks at it." },
+  },
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the request");
+    const call = { path: { id }, body: { take_over: line.flag("take-over") } };
+    const answer = await connectApi(line).call("POST /requests/{id}/claim", call);
+    const message = answer.claimed
+      ? "Claimed for 10 minutes."
+      : "Another reviewer looks at this request. Use --take-over to replace the claim.";
+    terminal.out(line.json ? exactText(answer) : message);
+    return answer.claimed ? EXIT.done : EXIT.refused;
+  },
+};
+
+export const requestsRelease: Command = {
+  usage: "requests release ID",
+  help: "End your claim of a request.",
+  example: "requests release 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the request");
+    const answer = await connectApi(line).call("DELETE /requests/{id}/claim", { path: { id } });
+    const message = answer.released ? "Released." : "You have not claimed this request.";
+    terminal.out(line.json ? exactText(answer) : message);
+    return EXIT.done;
+  },
+};
+
 /** The members of an approval besides the verdict. */
 interface Approval {
   readonly arguments_sha256: string;

@@ -14,6 +14,8 @@ import type { PasskeyProof } from "./passkey-proof.ts";
 export type AuditKind =
   | "request.opened"
   | "request.escalated"
+  | "request.claimed"
+  | "request.released"
   | "request.resolved"
   | "approval.consumed"
   | "outcome.reported"

@@ -76,7 +76,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 41);
+    assert.equal(keys.length, OTHER_KEYS.length + 42);
   },
 );
 
@@ -180,6 +180,7 @@ const DISTRIBUTED = [
   "channel",
   "announcement",
   "channel_post",
+  "request_claim",
   "chat_link",
   "oncall_schedule",
   "chat_code",

@@ -140,6 +140,12 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
     body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
   },
   takeBackVerdict: { ...pending, exception: OWN_VOTE },
+  claimRequest: {
+    ...pending,
+    exception: { because: "a token for the group can vote", also: ["decide:ops"] },
+    body: () => ({}),
+  },
+  releaseClaim: { ...pending, exception: OWN_VOTE },
   withdrawVote: { ...pending, exception: OWN_VOTE },
 
   exportHistory: { query: "?format=csv" },

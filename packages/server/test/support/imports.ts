@@ -76,6 +76,7 @@ const OTHER_ROWS = [
     from request limit 1`,
   `oncall_schedule values ('p', 's', 'payments', 'static', 's', '{}', null, null, '[]', null,
     0)`,
+  "request_claim select project_id, id, 'r', 0, 1 from request limit 1",
   "chat_link values ('p', 'l', 'slack_app', 'T', 'U', 'ana', 'r', 0)",
   "chat_code values ('p', 'r', 'h', 1)",
   "chat_event values ('p', 'n', 'e', 0)",

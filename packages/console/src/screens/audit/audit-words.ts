@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "verdict.lapsed": "A scheduled verdict expired",
     "confirmation.missed": "A confirmation was wrong",
     "request.escalated": "A request was escalated",
+    "request.claimed": "A reviewer claimed a request",
+    "request.released": "A reviewer released a request",
     "request.resolved": "A request was resolved",
     "approval.consumed": "An agent used an approval",
     "outcome.reported": "An agent reported the outcome of a call",

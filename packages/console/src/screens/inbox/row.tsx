@@ -1,5 +1,6 @@
 /** One call, or several that are the same, in the inbox. It leads to where it is decided. */
 
+import { useComputed } from "@preact/signals";
 import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
 import { isDecidable, type PendingRequest } from "../../live/pending-request.ts";
@@ -8,6 +9,7 @@ import { OnServer } from "../../parts/on-server.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
 import { collectsVotes } from "../../requests/words.ts";
 import { href } from "../../route.ts";
+import { now } from "../../time.ts";
 import { Held } from "./held-verdict.tsx";
 import { RISK_WORDS, type Risk, reasonOf, riskOf } from "./risk.ts";
 
@@ -72,7 +74,7 @@ export class Row extends Component<RowProps> {
 }
 
 function RowLink({ request, count }: { readonly request: PendingRequest; readonly count: number }) {
-  const { id, tool, server, instance, deadlineAt, may_decide, held } = request;
+  const { id, tool, server, instance, deadlineAt, may_decide, held, claim } = request;
   const reason = may_decide.approve ? undefined : may_decide.reason;
   return (
     <a class="row-link" href={href(`/inbox/${id}`)}>
@@ -84,6 +86,7 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
         <OnServer server={server} />
         {count > 1 && <span class="badge times">× {count}</span>}
         {held !== undefined && <Held held={held} />}
+        {claim !== undefined && <ClaimMark claim={claim} />}
       </span>
       <TimeLeft until={deadlineAt} />
       <ArgumentsLine source={request.argumentsSource} />
@@ -99,6 +102,17 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
         {reason !== undefined && <span class="reason">{reason}</span>}
       </span>
     </a>
+  );
+}
+
+/** The reviewer who looks at the request, until the end of the claim. */
+function ClaimMark({ claim }: { readonly claim: NonNullable<PendingRequest["claim"]> }) {
+  const isCurrent = useComputed(() => now.value < Date.parse(claim.until)).value;
+  if (!isCurrent) return null;
+  return (
+    <span class="badge claim">
+      <Text>{claim.own ? "You look at it" : `${claim.reviewer} looks at it`}</Text>
+    </span>
   );
 }
 

@@ -185,6 +185,8 @@ const KINDS: Readonly<Record<string, string>> = {
   "request.escalated": "Escalated",
   "vote.cast": "Approval recorded",
   "vote.withdrawn": "Approval withdrawn",
+  "request.claimed": "Claimed",
+  "request.released": "Claim released",
   "verdict.held": "Verdict scheduled",
   "verdict.taken_back": "Scheduled verdict undone",
   "verdict.cast": "Scheduled verdict took effect",

@@ -21,6 +21,7 @@ import { now } from "../../time.ts";
 import { ApprovalFields } from "./approval-fields.tsx";
 import { type AvailableActions, availableActions, hasUndo } from "./available-actions.ts";
 import { DeniedBefore, Difference, Similar, Timeline } from "./background.tsx";
+import { Claimed } from "./claimed.tsx";
 import { type DecidingKey, useDecidingKeys } from "./deciding-keys.ts";
 import { DecisionBar } from "./decision-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
@@ -126,6 +127,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
       <div class="request-body" ref={page}>
         <FaultBoundary name="the call">
           <Call request={request} />
+          <Claimed request={request} onChange={open.ask} />
           {wasDeniedBefore && <DeniedBefore before={background?.denied_before ?? null} />}
         </FaultBoundary>
         <FaultBoundary name="the change of the tool">

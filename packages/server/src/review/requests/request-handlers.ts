@@ -7,6 +7,7 @@ import type { Handlers } from "../../http/operation-routes.ts";
 import { relyingPartyOf } from "../../identity/passkeys.ts";
 import { castVerdict, type Verdict } from "../../operations/requests/castVerdict.ts";
 import { challengeVerdict } from "../../operations/requests/challengeVerdict.ts";
+import { claimRequest, releaseClaim } from "../../operations/requests/claimRequest.ts";
 import { listRequests } from "../../operations/requests/listRequests.ts";
 import { showBackground } from "../../operations/requests/showBackground.ts";
 import { reviewRequest, showRequest } from "../../operations/requests/showRequest.ts";
@@ -26,7 +27,7 @@ export function requestHandlers(
       const page = await listRequests(context, caller, query);
       const url = publicUrl();
       return {
-        requests: page.requests.map((one) => toWireReviewed(one, url)),
+        requests: page.requests.map((one) => toWireReviewed(one, url, caller)),
         damaged: page.damaged.length === 0 ? undefined : page.damaged,
         next: writeCursor(page.next),
         now: now(),
@@ -35,7 +36,7 @@ export function requestHandlers(
 
     async showRequest({ caller, path }) {
       const reviewed = await showRequest(context, caller, path.id);
-      return { ...toWireReviewed(reviewed, publicUrl()), now: now() };
+      return { ...toWireReviewed(reviewed, publicUrl(), caller), now: now() };
     },
 
     async showBackground({ caller, path }) {
@@ -48,7 +49,7 @@ export function requestHandlers(
       const party = relyingPartyOf(url);
       const signature = await verifySignature(context, party, caller, id, verdict, body.passkey);
       const stored = await castVerdict(context, caller, id, { ...verdict, signature });
-      return toWireReviewed(await reviewRequest(context, caller, stored), url);
+      return toWireReviewed(await reviewRequest(context, caller, stored), url, caller);
     },
 
     async challengeVerdict({ caller, path, body }) {
@@ -63,6 +64,15 @@ export function requestHandlers(
 
     async withdrawVote({ caller, path }) {
       return { withdrawn: await withdrawVote(context, caller, path.id) };
+    },
+
+    async claimRequest({ caller, path: { id }, body }) {
+      const takesOver = body.take_over ?? false;
+      return { claimed: await claimRequest(context, caller, id, takesOver) };
+    },
+
+    async releaseClaim({ caller, path }) {
+      return { released: await releaseClaim(context, caller, path.id) };
     },
 
     async takeBackVerdict({ caller, path }) {

@@ -19,9 +19,16 @@ import { type ScheduledEscalation, scheduleEscalations } from "../../policy/judg
 
 type Wire = Writable<WireRequest>;
 
-/** @param publicUrl base URL of this server */
-export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wire {
-  const { request, votes, delayed, consumption } = reviewed;
+/**
+ * @param publicUrl base URL of this server
+ * @param caller id of the reviewer who reads it
+ */
+export function toWireReviewed(
+  reviewed: ReviewedRequest,
+  publicUrl: string,
+  { reviewerId }: { readonly reviewerId: string },
+): Wire {
+  const { request, votes, claim, delayed, consumption } = reviewed;
   return {
     ...toWireRequest(request, { server: true, consumption }),
     instance: { id: request.instanceId, name: new JsonText(reviewed.instanceName) },
@@ -33,6 +40,12 @@ export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wi
     votes: votes.map(({ reviewer, note, at }) => {
       return { reviewer, at: formatTimestamp(at), note: textOf(note) };
     }),
+    claim: claim && {
+      reviewer: claim.reviewer,
+      own: claim.reviewerId === reviewerId,
+      at: formatTimestamp(claim.at),
+      until: formatTimestamp(claim.until),
+    },
     held: delayed && {
       verdict: delayed.verdict,
       held_at: formatTimestamp(delayed.receivedAt),

@@ -18,6 +18,7 @@ import { placeRefusal } from "../../policy/place.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { readRequestClaims } from "../../storage/sql/requests/claims.ts";
 import { readConsumptions } from "../../storage/sql/requests/consumptions.ts";
 import {
   type DelayedVerdict,
@@ -27,6 +28,7 @@ import { readFailedConfirmations } from "../../storage/sql/requests/failed-confi
 import { readVotes, type StoredVote } from "../../storage/sql/requests/votes.ts";
 import { hasPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader } from "../../storage/store.ts";
+import { readActiveReviewers } from "../access/readActiveReviewers.ts";
 
 /** A request with related facts for reviewers. */
 export interface ReviewedRequest {
@@ -37,6 +39,8 @@ export interface ReviewedRequest {
   readonly requirement: Requirement;
   /** Approvals so far, in chronological order. */
   readonly votes: readonly ReviewedVote[];
+  /** The reviewer who looks at the request; undefined: none. */
+  readonly claim: ReviewedClaim | undefined;
   /** The caller's own delayed verdict; undefined: none. */
   readonly delayed: DelayedVerdict | undefined;
   /** How the agent used the approval; undefined: unused or not reported. */
@@ -44,6 +48,15 @@ export interface ReviewedRequest {
   readonly mayDecide: MayDecide;
   /** Name of the reviewer who decided; undefined for other deciders. */
   readonly decider: string | undefined;
+}
+
+export interface ReviewedClaim {
+  readonly reviewerId: string;
+  /** Name of the reviewer. */
+  readonly reviewer: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly until: number;
 }
 
 export interface ReviewedVote {
@@ -74,7 +87,7 @@ export async function reviewRequests(
   requests: readonly StoredRequest[],
   now: number,
 ): Promise<ReviewedRequest[]> {
-  const gathered = await gatherRequests(reader, caller.projectId, requests);
+  const gathered = await gatherRequests(reader, caller.projectId, requests, now);
   const isPasskeyNeeded = gathered.some(({ requirement }) => needsPasskey(requirement));
   const signer = isPasskeyNeeded ? await toSigner(reader, caller) : NO_SIGNER;
   return gathered.map((one) => reviewFor(caller, signer, one, now));
@@ -86,6 +99,7 @@ interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceNam
   readonly requirement: Requirement;
   readonly ownerId: string | null;
   readonly votes: readonly StoredVote[];
+  readonly claim: ReviewedClaim | undefined;
   readonly delayed: readonly DelayedVerdict[];
   readonly consumption: StoredConsumption | undefined;
   readonly failedConfirmations: Awaited<ReturnType<typeof readFailedConfirmations>>;
@@ -98,6 +112,7 @@ async function gatherRequests(
   reader: Reader,
   projectId: string,
   requests: readonly StoredRequest[],
+  now: number,
 ): Promise<GatheredRequest[]> {
   const judged = requests.map((request) => {
     const judgement = readJudgement(request.policy);
@@ -112,15 +127,13 @@ async function gatherRequests(
     const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
     return { votes, reviewers: await readReviewers(reader, projectId, people) };
   };
-  const [instances, { votes, reviewers }, delayed, failedConfirmations, consumptions] =
+  const pending = idsOf(({ request }) => isPending(request));
+  const [instances, { votes, reviewers }, claims, delayed, failedConfirmations, consumptions] =
     await Promise.all([
       readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
       votesOf(),
-      readDelayedVerdicts(
-        reader,
-        projectId,
-        idsOf(({ request }) => isPending(request)),
-      ),
+      claimsOf(reader, projectId, pending, now),
+      readDelayedVerdicts(reader, projectId, pending),
       readFailedConfirmations(
         reader,
         projectId,
@@ -143,11 +156,31 @@ async function gatherRequests(
       ownerId: instance?.ownerId ?? null,
       names,
       votes: votes.filter(isOf),
+      claim: claims.get(id),
       delayed: delayed.filter(isOf),
       failedConfirmations: failedConfirmations.filter(isOf),
       consumption: consumptions.get(id),
     };
   });
+}
+
+/** Claims of reviewers who can still sign in. */
+async function claimsOf(
+  reader: Reader,
+  projectId: string,
+  pending: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, ReviewedClaim>> {
+  const claims = await readRequestClaims(reader, projectId, pending, now);
+  const ids = [...new Set(claims.map(({ reviewerId }) => reviewerId))];
+  const reviewers = await readActiveReviewers(reader, projectId, ids, now);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return new Map(
+    claims.flatMap(({ requestId, reviewerId, at, until }) => {
+      const reviewer = names.get(reviewerId);
+      return reviewer === undefined ? [] : [[requestId, { reviewerId, reviewer, at, until }]];
+    }),
+  );
 }
 
 function isPending({ decision }: StoredRequest): boolean {
@@ -175,6 +208,7 @@ function reviewFor(
     votes: gathered.votes.map(({ reviewerId, note, votedAt: at }) => {
       return { reviewer: names.get(reviewerId) ?? "", note, at };
     }),
+    claim: gathered.claim,
     delayed: gathered.delayed.find(({ reviewerId }) => reviewerId === caller.reviewerId),
     mayDecide: mayDecide(caller, signer, gathered, now),
     decider: names.get(deciderId(request) ?? ""),

@@ -281,6 +281,7 @@ export async function deleteDecidedBefore(
     await tx.run("delete from channel_post where project_id = $1 and request_id = $2", key);
     await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from request_claim where project_id = $1 and request_id = $2", key);
     await tx.run("delete from failed_confirmation where project_id = $1 and request_id = $2", key);
     await tx.run("delete from delayed_verdict where project_id = $1 and request_id = $2", key);
     await tx.run("delete from consumption where project_id = $1 and request_id = $2", key);

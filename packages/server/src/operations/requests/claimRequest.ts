@@ -1,0 +1,120 @@
+/** Claims of requests: a reviewer states that they look at a request. */
+
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { isClosed, type ResolvableRequest } from "../../core/request.ts";
+import { assertMayVote, deciderOf } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
+import { readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import {
+  deleteClaim,
+  type RequestClaim,
+  readRequestClaims,
+  writeClaim,
+} from "../../storage/sql/requests/claims.ts";
+import { lockForResolution } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+
+/** A claim ends by itself after this time. */
+export const CLAIM_MS = 10 * 60_000;
+
+/**
+ * Claims a pending request, or extends the caller's claim. A claim gives no right: every reviewer
+ * who may decide still may.
+ *
+ * @param takesOver true: replaces the claim of another reviewer
+ * @returns false when another reviewer has claimed the request
+ * @throws Problem `forbidden` for a reviewer who may not decide the request; `not_found`;
+ * `already_terminal`
+ */
+export async function claimRequest(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+  takesOver: boolean,
+): Promise<boolean> {
+  assertMayVote(caller);
+  const { projectId, reviewerId } = caller;
+  return context.store.transact(async (tx) => {
+    const request = await lockPending(tx, projectId, id);
+    await assertMayDecide(tx, await currentCaller(tx, caller), request);
+    const now = await tx.now();
+    const [earlier] = await readRequestClaims(tx, projectId, [id], now);
+    const isOfAnother = earlier !== undefined && earlier.reviewerId !== reviewerId;
+    if (isOfAnother && !takesOver) return false;
+    const claim: RequestClaim = { requestId: id, reviewerId, at: now, until: now + CLAIM_MS };
+    await writeClaim(tx, projectId, claim);
+    await appendAudit(tx, context.random, {
+      at: now,
+      projectId,
+      kind: "request.claimed",
+      actor: `reviewer:${reviewerId}`,
+      subject: `request:${id}`,
+      detail: { in_place_of: isOfAnother ? `reviewer:${earlier.reviewerId}` : undefined },
+    });
+    tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId: id }));
+    return true;
+  });
+}
+
+/**
+ * Ends the caller's claim.
+ *
+ * @returns false when there was none
+ * @throws Problem `not_found`; `already_terminal`
+ */
+export async function releaseClaim(
+  context: Context,
+  { projectId, reviewerId }: ReviewerCaller,
+  id: string,
+): Promise<boolean> {
+  return context.store.transact(async (tx) => {
+    await lockPending(tx, projectId, id);
+    const now = await tx.now();
+    const [claim] = await readRequestClaims(tx, projectId, [id], now);
+    if (claim?.reviewerId !== reviewerId) return false;
+    await deleteClaim(tx, { projectId, id });
+    await appendAudit(tx, context.random, {
+      at: now,
+      projectId,
+      kind: "request.released",
+      actor: `reviewer:${reviewerId}`,
+      subject: `request:${id}`,
+    });
+    tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId: id }));
+    return true;
+  });
+}
+
+async function lockPending(
+  tx: Transaction,
+  projectId: string,
+  id: string,
+): Promise<ResolvableRequest> {
+  const request = await lockForResolution(tx, { projectId, id });
+  if (request === undefined) throw new Problem("not_found");
+  if (request.decision === null && !isClosed(request, await tx.now())) return request;
+  const status = request.decision?.status ?? "expired";
+  throw new Problem("already_terminal", `The request is already ${status}.`);
+}
+
+/** A reviewer who may approve or deny it. */
+async function assertMayDecide(
+  tx: Transaction,
+  caller: ReviewerCaller,
+  { projectId, instanceId, policy }: ResolvableRequest,
+): Promise<void> {
+  assertMayVote(caller);
+  const requirement = requirementOf(readJudgement(policy));
+  const instance = (await readInstances(tx, projectId, [instanceId])).get(instanceId);
+  const ownerId = instance?.ownerId ?? null;
+  const decider = deciderOf(caller);
+  const refusal = approvalRefusal(requirement, decider, { ownerId, instanceId });
+  if (refusal === undefined) return;
+  if (denialRefusal(requirement, decider, { ownerId }) === undefined) return;
+  throw new Problem("forbidden", refusal);
+}

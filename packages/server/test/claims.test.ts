@@ -1,0 +1,118 @@
+/** Claims: a reviewer shows others that they look at a request, without any further right. */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { callAs, newPerson, type SignedInPerson } from "./support/people.ts";
+import { enforce, policyOf } from "./support/policies.ts";
+import { auditOf, startScene } from "./support/scene.ts";
+import type { ReviewedRequest } from "./support/test-provider.ts";
+
+const MIN = 60_000;
+
+interface Claim {
+  readonly reviewer: string;
+  readonly own: boolean;
+  readonly at: string;
+  readonly until: string;
+}
+
+async function startClaimScene(t: TestContext) {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const ana = await newPerson(server, { login: "ana" });
+  const ben = await newPerson(server, { login: "ben" });
+  const { id } = await server.submit(instance.token);
+  return { ...scene, ana, ben, id };
+}
+
+type ClaimScene = Awaited<ReturnType<typeof startClaimScene>>;
+
+async function claim({ server, id }: ClaimScene, person: SignedInPerson, body: object = {}) {
+  return callAs<{ claimed: boolean }>(server, person, "POST", `/requests/${id}/claim`, { body });
+}
+
+async function shown({ server, id }: ClaimScene, person: SignedInPerson) {
+  const answer = await callAs<ReviewedRequest & { readonly claim?: Claim }>(
+    server,
+    person,
+    "GET",
+    `/requests/${id}`,
+  );
+  return answer.json;
+}
+
+test("[ours.claim.visible] one reviewer claims a request, and others see it", async (t) => {
+  const scene = await startClaimScene(t);
+  const { server, ana, ben } = scene;
+  assert.deepEqual((await claim(scene, ana)).json, { claimed: true });
+  const { claim: seen } = await shown(scene, ben);
+  assert.equal(seen?.reviewer, "ana");
+  assert.equal(seen?.own, false);
+  assert.equal(Date.parse(seen?.until ?? "") - Date.parse(seen?.at ?? ""), 10 * MIN);
+  assert.equal((await shown(scene, ana)).claim?.own, true);
+  const listed = await callAs<{ requests: { claim?: Claim }[] }>(server, ben, "GET", "/requests");
+  assert.equal(listed.json.requests[0]?.claim?.reviewer, "ana");
+});
+
+test("[ours.claim.visible] a claim of another reviewer stays, unless it is taken over", async (t) => {
+  const scene = await startClaimScene(t);
+  const { ana, ben, server, id } = scene;
+  await claim(scene, ana);
+  assert.deepEqual((await claim(scene, ben)).json, { claimed: false });
+  assert.equal((await shown(scene, ben)).claim?.reviewer, "ana");
+  assert.deepEqual((await claim(scene, ben, { take_over: true })).json, { claimed: true });
+  assert.equal((await shown(scene, ana)).claim?.reviewer, "ben");
+  const entries = await auditOf({ server }, `request:${id}`);
+  const taken = entries.filter(({ kind }) => kind === "request.claimed").at(-1);
+  assert.match(String(taken?.detail.in_place_of), /^reviewer:/);
+});
+
+test("[ours.claim.right] every reviewer who may decide still may", async (t) => {
+  const scene = await startClaimScene(t);
+  const { server, ana, reviewer, id } = scene;
+  await claim(scene, ana);
+  assert.equal((await server.decide(reviewer, id, "approve")).status, 200);
+  assert.equal((await shown(scene, ana)).claim, undefined);
+  assert.equal((await claim(scene, ana)).status, 409);
+});
+
+test("[ours.claim.right] a reviewer who may not decide the request cannot claim it", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const rule = '{ id: r, match: { tool: "*" }, then: ask, ask: { from: group:dba } }';
+  await enforce(server, policyOf(rule));
+  const ana = await newPerson(server, { login: "ana" });
+  const { id } = await server.submit(instance.token);
+  const path = `/requests/${id}/claim`;
+  assert.equal((await callAs(server, ana, "POST", path, { body: {} })).status, 403);
+  const viewer = await newPerson(server, { login: "v", role: "viewer", groups: ["dba"] });
+  assert.equal((await callAs(server, viewer, "POST", path, { body: {} })).status, 403);
+});
+
+test("[ours.claim.ends] a claim ends after ten minutes, by hand, and when its reviewer is disabled", async (t) => {
+  const scene = await startClaimScene(t);
+  const { server, clock, ana, ben, id } = scene;
+  await claim(scene, ana);
+  clock.advance(10 * MIN - 1);
+  assert.equal((await shown(scene, ben)).claim?.reviewer, "ana");
+  clock.advance(1);
+  assert.equal((await shown(scene, ben)).claim, undefined);
+  await claim(scene, ana);
+  const path = `/requests/${id}/claim`;
+  const byOther = await callAs(server, ben, "DELETE", path);
+  assert.deepEqual(byOther.json, { released: false });
+  assert.deepEqual((await callAs(server, ana, "DELETE", path)).json, { released: true });
+  assert.equal((await shown(scene, ben)).claim, undefined);
+  await claim(scene, ana);
+  const { store } = server.provider.context;
+  const disable = "update person set disabled_at = 1 where id = $1";
+  await store.transact((tx) => tx.run(disable, [ana.id]));
+  assert.equal((await shown(scene, ben)).claim, undefined);
+});
+
+test("[ours.claim.visible] of two claims at the same time, one wins", async (t) => {
+  const scene = await startClaimScene(t);
+  const answers = await Promise.all([claim(scene, scene.ana), claim(scene, scene.ben)]);
+  const won = answers.filter(({ json }) => json.claimed);
+  assert.equal(won.length, 1);
+});
