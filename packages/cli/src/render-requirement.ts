@@ -22,7 +22,7 @@ export function renderRequirement(request: ReviewedRequest): string[] {
   }
   if (isPending && request.claim !== undefined) {
     const { reviewer, until } = request.claim;
-    lines.push(`claimed    ${visibleText(reviewer)} looks at it, until ${until}`);
+    lines.push(`claimed    ${visibleText(reviewer)} reviews it, until ${until}`);
   }
   const needs = needsOf(request);
   if (isPending && needs !== "") lines.push(`needs      ${needs}`);

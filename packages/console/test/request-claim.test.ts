@@ -17,19 +17,19 @@ for (const width of [1280, 390]) {
     const { id } = await server.submit(instance.token);
     await openRequest(ana.page, id);
     await ben.page.goto("/inbox");
-    await press(ana.page, "I am looking at it");
-    await ana.page.getByText("You are looking at this request.").waitFor();
+    await press(ana.page, "I am reviewing it");
+    await ana.page.getByText("You are reviewing this request.").waitFor();
     await picture(ana.page, `claim-own-${width}`);
-    await ben.page.getByText(`ana${width} looks at it`).waitFor();
+    await ben.page.getByText(`ana${width} reviews it`).waitFor();
     await picture(ben.page, `claim-inbox-${width}`);
     await openRequest(ben.page, id);
-    await ben.page.getByText(`ana${width} is looking at this request.`).waitFor();
+    await ben.page.getByText(`ana${width} is reviewing this request.`).waitFor();
     await picture(ben.page, `claim-other-${width}`);
     await press(ben.page, "Take over");
-    await ben.page.getByText("You are looking at this request.").waitFor();
-    await ana.page.getByText(`ben${width} is looking at this request.`).waitFor();
+    await ben.page.getByText("You are reviewing this request.").waitFor();
+    await ana.page.getByText(`ben${width} is reviewing this request.`).waitFor();
     await press(ben.page, "Release");
-    await ana.page.getByRole("button", { name: "I am looking at it" }).waitFor();
+    await ana.page.getByRole("button", { name: "I am reviewing it" }).waitFor();
     for (const { page, complaints, context } of [ana, ben]) {
       assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width);
       assert.deepEqual(complaints, []);

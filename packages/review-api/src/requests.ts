@@ -142,7 +142,7 @@ const reviewedMembers = {
   requirement,
   /** Approvals so far, the earliest first. */
   votes: v.array(vote),
-  /** The reviewer who looks at the pending request. It gives no right. */
+  /** The reviewer who reviews the pending request. It gives no right. */
   claim: v.optional(
     v.object({
       reviewer: v.string(),
@@ -314,15 +314,15 @@ export const requests = {
   claimRequest: operation({
     method: "POST",
     path: "/requests/{id}/claim",
-    summary: "Show other reviewers that you look at a request, for 10 minutes.",
+    summary: "Show other reviewers that you review a request, for 10 minutes.",
     caller: "reviewer",
     power: "decide",
     body: body({
-      /** True: also when another reviewer looks at it. */
+      /** True: also when another reviewer reviews it. */
       take_over: v.optional(flag),
     }),
     answers: {
-      /** False: another reviewer looks at it. */
+      /** False: another reviewer reviews it. */
       200: v.object({ claimed: v.boolean() }),
     },
     errors: ["forbidden", "not_found", "already_terminal"],

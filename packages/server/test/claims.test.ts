@@ -1,4 +1,4 @@
-/** Claims: a reviewer shows others that they look at a request, without any further right. */
+/** Claims: a reviewer shows others that they review a request, without any further right. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

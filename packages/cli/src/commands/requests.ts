@@ -157,11 +157,11 @@ export const requestsWithdraw: Command = {
 
 export const requestsClaim: Command = {
   usage: "requests claim ID",
-  help: "Show others that you look at a request.",
+  help: "Show others that you review a request.",
   example: "requests claim 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70",
   settings: ["client"],
   options: {
-    "take-over": { type: "flag", help: "Also if another reviewer looks at it." },
+    "take-over": { type: "flag", help: "Also if another reviewer reviews it." },
   },
 
   async run(line, terminal) {
@@ -170,7 +170,7 @@ export const requestsClaim: Command = {
     const answer = await connectApi(line).call("POST /requests/{id}/claim", call);
     const message = answer.claimed
       ? "Claimed for 10 minutes."
-      : "Another reviewer looks at this request. Use --take-over to replace the claim.";
+      : "Another reviewer reviews this request. Use --take-over to replace the claim.";
     terminal.out(line.json ? exactText(answer) : message);
     return answer.claimed ? EXIT.done : EXIT.refused;
   },

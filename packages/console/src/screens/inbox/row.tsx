@@ -105,13 +105,13 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
   );
 }
 
-/** The reviewer who looks at the request, until the end of the claim. */
+/** The reviewer who reviews the request, until the end of the claim. */
 function ClaimMark({ claim }: { readonly claim: NonNullable<PendingRequest["claim"]> }) {
   const isCurrent = useComputed(() => now.value < Date.parse(claim.until)).value;
   if (!isCurrent) return null;
   return (
     <span class="badge claim">
-      <Text>{claim.own ? "You look at it" : `${claim.reviewer} looks at it`}</Text>
+      <Text>{claim.own ? "You review it" : `${claim.reviewer} reviews it`}</Text>
     </span>
   );
 }

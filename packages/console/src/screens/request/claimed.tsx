@@ -1,4 +1,4 @@
-/** The reviewer who looks at a pending request, and the buttons to claim and release it. */
+/** The reviewer who reviews a pending request, and the buttons to claim and release it. */
 
 import type { ReviewedRequest } from "@countersign/review-api";
 import { useComputed } from "@preact/signals";
@@ -30,12 +30,12 @@ export function Claimed({ request, onChange }: ClaimedProps) {
     <p class="claimed" id="claimed">
       {isClaimed && (
         <span role="status">
-          {claim.own ? "You are" : <Text>{`${claim.reviewer} is`}</Text>} looking at this request.{" "}
+          <Text>{claim.own ? "You are" : `${claim.reviewer} is`}</Text> reviewing this request.{" "}
         </span>
       )}
       {!isClaimed && (
         <Button kind="quiet" onPress={() => send(false)}>
-          I am looking at it
+          I am reviewing it
         </Button>
       )}
       {isClaimed && claim.own && (

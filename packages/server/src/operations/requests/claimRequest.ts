@@ -1,4 +1,4 @@
-/** Claims of requests: a reviewer states that they look at a request. */
+/** Claims of requests: a reviewer states that they review a request. */
 
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";

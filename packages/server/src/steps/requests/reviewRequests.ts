@@ -39,7 +39,7 @@ export interface ReviewedRequest {
   readonly requirement: Requirement;
   /** Approvals so far, in chronological order. */
   readonly votes: readonly ReviewedVote[];
-  /** The reviewer who looks at the request; undefined: none. */
+  /** The reviewer who reviews the request; undefined: none. */
   readonly claim: ReviewedClaim | undefined;
   /** The caller's own delayed verdict; undefined: none. */
   readonly delayed: DelayedVerdict | undefined;

@@ -1,4 +1,4 @@
--- The reviewer who looks at a pending request. A claim gives no right. Older programs show none, and
+-- The reviewer who reviews a pending request. A claim gives no right. Older programs show none, and
 -- cannot purge requests that request_claim references. Therefore this migration is breaking.
 
 create table request_claim (

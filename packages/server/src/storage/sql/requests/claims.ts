@@ -1,4 +1,4 @@
-/** Rows of the table `request_claim`: the reviewers who look at pending requests. */
+/** Rows of the table `request_claim`: the reviewers who review pending requests. */
 
 import type { Reader, Transaction } from "../../store.ts";
 import type { RowKey } from "../keys.ts";
