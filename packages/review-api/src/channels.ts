@@ -20,6 +20,8 @@ export const CHANNEL_KINDS = ["webhook", "email", "slack", "slack_app", "ntfy"] 
 
 const NAME_CHARS_MAX = 64;
 const NAME_RULE = `must be 1 to ${NAME_CHARS_MAX} visible characters`;
+const DIGEST_MS_MIN = 60_000;
+const DIGEST_MS_MAX = 24 * 3_600_000;
 const REMIND_MS_MAX = 24 * 3_600_000;
 
 /** The last message to a channel or a browser. */
@@ -49,6 +51,12 @@ export const channel = v.object({
   include_arguments: v.boolean(),
   /** True when people can decide in its messages. */
   decide: v.boolean(),
+  /** True when it sends a message about each decision. */
+  on_decision: v.boolean(),
+  /** Ids of instances. Empty: it sends messages about all of them. */
+  instances: v.array(v.string()),
+  /** Time between two digests; absent: the channel sends single messages. */
+  digest: v.optional(v.string()),
   /** Where the chat sends events over HTTP, if people can decide. */
   events_url: v.optional(v.string()),
   /** The connection for events, if the chat has one. */
@@ -90,6 +98,17 @@ const settings = {
   groups: v.optional(groupNames),
   include_arguments: v.optional(flag),
   decide: v.optional(flag),
+  on_decision: v.optional(flag),
+  instances: v.optional(texts),
+  digest: v.optional(
+    v.pipe(
+      anyText,
+      v.union(
+        [v.literal("off"), duration(DIGEST_MS_MIN, DIGEST_MS_MAX)],
+        "must be a duration from 1m to 24h, or off",
+      ),
+    ),
+  ),
   remind_before: v.optional(
     v.pipe(
       anyText,

@@ -51,6 +51,17 @@ const OPTIONS: CommandOptions = {
     value: "GROUP,GROUP",
     help: "Announce only requests for these groups. [all]",
   },
+  digest: {
+    type: "text",
+    value: "DURATION",
+    help: "Send one summary in this time, not single messages. [off]",
+  },
+  "on-decision": { type: "flag", help: "Also send a message about each decision." },
+  instances: {
+    type: "text",
+    value: "ID,ID",
+    help: "Only requests of these instances. [all]",
+  },
   decide: {
     type: "flag",
     help: "Let linked reviewers decide in messages. Needs --include-arguments.",
@@ -102,6 +113,9 @@ export const channelsCreate: Command = {
       app_token: secretOf(line, "app-token"),
       ...(line.flag("include-arguments") && { include_arguments: true }),
       ...(line.flag("decide") && { decide: true }),
+      ...(line.flag("on-decision") && { on_decision: true }),
+      instances: namesOf(line, "instances"),
+      digest: digestOf(line),
       remind_before: remindBefore,
     };
     const channel = await connectApi(line).call("POST /channels", { body });
@@ -207,6 +221,12 @@ async function findChannel(line: SettingsLine): Promise<readonly [ReviewerApi, C
   return [api, found];
 }
 
+function digestOf(line: SettingsLine): string | undefined {
+  const digest = line.text("digest");
+  if (digest === undefined || parseDuration(digest) !== undefined) return digest;
+  throw usageError("--digest must be a duration, such as 1h");
+}
+
 /** A file may supply the secret, because other users of the machine can read command lines. */
 function secretOf(line: SettingsLine, option: string): string | undefined {
   const value = line.text(option);
@@ -233,6 +253,9 @@ function card(channel: Channel): string {
     `target     ${kind} ${visibleText(target)}`,
     `groups     ${groupsOf(channel)}`,
     `state      ${state}`,
+    ...(channel.digest === undefined ? [] : [`digest     every ${channel.digest}`]),
+    ...(channel.on_decision ? ["decisions  sends a message about each decision"] : []),
+    ...(channel.instances.length === 0 ? [] : [`instances  ${channel.instances.join(", ")}`]),
     ...(decide ? ["decide     linked reviewers can decide in messages"] : []),
     ...(eventsUrl === undefined ? [] : [`events     ${eventsUrl}`]),
     ...(connection === undefined ? [] : [`connection ${connection.state}`]),

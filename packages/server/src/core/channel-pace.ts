@@ -33,13 +33,19 @@ export type NextSending =
 /**
  * @param failures of the channel since its last success; after one, the backlog is one digest
  * @param due at least one
+ * @param digestMs time between two digests; null: the channel sends single messages
  */
 export function nextSending(
   pace: Pace,
   failures: number,
   due: readonly DueRequest[],
   now: number,
+  digestMs: number | null = null,
 ): NextSending {
+  if (digestMs !== null) {
+    const until = digestAt(pace, due, digestMs);
+    return now < until ? { kind: "wait", until } : { kind: "digest" };
+  }
   const isFull = isInMinute(pace, now) && pace.messages >= MESSAGES_PER_MINUTE_MAX;
   if (isFull) {
     const until = opensAt(pace, due);
@@ -64,8 +70,18 @@ function isInMinute({ minuteAt }: Pace, now: number): boolean {
   return minuteAt !== null && now >= minuteAt && now < minuteAt + MINUTE_MS;
 }
 
+/** After the interval, or earlier when an announcement would be late. */
+function digestAt({ sentAt }: Pace, due: readonly DueRequest[], digestMs: number): number {
+  const first = Math.min(...due.map(({ since }) => since));
+  return Math.ceil(Math.min(Math.max(first, (sentAt ?? first) + digestMs), ...latest(due)));
+}
+
+/** The times at which announcements are late. */
+function latest(due: readonly DueRequest[]): number[] {
+  return due.map(({ since, deadlineAt }) => since + (deadlineAt - since) * NOTIFY_WITHIN);
+}
+
 function opensAt({ minuteAt, sentAt }: Pace, due: readonly DueRequest[]): number {
-  const late = due.map(({ since, deadlineAt }) => since + (deadlineAt - since) * NOTIFY_WITHIN);
-  const earliest = Math.min((minuteAt ?? 0) + MINUTE_MS, ...late);
+  const earliest = Math.min((minuteAt ?? 0) + MINUTE_MS, ...latest(due));
   return Math.ceil(Math.max((sentAt ?? 0) + GAP_MS, earliest));
 }

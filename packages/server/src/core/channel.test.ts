@@ -29,8 +29,15 @@ test("[ours.notify.groups] a channel announces requests by the groups of their r
     [["a", "b"], [["group:a", "group:b"]], true],
   ] as const;
   for (const [groups, from, expected] of cases) {
-    assert.equal(coversRequirement({ groups }, from), expected, JSON.stringify([groups, from]));
+    const covers = coversRequirement({ groups, instanceIds: [] }, { from, instanceId: "i" });
+    assert.equal(covers, expected, JSON.stringify([groups, from]));
   }
+});
+
+test("[ours.notify.instances] a channel with instances announces requests of these only", () => {
+  const channel = { groups: [], instanceIds: ["a", "b"] };
+  assert.equal(coversRequirement(channel, { from: [], instanceId: "a" }), true);
+  assert.equal(coversRequirement(channel, { from: [], instanceId: "c" }), false);
 });
 
 test("[ours.notify.reminder] there is no reminder where it would come right behind the message", () => {
@@ -40,6 +47,19 @@ test("[ours.notify.reminder] there is no reminder where it would come right behi
   assert.equal(at(300, 1_000), 1_700);
   assert.equal(at(500, 1_000), 1_500);
   assert.equal(at(501, 1_000), undefined);
+});
+
+test("[ours.notify.interval] a channel with digests waits for its interval, unless a deadline is near", () => {
+  const hour = 3_600_000;
+  const sent = { ...IDLE, sentAt: 0 };
+  const day = due(1, 60_000, 24 * hour);
+  assert.deepEqual(nextSending(IDLE, 0, day, 60_000, hour), { kind: "wait", until: 60_000 + hour });
+  assert.deepEqual(nextSending(sent, 0, day, 60_000, hour), { kind: "wait", until: hour });
+  assert.deepEqual(nextSending(sent, 0, day, hour, hour), { kind: "digest" });
+  // A quarter of 20 minutes.
+  const near = due(1, 0, 20 * 60_000);
+  assert.deepEqual(nextSending(sent, 0, near, 0, hour), { kind: "wait", until: 5 * 60_000 });
+  assert.deepEqual(nextSending(sent, 0, near, 5 * 60_000, hour), { kind: "digest" });
 });
 
 test("[ours.notify.digest] ten messages a minute come one by one, more come as one", () => {

@@ -40,6 +40,10 @@ export interface ChannelRef {
   readonly groups: readonly string[];
   /** Null: no reminder. */
   readonly remindMs: number | null;
+  /** True: the channel also sends the decisions about requests that people were asked about. */
+  readonly sendsDecisions: boolean;
+  /** Ids of instances. Empty: the channel sends messages about all of them. */
+  readonly instanceIds: readonly string[];
 }
 
 /** Settings that users choose. */
@@ -50,6 +54,8 @@ export interface ChannelSettings extends ChannelRef {
   readonly includesArguments: boolean;
   /** True when people can decide in its messages. */
   readonly decides: boolean;
+  /** Time between two digests, ms; null: the channel sends single messages. */
+  readonly digestMs: number | null;
   /** The part of the target that may be displayed. */
   readonly targetShown: string;
   readonly encryptedTarget: string;
@@ -119,16 +125,22 @@ export const CHANNELS_PER_PROJECT_MAX = 50;
 /** In the groups of a channel: requests that any reviewer may decide. */
 export const ANY_REVIEWER = "*";
 
+export interface CoveredRequest {
+  /** Sets of `group:x` and `reviewer:y`, from a requirement. */
+  readonly from: readonly (readonly string[])[];
+  readonly instanceId: string;
+}
+
 /**
  * True when a channel announces a request. A channel without groups announces all requests. A
- * channel with groups announces those with a requirement for one of the groups.
- *
- * @param from sets of `group:x` and `reviewer:y`, from a requirement
+ * channel with groups announces those with a requirement for one of the groups. A channel with
+ * instances announces only requests of these.
  */
 export function coversRequirement(
-  { groups }: Pick<ChannelRef, "groups">,
-  from: readonly (readonly string[])[],
+  { groups, instanceIds }: Pick<ChannelRef, "groups" | "instanceIds">,
+  { from, instanceId }: CoveredRequest,
 ): boolean {
+  if (instanceIds.length > 0 && !instanceIds.includes(instanceId)) return false;
   if (groups.length === 0) return true;
   if (from.length === 0) return groups.includes(ANY_REVIEWER);
   return from.some((set) =>

@@ -9,7 +9,7 @@ import type { ChannelPost } from "../core/channel.ts";
 import type { ConfirmationKind } from "../policy/rule.ts";
 
 /** A new message in a channel. */
-export type ChannelMessage = CallMessage | DigestMessage | TestMessage;
+export type ChannelMessage = CallMessage | DecisionMessage | DigestMessage | TestMessage;
 
 interface AnyMessage {
   /** Unchanged in a retry after a failure. A digest of other calls has another id. */
@@ -78,20 +78,32 @@ export interface RefreshedMessage extends AnyMessage {
   readonly call: CallMessage;
 }
 
+/** The outcome of a call. */
+export interface CallOutcome {
+  readonly status: TerminalStatus;
+  /** Epoch ms. */
+  readonly decidedAt: number;
+  readonly actor: Actor;
+  /** Name of the reviewer who decided. */
+  readonly decider: string | undefined;
+  readonly note: string | undefined;
+}
+
 /** The new content of a message about a call that was resolved. */
 export interface ResolvedMessage extends AnyMessage {
   readonly kind: "resolved";
   readonly post: ChannelPost;
   readonly call: CallMessage;
-  readonly outcome: {
-    readonly status: TerminalStatus;
-    /** Epoch ms. */
-    readonly decidedAt: number;
-    readonly actor: Actor;
-    /** Name of the reviewer who decided. */
-    readonly decider: string | undefined;
-    readonly note: string | undefined;
-  };
+  readonly outcome: CallOutcome;
+}
+
+/** The decision about a call, as a message of its own. */
+export interface DecisionMessage extends AnyMessage {
+  readonly kind: "decision";
+  readonly call: CallMessage;
+  readonly outcome: CallOutcome;
+  /** The message about the pending call, for chats that reply in threads. */
+  readonly thread: ChannelPost | undefined;
 }
 
 /** A test message, without a request. */

@@ -46,6 +46,8 @@ export function formatMessage(message: ChannelMessage, style: TextStyle): Messag
   switch (message.kind) {
     case "call":
       return wordsOfCall(message, style);
+    case "decision":
+      return formatResolved(message, style);
     case "digest": {
       const { requestIds, isMore, earliestDeadlineAt, now } = message;
       const left = formatTimeLeft(earliestDeadlineAt - now);
@@ -108,7 +110,10 @@ const ACTORS: Readonly<Record<string, string>> = {
 };
 
 /** The outcome, the decider, the time and the note of a resolved call, and the call. */
-export function formatResolved(message: ResolvedMessage, style: TextStyle): MessageText {
+export function formatResolved(
+  message: Pick<ResolvedMessage, "call" | "outcome">,
+  style: TextStyle,
+): MessageText {
   const { quote } = style;
   const { call, outcome } = message;
   const { status, decidedAt, actor, decider, note } = outcome;

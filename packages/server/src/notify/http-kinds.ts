@@ -5,7 +5,7 @@
 
 import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
 import { requestPageOf } from "../config/public-url.ts";
-import type { ChannelMessage } from "./channel-message.ts";
+import type { CallMessage, CallOutcome, ChannelMessage } from "./channel-message.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 
 /** A message for the egress client. */
@@ -18,7 +18,9 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 /** The page of the announced request. Opening a link never decides. */
 export function linkOf(base: string, message: ChannelMessage): string {
-  return message.kind === "call" ? requestPageOf(base, message.requestId) : `${base}/inbox`;
+  if (message.kind === "call") return requestPageOf(base, message.requestId);
+  if (message.kind === "decision") return requestPageOf(base, message.call.requestId);
+  return `${base}/inbox`;
 }
 
 // Slack. ---------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ export function ntfyMessage(
 
 /** 5 rings through where the phone allows that; 3 is as usual. */
 function priorityOf(message: ChannelMessage): number {
-  if (message.kind === "test") return 3;
+  if (message.kind === "test" || message.kind === "decision") return 3;
   const deadlineAt = message.kind === "call" ? message.deadlineAt : message.earliestDeadlineAt;
   const leftMs = deadlineAt - message.now;
   return leftMs <= URGENT_MS ? 5 : leftMs <= HIGH_MS ? 4 : 3;
@@ -141,6 +143,7 @@ export function webhookMessage(
 function typeOf(message: ChannelMessage): string {
   if (message.kind === "test") return "channel.test";
   if (message.kind === "digest") return "requests.waiting";
+  if (message.kind === "decision") return "request.resolved";
   if (message.isEscalation) return "request.escalated";
   return message.isReminder ? "request.reminder" : "request.waiting";
 }
@@ -162,24 +165,34 @@ function contentOf(message: ChannelMessage): object {
       request_ids: requestIds.slice(0, REQUEST_IDS_MAX),
     };
   }
+  if (message.kind === "decision") {
+    return { request: requestOf(message.call), decision: decisionOf(message.outcome) };
+  }
+  return { request: requestOf(message) };
+}
+
+function decisionOf({ status, decidedAt, actor, decider, note }: CallOutcome): object {
+  const at = formatTimestamp(decidedAt);
+  return { status, decided_at: at, decided_by: actor, decider, note };
+}
+
+function requestOf(message: CallMessage): object {
   const { tool, server, instance, createdAt, deadlineAt, now, note, because, approvals } = message;
   return {
-    request: {
-      id: message.requestId,
-      tool,
-      server,
-      instance,
-      created_at: formatTimestamp(createdAt),
-      deadline_at: formatTimestamp(deadlineAt),
-      seconds_left: secondsLeft(deadlineAt, now),
-      because,
-      note,
-      approvals_needed: approvals.needed,
-      approvals_given: approvals.given,
-      from: approvals.from,
-      ...(message.escalatedTo.length > 0 && { escalated_to: message.escalatedTo }),
-      ...argumentsOf(message.argumentsText),
-    },
+    id: message.requestId,
+    tool,
+    server,
+    instance,
+    created_at: formatTimestamp(createdAt),
+    deadline_at: formatTimestamp(deadlineAt),
+    seconds_left: secondsLeft(deadlineAt, now),
+    because,
+    note,
+    approvals_needed: approvals.needed,
+    approvals_given: approvals.given,
+    from: approvals.from,
+    ...(message.escalatedTo.length > 0 && { escalated_to: message.escalatedTo }),
+    ...argumentsOf(message.argumentsText),
   };
 }
 

@@ -105,10 +105,13 @@ function postCall(
   message: ChannelMessage,
   addresses: ChatAddresses,
 ): ChatCall {
-  const content = contentOf(message, addresses);
+  const isDecision = message.kind === "decision";
+  const content = isDecision ? resolvedContent(message, addresses) : contentOf(message, addresses);
+  const thread = isDecision ? message.thread : undefined;
   const sent = {
     channel: target.slackChannel,
     ...content,
+    ...(thread?.place === target.slackChannel && { thread_ts: thread.id }),
     unfurl_links: false,
     unfurl_media: false,
   };
@@ -156,7 +159,10 @@ function contentOf(message: ChannelMessage, { publicUrl }: ChatAddresses): objec
   return { text: title, blocks };
 }
 
-function resolvedContent(message: ResolvedMessage, { publicUrl }: ChatAddresses): object {
+function resolvedContent(
+  message: Pick<ResolvedMessage, "call" | "outcome">,
+  { publicUrl }: ChatAddresses,
+): object {
   const { title, lines } = formatResolved(message, STYLE);
   const blocks = [
     ...lines.map(section),

@@ -129,6 +129,8 @@ function subjectOf(message: ClaimedChannel["message"]): Pick<Announced, "request
       return { requestId: message.requestId, count: 1 };
     case "digest":
       return { requestId: undefined, count: message.requestIds.length };
+    case "decision":
+      return { requestId: message.call.requestId, count: 1 };
     case "resolved":
     case "refreshed":
       return { requestId: message.call.requestId, count: 0 };

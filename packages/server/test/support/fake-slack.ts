@@ -22,6 +22,8 @@ export const TEAM = "T0TEAM0001";
 export interface SlackMessage {
   readonly channel: string;
   readonly ts: string;
+  /** Of the thread that it replies to. */
+  readonly thread?: string | undefined;
   text: string;
   blocks: readonly Block[];
   edits: number;
@@ -139,6 +141,7 @@ function failed(error: string): object {
 interface Input {
   readonly channel: string;
   readonly ts?: string;
+  readonly thread_ts?: string;
   readonly text: string;
   readonly blocks: readonly Block[];
 }
@@ -168,9 +171,9 @@ function answerOf(slack: FakeSlack, method: string, { headers, body }: Received)
   }
 }
 
-function post(slack: FakeSlack, { channel, text, blocks }: Input): object {
+function post(slack: FakeSlack, { channel, text, blocks, thread_ts: thread }: Input): object {
   const ts = `1700000000.${String(slack.messages.length + 1).padStart(6, "0")}`;
-  slack.messages.push({ channel, ts, text, blocks, edits: 0 });
+  slack.messages.push({ channel, ts, thread, text, blocks, edits: 0 });
   return { ok: true, channel, ts, message: { text, blocks } };
 }
 

@@ -69,13 +69,15 @@ const OTHER_ROWS = [
   "audit_seal values ('p', 0, 1, 'a', 'a', 'a', 'AA', 'p\n1\nAA\n', 0)",
   "audit_tile values ('p', 1, 0, 'AA')",
   `channel values ('p', 'n', 'ops', 'ntfy', '[]', 1, 300000, 'https://a/...', 's', 0,
-    'reviewer:r', null, 5, 3, 1, 9, 8, 'rejected', 403, 7, 2, 6, 0)`,
+    'reviewer:r', null, 5, 3, 1, 9, 8, 'rejected', 403, 7, 2, 6, 1, '[]', null,
+    0)`,
   `announcement select project_id, 'a', id, 'n', 'opened', 0, 9, null, 1, 'sent'
     from request limit 1`,
   `channel_post select project_id, 'n', '1.2', 'C0', id, 9, null, null, 'n', 'aa', 1
     from request limit 1`,
   `oncall_schedule values ('p', 's', 'payments', 'static', 's', '{}', null, null, '[]', null,
     0)`,
+  "decision_notice select project_id, 'n', id, 'm', null from request limit 1",
   "request_claim select project_id, id, 'r', 0, 1 from request limit 1",
   "chat_link values ('p', 'l', 'slack_app', 'T', 'U', 'ana', 'r', 0)",
   "chat_code values ('p', 'r', 'h', 1)",

@@ -60,7 +60,11 @@ export class Row extends Component<RowProps> {
             </span>
           </label>
         )}
-        <RowLink request={first} count={requests.length} />
+        <RowLink
+          request={first}
+          count={requests.length}
+          claim={requests.find(({ claim }) => claim !== undefined)?.claim}
+        />
         {requests.length > 1 && (
           <Members
             requests={requests}
@@ -73,8 +77,15 @@ export class Row extends Component<RowProps> {
   }
 }
 
-function RowLink({ request, count }: { readonly request: PendingRequest; readonly count: number }) {
-  const { id, tool, server, instance, deadlineAt, may_decide, held, claim } = request;
+interface RowLinkProps {
+  readonly request: PendingRequest;
+  readonly count: number;
+  /** Of any request of the row. */
+  readonly claim: PendingRequest["claim"];
+}
+
+function RowLink({ request, count, claim }: RowLinkProps) {
+  const { id, tool, server, instance, deadlineAt, may_decide, held } = request;
   const reason = may_decide.approve ? undefined : may_decide.reason;
   return (
     <a class="row-link" href={href(`/inbox/${id}`)}>

@@ -146,6 +146,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
         submit="Add channel"
         onSubmit={async (values) => {
           const token = values("token");
+          const digest = values("digest").trim();
           const reminder = values("remind_before").trim();
           const body = {
             name: values("name"),
@@ -154,6 +155,8 @@ function NewChannel({ onMade }: { onMade(): void }) {
             ...targetOf(kind, values),
             ...(token !== "" && { token }),
             ...(reminder !== "" && { remind_before: reminder }),
+            ...(digest !== "" && { digest }),
+            ...(values("on_decision") !== "" && { on_decision: true }),
           };
           const made = await api.call("POST /channels", { body });
           setSecret(made.signing_secret);
@@ -173,6 +176,19 @@ function NewChannel({ onMade }: { onMade(): void }) {
           name="groups"
           label="Groups (optional)"
           hint="Only requests to these groups, separated by commas. Empty: all requests."
+        />
+        <Field
+          name="digest"
+          label="One summary every (optional)"
+          hint="For example 1h, instead of single messages."
+        />
+        <Choice
+          name="on_decision"
+          label="Messages about decisions"
+          options={[
+            ["", "None"],
+            ["yes", "One for each decision, with the note"],
+          ]}
         />
         <Field
           name="remind_before"

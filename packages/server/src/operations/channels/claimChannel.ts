@@ -10,7 +10,7 @@ import type {
   ResolvedMessage,
 } from "../../notify/channel-message.ts";
 import { composeCall, type WaitingCall } from "../../steps/channels/composeCall.ts";
-import { composeUpdate } from "../../steps/channels/composeUpdate.ts";
+import { composeDecision, composeUpdate } from "../../steps/channels/composeUpdate.ts";
 import { openTarget } from "../../steps/channels/openTarget.ts";
 import {
   type DueAnnouncement,
@@ -20,6 +20,7 @@ import {
 } from "../../storage/sql/channels/announcements.ts";
 import { readOutdatedPost } from "../../storage/sql/channels/channel-posts.ts";
 import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channels.ts";
+import { readDueNotice } from "../../storage/sql/channels/decision-notices.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
@@ -62,7 +63,8 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
     const calls = toCalls(await endStale(tx, key.projectId, due, now));
     const next =
       (await announcement(tx, context, channel, calls, { isMore, now })) ??
-      (await update(tx, channel, now));
+      (await update(tx, channel, now)) ??
+      (await decision(tx, channel, now));
     if (next === undefined) return isMore && calls.length === 0 ? "again" : undefined;
     const target = openTarget(context, channel);
     await claimChannelRow(tx, key, now + MESSAGE_LEASE.ms);
@@ -82,7 +84,7 @@ async function announcement(
 ): Promise<NextMessage | undefined> {
   const first = calls[0];
   if (first === undefined) return undefined;
-  const turn = nextSending(channel.pace, channel.failures, calls, now);
+  const turn = nextSending(channel.pace, channel.failures, calls, now, channel.digestMs);
   if (turn.kind === "wait") return undefined;
   if (turn.kind === "one") {
     const nonce = channel.decides ? newNonce(random) : undefined;
@@ -105,6 +107,23 @@ async function update(
   if (post === undefined) return undefined;
   return { message: await composeUpdate(tx, channel, post, now), announcementIds: [] };
 }
+
+/** @returns undefined when no decision is to be sent, or the channel pauses */
+async function decision(
+  tx: Transaction,
+  channel: StoredChannel,
+  now: number,
+): Promise<NextMessage | undefined> {
+  if (!channel.sendsDecisions) return undefined;
+  const notice = await readDueNotice(tx, channel);
+  if (notice === undefined) return undefined;
+  const due = { since: now, deadlineAt: now + DECISION_WINDOW_MS };
+  if (nextSending(channel.pace, channel.failures, [due], now).kind === "wait") return undefined;
+  return { message: await composeDecision(tx, channel, notice, now), announcementIds: [] };
+}
+
+/** A message about a decision is not urgent. */
+const DECISION_WINDOW_MS = 3_600_000;
 
 const NONCE_BYTES = 16;
 

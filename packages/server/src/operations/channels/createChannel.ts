@@ -10,7 +10,7 @@ import { shownTarget } from "../../core/channel-target.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { assertCanDecide } from "../../steps/channels/assertCanDecide.ts";
-import { assertChannelGroups } from "../../steps/channels/assertChannelGroups.ts";
+import { assertChannelGroups, assertInstances } from "../../steps/channels/assertChannelGroups.ts";
 import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
 import { targetContext } from "../../steps/channels/openTarget.ts";
 import { insertChannel, listChannelsOf, readChannel } from "../../storage/sql/channels/channels.ts";
@@ -23,6 +23,9 @@ export interface ChannelOrder extends TargetOrder {
   readonly groups: readonly string[];
   readonly includesArguments: boolean;
   readonly decides: boolean;
+  readonly sendsDecisions: boolean;
+  readonly instanceIds: readonly string[];
+  readonly digestMs: number | null;
   readonly remindMs: number | null;
 }
 
@@ -50,9 +53,11 @@ export async function createChannel(
   const { random, keyring, store } = context;
   const { projectId, reviewerId } = caller;
   const { name, kind, groups, includesArguments, decides, remindMs } = order;
+  const { sendsDecisions, instanceIds, digestMs } = order;
   if (decides) assertCanDecide(context, { kind, includesArguments }, target);
   const channel = await store.transact(async (tx) => {
     const now = await tx.now();
+    await assertInstances(tx, projectId, instanceIds);
     const others = await listChannelsOf(tx, projectId);
     if (others.length >= CHANNELS_PER_PROJECT_MAX) {
       const message = `The project has ${others.length} channels, the maximum. Delete one first.`;
@@ -67,6 +72,9 @@ export async function createChannel(
       groups,
       includesArguments,
       decides,
+      sendsDecisions,
+      instanceIds,
+      digestMs,
       remindMs,
       targetShown: shownTarget(target),
       encryptedTarget: keyring.encrypt(JSON.stringify(target), targetContext(id)),
@@ -88,6 +96,9 @@ export async function createChannel(
         groups,
         target: shownTarget(target),
         decisions: decides ? "permitted" : undefined,
+        digest_ms: digestMs ?? undefined,
+        on_decision: sendsDecisions ? "sent" : undefined,
+        instances: instanceIds.length === 0 ? undefined : instanceIds,
       },
     });
     const made = await readChannel(tx, { projectId, id });

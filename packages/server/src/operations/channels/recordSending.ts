@@ -12,6 +12,7 @@ import type { RefreshedMessage, ResolvedMessage } from "../../notify/channel-mes
 import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels/announcements.ts";
 import { closePost, insertPost, refreshPost } from "../../storage/sql/channels/channel-posts.ts";
 import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
+import { endNotice } from "../../storage/sql/channels/decision-notices.ts";
 import type { Transaction } from "../../storage/store.ts";
 import type { ClaimedChannel } from "./claimChannel.ts";
 
@@ -43,6 +44,10 @@ export async function recordSending(
     if (outcome.kind === "unwanted") return { kind: "released" };
     if (message.kind === "resolved" || message.kind === "refreshed") {
       if (await recordUpdate(tx, channel, message, outcome, now)) return { kind: "sent" };
+    }
+    if (message.kind === "decision" && outcome.kind === "sent") {
+      await endNotice(tx, channel, message.call.requestId, now);
+      return { kind: "sent" };
     }
     if (outcome.kind !== "sent") return { kind: "rests", ms: (after.retryAt ?? now) - now };
     await endAnnouncements(tx, projectId, announcementIds, "sent", now);

@@ -6,7 +6,7 @@ import { shownTarget } from "../../core/channel-target.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { assertCanDecide } from "../../steps/channels/assertCanDecide.ts";
-import { assertChannelGroups } from "../../steps/channels/assertChannelGroups.ts";
+import { assertChannelGroups, assertInstances } from "../../steps/channels/assertChannelGroups.ts";
 import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts";
 import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
 import { openTarget, targetContext } from "../../steps/channels/openTarget.ts";
@@ -18,6 +18,9 @@ export interface ChannelChange extends TargetOrder {
   readonly groups: readonly string[] | undefined;
   readonly includesArguments: boolean | undefined;
   readonly decides: boolean | undefined;
+  readonly sendsDecisions: boolean | undefined;
+  readonly instanceIds: readonly string[] | undefined;
+  readonly digestMs: number | null | undefined;
   readonly remindMs: number | null | undefined;
   readonly isDisabled: boolean | undefined;
 }
@@ -44,6 +47,7 @@ export async function updateChannel(
     const channel = await lockChannel(tx, { projectId, id });
     if (channel === undefined) throw new Problem("not_found");
     const now = await tx.now();
+    await assertInstances(tx, projectId, change.instanceIds ?? []);
     const retargeted = retarget(context, channel, change);
     const { isDisabled = channel.disabledAt !== null } = change;
     const changed: StoredChannel = {
@@ -52,6 +56,9 @@ export async function updateChannel(
       groups: change.groups ?? channel.groups,
       includesArguments: change.includesArguments ?? channel.includesArguments,
       decides: change.decides ?? channel.decides,
+      sendsDecisions: change.sendsDecisions ?? channel.sendsDecisions,
+      instanceIds: change.instanceIds ?? channel.instanceIds,
+      digestMs: change.digestMs === undefined ? channel.digestMs : change.digestMs,
       remindMs: change.remindMs === undefined ? channel.remindMs : change.remindMs,
       disabledAt: isDisabled ? (channel.disabledAt ?? now) : null,
     };
@@ -70,6 +77,9 @@ export async function updateChannel(
         state: isDisabled ? "disabled" : "enabled",
         arguments: changed.includesArguments ? "included" : "left out",
         decisions: changed.decides ? "permitted" : undefined,
+        digest_ms: changed.digestMs ?? undefined,
+        on_decision: changed.sendsDecisions ? "sent" : undefined,
+        instances: changed.instanceIds.length === 0 ? undefined : changed.instanceIds,
         remind_ms: changed.remindMs,
       },
     });

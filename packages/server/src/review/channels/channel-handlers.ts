@@ -34,6 +34,9 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
         groups: body.groups ?? [],
         includesArguments: body.include_arguments ?? false,
         decides: body.decide ?? false,
+        sendsDecisions: body.on_decision ?? false,
+        instanceIds: body.instances ?? [],
+        digestMs: body.digest === "off" ? null : (body.digest ?? null),
         remindMs: remindMsOf(body) ?? null,
       });
       request.subjectId = channel.id;
@@ -46,6 +49,9 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
         groups: body.groups,
         includesArguments: body.include_arguments,
         decides: body.decide,
+        sendsDecisions: body.on_decision,
+        instanceIds: body.instances,
+        digestMs: body.digest === "off" ? null : body.digest,
         remindMs: remindMsOf(body),
         isDisabled: body.disabled,
       });
@@ -96,6 +102,9 @@ function toWire({ settings }: Context, channel: StoredChannel): Writable<Channel
     groups: channel.groups,
     include_arguments: channel.includesArguments,
     decide: channel.decides,
+    on_decision: channel.sendsDecisions,
+    instances: channel.instanceIds,
+    digest: channel.digestMs === null ? undefined : formatDuration(channel.digestMs),
     events_url: channel.decides ? eventsUrlOf(publicUrlOf(settings), channel) : undefined,
     remind_before: remindMs === null ? undefined : formatDuration(remindMs),
     state: disabledAt === null ? "enabled" : "disabled",

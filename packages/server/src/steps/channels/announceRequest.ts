@@ -11,6 +11,7 @@ import {
   insertAnnouncements,
   type NewAnnouncement,
 } from "../../storage/sql/channels/announcements.ts";
+import { insertNotices } from "../../storage/sql/channels/decision-notices.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import type { Transaction } from "../../storage/store.ts";
@@ -79,10 +80,10 @@ async function announce(
   active: ActiveState,
 ): Promise<readonly RowKey[]> {
   const { id: requestId, projectId, deadlineAt } = request;
-  const announced = new Set<string>();
+  const announced = new Map<string, ChannelRef>();
   const announcements = occasions.flatMap(({ occasion, from, at }) =>
-    coveringChannels(active, from).flatMap((channel): NewAnnouncement[] => {
-      announced.add(channel.id);
+    coveringChannels(active, from, request).flatMap((channel): NewAnnouncement[] => {
+      announced.set(channel.id, channel);
       const one = { projectId, requestId, channelId: channel.id, createdAt: at, deadlineAt };
       const id = () => uuidV7(at, random.bytes(10));
       const reminderAt = remindAt(channel, request);
@@ -92,15 +93,29 @@ async function announce(
     }),
   );
   if (announcements.length > 0) await insertAnnouncements(tx, announcements);
-  return [...announced].map((id) => ({ projectId, id }));
+  const notified = [...announced.values()].filter(({ sendsDecisions }) => sendsDecisions);
+  const at = occasions[0]?.at ?? request.createdAt;
+  const notices = notified.map(({ id: channelId }) => {
+    return { channelId, id: uuidV7(at, random.bytes(10)) };
+  });
+  await insertNotices(tx, projectId, requestId, notices);
+  return [...announced.keys()].map((id) => ({ projectId, id }));
 }
+
+const WEB_PUSH: ChannelRef = {
+  id: PUSH_CHANNEL,
+  groups: [],
+  instanceIds: [],
+  remindMs: null,
+  sendsDecisions: false,
+};
 
 function coveringChannels(
   { channels, isPushed }: ActiveState,
   from: Requirement["from"],
+  { instanceId }: StoredRequest,
 ): readonly ChannelRef[] {
-  const covering = channels.filter((channel) => coversRequirement(channel, from));
+  const covering = channels.filter((channel) => coversRequirement(channel, { from, instanceId }));
   // The outbox of web push finds the browsers to notify.
-  if (isPushed) covering.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
-  return covering;
+  return isPushed ? [...covering, WEB_PUSH] : covering;
 }

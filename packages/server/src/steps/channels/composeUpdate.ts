@@ -1,8 +1,16 @@
+/** Composes the new content of messages, and messages about decisions. */
+
 import type { StoredChannel } from "../../core/channel.ts";
-import { deciderId } from "../../core/request.ts";
-import type { RefreshedMessage, ResolvedMessage } from "../../notify/channel-message.ts";
+import { deciderId, type StoredDecision, type StoredRequest } from "../../core/request.ts";
+import type {
+  CallOutcome,
+  DecisionMessage,
+  RefreshedMessage,
+  ResolvedMessage,
+} from "../../notify/channel-message.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";
 import type { StoredPost } from "../../storage/sql/channels/channel-posts.ts";
+import type { DecisionNotice } from "../../storage/sql/channels/decision-notices.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
 import { composeCall } from "./composeCall.ts";
@@ -28,22 +36,51 @@ export async function composeUpdate(
   };
   const call = await composeCall(reader, channel, subject, now);
   if (request.decision === null) return { kind: "refreshed", ...common, call };
-  const { status, decidedAt, decidedBy, note } = request.decision;
-  const reviewerId = deciderId(request);
-  const reviewer =
-    reviewerId === undefined
-      ? undefined
-      : await readReviewer(reader, { projectId, id: reviewerId });
+  const outcome = await outcomeOf(reader, request, request.decision);
+  return { kind: "resolved", ...common, call, outcome };
+}
+
+/** The message about a decision. */
+export async function composeDecision(
+  reader: Reader,
+  channel: StoredChannel,
+  { id, requestId, post }: DecisionNotice,
+  now: number,
+): Promise<DecisionMessage> {
+  const request = await readRequest(reader, { projectId: channel.projectId, id: requestId });
+  if (request === undefined || request.decision === null) {
+    throw new Error("a due notice has no resolved request");
+  }
+  const subject = {
+    requestId,
+    messageId: id,
+    isReminder: false,
+    isEscalation: false,
+    nonce: undefined,
+  };
   return {
-    kind: "resolved",
-    ...common,
-    call,
-    outcome: {
-      status,
-      decidedAt,
-      actor: decidedBy,
-      decider: reviewer?.name,
-      note: note === null ? undefined : (JSON.parse(note) as string),
-    },
+    kind: "decision",
+    id,
+    now,
+    call: await composeCall(reader, channel, subject, now),
+    outcome: await outcomeOf(reader, request, request.decision),
+    thread: post,
+  };
+}
+
+async function outcomeOf(
+  reader: Reader,
+  request: StoredRequest,
+  { status, decidedAt, decidedBy, note }: StoredDecision,
+): Promise<CallOutcome> {
+  const id = deciderId(request);
+  const { projectId } = request;
+  const reviewer = id === undefined ? undefined : await readReviewer(reader, { projectId, id });
+  return {
+    status,
+    decidedAt,
+    actor: decidedBy,
+    decider: reviewer?.name,
+    note: note === null ? undefined : (JSON.parse(note) as string),
   };
 }

@@ -15,9 +15,10 @@ import type { RowKey } from "../keys.ts";
 import { parseNames, writeNames } from "../names.ts";
 import { IS_OUTDATED } from "./channel-posts.ts";
 
-const COLUMNS = `id, project_id, name, kind, group_names, includes_arguments, decides, remind_ms,
-  target_shown, encrypted_target, created_at, created_by, disabled_at, claimed_until, fence,
-  failures, retry_at, last_at, last_outcome, last_status, minute_at, minute_messages, sent_at`;
+const COLUMNS = `id, project_id, name, kind, group_names, includes_arguments, decides, on_decision,
+  instance_ids, digest_ms, remind_ms, target_shown, encrypted_target, created_at, created_by,
+  disabled_at, claimed_until, fence, failures, retry_at, last_at, last_outcome, last_status,
+  minute_at, minute_messages, sent_at`;
 
 const SELECT = `select ${COLUMNS} from channel where project_id = $1 and id = $2`;
 
@@ -25,9 +26,9 @@ const SELECT = `select ${COLUMNS} from channel where project_id = $1 and id = $2
 export async function insertChannel(tx: Transaction, channel: ChannelSettings): Promise<boolean> {
   const inserted = await tx.run(
     `insert into channel (project_id, id, name, kind, group_names, includes_arguments, decides,
-       remind_ms, target_shown, encrypted_target, created_at, created_by, fence, failures,
-       minute_messages)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0, 0)
+       on_decision, instance_ids, digest_ms, remind_ms, target_shown, encrypted_target, created_at,
+       created_by, fence, failures, minute_messages)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, 0)
      on conflict (project_id, name) do nothing`,
     [
       channel.projectId,
@@ -37,6 +38,9 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
       writeNames(channel.groups),
       channel.includesArguments ? 1 : 0,
       channel.decides ? 1 : 0,
+      channel.sendsDecisions ? 1 : 0,
+      writeNames(channel.instanceIds),
+      channel.digestMs,
       channel.remindMs,
       channel.targetShown,
       channel.encryptedTarget,
@@ -53,8 +57,9 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
  */
 export async function updateChannel(tx: Transaction, channel: ChannelSettings): Promise<void> {
   await tx.run(
-    `update channel set group_names = $3, includes_arguments = $4, decides = $5, remind_ms = $6,
-       target_shown = $7, encrypted_target = $8, disabled_at = $9, retry_at = null
+    `update channel set group_names = $3, includes_arguments = $4, decides = $5,
+       on_decision = $6, instance_ids = $7, digest_ms = $8, remind_ms = $9, target_shown = $10,
+       encrypted_target = $11, disabled_at = $12, retry_at = null
      where project_id = $1 and id = $2`,
     [
       channel.projectId,
@@ -62,6 +67,9 @@ export async function updateChannel(tx: Transaction, channel: ChannelSettings): 
       writeNames(channel.groups),
       channel.includesArguments ? 1 : 0,
       channel.decides ? 1 : 0,
+      channel.sendsDecisions ? 1 : 0,
+      writeNames(channel.instanceIds),
+      channel.digestMs,
       channel.remindMs,
       channel.targetShown,
       channel.encryptedTarget,
@@ -105,7 +113,7 @@ export async function readDecidingChannels(reader: Reader): Promise<StoredChanne
 
 export async function readUsedChannels(reader: Reader, projectId: string): Promise<ChannelRef[]> {
   const rows = await reader.all(
-    `select id, group_names, remind_ms from channel
+    `select id, group_names, remind_ms, on_decision, instance_ids from channel
      where project_id = $1 and disabled_at is null order by id`,
     [projectId],
   );
@@ -132,7 +140,13 @@ export async function readDueChannels(
              and request.id = channel_post.request_id
            where channel_post.project_id = channel.project_id
              and channel_post.channel_id = channel.id
-             and channel_post.closed_at is null and ${IS_OUTDATED}))
+             and channel_post.closed_at is null and ${IS_OUTDATED})
+         or exists (select 1 from decision_notice
+           join request on request.project_id = decision_notice.project_id
+             and request.id = decision_notice.request_id
+           where decision_notice.project_id = channel.project_id
+             and decision_notice.channel_id = channel.id
+             and decision_notice.ended_at is null and request.status <> 'pending'))
      limit $2`,
     [now, limit],
   );
@@ -238,6 +252,7 @@ function fromRow(row: Row): StoredChannel {
     kind: row.kind as ChannelKind,
     includesArguments: Number(row.includes_arguments) === 1,
     decides: Number(row.decides) === 1,
+    digestMs: toNumber(row.digest_ms),
     targetShown: row.target_shown as string,
     encryptedTarget: row.encrypted_target as string,
     createdAt: Number(row.created_at),
@@ -261,6 +276,8 @@ function toRef(row: Row): ChannelRef {
     id: row.id as string,
     groups: parseNames(row.group_names),
     remindMs: toNumber(row.remind_ms),
+    sendsDecisions: Number(row.on_decision) === 1,
+    instanceIds: parseNames(row.instance_ids),
   };
 }
 

@@ -279,6 +279,7 @@ export async function deleteDecidedBefore(
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
     await tx.run("delete from channel_post where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from decision_notice where project_id = $1 and request_id = $2", key);
     await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request_claim where project_id = $1 and request_id = $2", key);
