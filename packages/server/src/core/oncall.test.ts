@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fromWallClock, rotaReviewer, type StaticRota, whoIsOnCall } from "./oncall.ts";
+import { rotaReviewer, type StaticRota, whoIsOnCall } from "./oncall.ts";
 
 const WEEKLY: StaticRota = {
   kind: "static",
@@ -39,12 +39,4 @@ test("[ours.oncall.shifts] current people count once, and the end of a shift is 
   assert.deepEqual(whoIsOnCall(shifts, 9), ["a", "b"]);
   assert.deepEqual(whoIsOnCall(shifts, 15), ["a"]);
   assert.deepEqual(whoIsOnCall(shifts, 20), []);
-});
-
-test("[ours.oncall.ical] a wall clock is read in its time zone, in winter and in summer", () => {
-  const read = (text: string) =>
-    new Date(fromWallClock(Date.parse(`${text}Z`), "America/New_York")).toISOString();
-  assert.equal(read("2026-01-15T09:00:00"), "2026-01-15T14:00:00.000Z");
-  assert.equal(read("2026-07-15T09:00:00"), "2026-07-15T13:00:00.000Z");
-  assert.equal(read("2026-11-01T12:00:00"), "2026-11-01T17:00:00.000Z");
 });

@@ -1,7 +1,5 @@
 /** On-call schedules: their sources, the shifts of a rota, and who is on call at a time. */
 
-import { isTimeZone } from "./quiet-hours.ts";
-
 export const SOURCE_KINDS = ["static", "ical", "pagerduty", "opsgenie"] as const;
 
 export type SourceKind = (typeof SOURCE_KINDS)[number];
@@ -112,16 +110,4 @@ function offsetAt(at: number, timeZone: string): number {
     part("second"),
   );
   return local - Math.floor(at / 1000) * 1000;
-}
-
-/**
- * The time at which a clock in the time zone shows these UTC parts, epoch ms. A time that a clock
- * change skips is the one after the change.
- *
- * @param wall as if the clock were in UTC, epoch ms
- */
-export function fromWallClock(wall: number, timeZone: string): number {
-  if (!isTimeZone(timeZone)) return wall;
-  const first = wall - offsetAt(wall, timeZone);
-  return wall - offsetAt(first, timeZone);
 }
