@@ -1,6 +1,6 @@
 /**
- * Replicas on one PostgreSQL with Socket Mode: one of them owns the connection, another one takes it
- * over, and an event that arrives at two replicas decides once.
+ * Replicas on one PostgreSQL with Socket Mode: one of them owns the connection, another one takes
+ * it over, and an event that arrives at two replicas decides once.
  */
 
 import assert from "node:assert/strict";
