@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { operation } from "./operation.ts";
-import { anyText, body, timestamp } from "./schema.ts";
+import { anyText, body, id, timestamp } from "./schema.ts";
 
 const PEOPLE_MAX = 100;
 const NAME_CHARS_MAX = 256;
@@ -17,6 +17,7 @@ const shortText = v.pipe(
 );
 
 export const schedule = v.object({
+  id,
   name: v.string(),
   source: v.picklist(["static", "ical", "pagerduty", "opsgenie"]),
   /** `current`, `pending` before the first fetch, or `unavailable`. */
@@ -88,25 +89,32 @@ export const oncall = {
 
   writeSchedule: operation({
     method: "PUT",
-    path: "/schedules/{schedule}",
-    summary: "Create or replace an on-call schedule.",
+    path: "/schedules",
+    summary: "Create an on-call schedule, or replace the one with this name.",
     caller: "reviewer",
     power: "people",
     body: body({
+      name: v.pipe(
+        anyText,
+        v.regex(
+          /^[a-z0-9][a-z0-9._-]{0,63}$/,
+          "must be a name of a-z, 0-9, ., _ and -, like payments",
+        ),
+      ),
       source,
       people: v.optional(v.record(shortText, shortText, "must be an object")),
     }),
-    answers: { 200: v.object({ name: v.string() }) },
+    answers: { 200: v.object({ id, name: v.string() }) },
     errors: ["forbidden"],
   }),
 
   deleteSchedule: operation({
     method: "DELETE",
-    path: "/schedules/{schedule}",
+    path: "/schedules/{id}",
     summary: "Delete an on-call schedule.",
     caller: "reviewer",
     power: "people",
-    answers: { 200: v.object({ deleted: v.string() }) },
+    answers: { 200: v.object({ deleted: id }) },
     errors: ["forbidden", "not_found"],
   }),
 };

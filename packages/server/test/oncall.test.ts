@@ -33,7 +33,7 @@ async function startScene(t: TestContext, answer?: AnswerMessage) {
 type OnCallScene = Awaited<ReturnType<typeof startScene>>;
 
 function put({ server, admin }: OnCallScene, body: object, name = "payments") {
-  return server.call("PUT", `/review/v1/schedules/${name}`, { token: admin, body });
+  return server.call("PUT", "/review/v1/schedules", { token: admin, body: { name, ...body } });
 }
 
 async function listed({ server, admin }: OnCallScene): Promise<readonly Schedule[]> {
@@ -208,11 +208,13 @@ test("[ours.oncall.input] invalid schedules are rejected, and only administrator
   await reject({ source: { kind: "ical", url: "http://example.com/a.ics" } }, /url/);
   await reject({ source: { kind: "rota" } }, /kind/);
   await reject({ source: ROTA }, /name/, "Payments!");
-  const path = "/review/v1/schedules/payments";
+  const path = "/review/v1/schedules";
   const { server, reviewer } = scene;
-  const call = { token: reviewer, body: { source: ROTA } };
+  const call = { token: reviewer, body: { name: "payments", source: ROTA } };
   assert.equal((await server.call("PUT", path, call)).status, 403);
   assert.equal((await put(scene, { source: ROTA })).status, 200);
-  assert.equal((await server.call("DELETE", path, { token: scene.admin })).status, 200);
+  const [made] = await listed(scene);
+  const own = `${path}/${made?.id}`;
+  assert.equal((await server.call("DELETE", own, { token: scene.admin })).status, 200);
   assert.deepEqual(await listed(scene), []);
 });

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { EXIT, renderColumns, usageError } from "@countersign/command-line";
-import { exactText, type Schedule } from "@countersign/review-api";
+import { type BodySent, exactText, type oncall, type Schedule } from "@countersign/review-api";
 import { parse } from "yaml";
 import type { Command } from "../command.ts";
 import { connectApi } from "../connect-api.ts";
@@ -35,12 +35,11 @@ export const oncallSet: Command = {
   },
 
   async run(line, terminal) {
-    const [schedule = ""] = line.take("the name of the schedule");
+    const [name = ""] = line.take("the name of the schedule");
     const file = line.text("file");
     if (!file) throw usageError("--file is missing");
-    const body = readYaml(file);
-    const call = { path: { schedule }, body };
-    const written = await connectApi(line).call("PUT /schedules/{schedule}", call);
+    const body = { ...readYaml(file), name };
+    const written = await connectApi(line).call("PUT /schedules", { body });
     terminal.out(line.json ? exactText(written) : `Saved the schedule ${written.name}.`);
     return EXIT.done;
   },
@@ -54,18 +53,22 @@ export const oncallDelete: Command = {
   options: {},
 
   async run(line, terminal) {
-    const [schedule = ""] = line.take("the name of the schedule");
-    const path = { schedule };
-    const deleted = await connectApi(line).call("DELETE /schedules/{schedule}", { path });
-    terminal.out(line.json ? exactText(deleted) : `Deleted the schedule ${deleted.deleted}.`);
+    const [name = ""] = line.take("the name of the schedule");
+    const api = connectApi(line);
+    const { schedules } = await api.call("GET /schedules");
+    const found = schedules.find((schedule) => schedule.name === name);
+    if (found === undefined)
+      throw usageError("there is no schedule with this name; see oncall list");
+    const deleted = await api.call("DELETE /schedules/{id}", { path: { id: found.id } });
+    terminal.out(line.json ? exactText(deleted) : `Deleted the schedule ${name}.`);
     return EXIT.done;
   },
 };
 
 /** The server checks the content. */
-function readYaml(file: string): never {
+function readYaml(file: string): BodySent<typeof oncall.writeSchedule> {
   try {
-    return parse(readFileSync(file, "utf8")) as never;
+    return parse(readFileSync(file, "utf8")) as BodySent<typeof oncall.writeSchedule>;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw usageError(`--file: ${file} cannot be read: ${reason}`);

@@ -245,15 +245,32 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   updateChannel: { ...channel, exception: ANNOUNCES, body: () => ({ groups: [] }) },
   testChannel: channel,
   writeSchedule: {
-    body: () => ({ source: { kind: "ical", url: "https://192.0.2.1/a.ics" } }),
+    body: () => ({
+      name: "payments",
+      source: {
+        kind: "static",
+        reviewers: ["ana"],
+        starts_at: "2026-01-05T09:00:00Z",
+        days: 7,
+        time_zone: "UTC",
+      },
+    }),
   },
-  deleteSchedule: { status: 404 },
+  // There is no schedule with this id.
+  deleteSchedule: { ...request, status: 404 },
   createChatCode: {
     status: 201,
     exception: { because: "a token cannot link an account", not: HOLDERS.decide },
   },
   // There is no link.
-  deleteChatLink: { ...request, status: 404 },
+  deleteChatLink: {
+    ...request,
+    status: 404,
+    exception: {
+      because: "reviewers unlink their own accounts, and callers who manage people unlink any",
+      also: ["people", "decide:ops"],
+    },
+  },
   deleteChannel: { id: (stage) => stage.freshChannel() },
 
   // The log is not sealed.

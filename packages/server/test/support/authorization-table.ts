@@ -94,6 +94,8 @@ const OPEN: readonly AuthorizationRow[] = [
     openRow(name),
   ),
   openRow("consoleAsset", 404, "none.js"),
+  // There is no channel, and no credential helps.
+  openRow("receiveChat", 404, "none"),
 ];
 
 export const ROWS: readonly AuthorizationRow[] = [

@@ -16,9 +16,9 @@ import {
   writeCode,
 } from "../../core/chat.ts";
 import { sha256Hex } from "../../core/digest.ts";
-import { isPermitted } from "../../core/scopes.ts";
+import { isPermitted, mayVote } from "../../core/scopes.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
-import { assertMayVote } from "../../identity/assert-may.ts";
+import { assertMay, assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { mayAuthenticate } from "../../steps/access/mayAuthenticate.ts";
 import { lockReviewer, readReviewers } from "../../storage/sql/access/holders.ts";
@@ -129,13 +129,15 @@ export async function listChatLinks(
 /**
  * Deletes a link. Decisions through it stay, and its user cannot decide any more.
  *
- * @throws Problem `not_found` for links of others, unless the caller manages people
+ * @throws Problem `forbidden` for a role that can neither decide nor manage people; `not_found` for
+ * links of others, unless the caller manages people
  */
 export async function deleteChatLink(
   { store, random }: Pick<Context, "store" | "random">,
   caller: ReviewerCaller,
   id: string,
 ): Promise<ChatLink> {
+  if (!mayVote(caller)) assertMay(caller, "people");
   const { projectId, reviewerId } = caller;
   return store.transact(async (tx) => {
     const link = await lockLink(tx, "update", { projectId, id });

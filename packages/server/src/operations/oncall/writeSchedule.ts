@@ -11,6 +11,7 @@ import {
   deleteSchedule,
   findSchedule,
   listSchedulesOf,
+  readSchedule,
   type StoredSchedule,
   writeSchedule as writeRow,
 } from "../../storage/sql/oncall/schedules.ts";
@@ -84,12 +85,12 @@ function assertSource({ outbound }: Context, source: ScheduleSource): void {
 export async function removeSchedule(
   { store, random }: Pick<Context, "store" | "random">,
   caller: ReviewerCaller,
-  name: string,
+  id: string,
 ): Promise<void> {
   assertMay(caller, "people");
   const { projectId, reviewerId } = caller;
   await store.transact(async (tx) => {
-    const schedule = await findSchedule(tx, projectId, name);
+    const schedule = await readSchedule(tx, { projectId, id });
     if (schedule === undefined) throw new Problem("not_found");
     await deleteSchedule(tx, schedule);
     await appendAudit(tx, random, {
@@ -97,8 +98,8 @@ export async function removeSchedule(
       projectId,
       kind: "schedule.deleted",
       actor: `reviewer:${reviewerId}`,
-      subject: `schedule:${schedule.id}`,
-      detail: { name },
+      subject: `schedule:${id}`,
+      detail: { name: schedule.name },
     });
   });
 }

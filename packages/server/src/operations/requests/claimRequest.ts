@@ -4,7 +4,8 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { isClosed, type ResolvableRequest } from "../../core/request.ts";
-import { assertMayVote, deciderOf } from "../../identity/assert-may.ts";
+import { votingGroups } from "../../core/scopes.ts";
+import { assertMayVote, deciderOf, refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
@@ -65,13 +66,17 @@ export async function claimRequest(
  * Ends the caller's claim.
  *
  * @returns false when there was none
- * @throws Problem `not_found`; `already_terminal`
+ * @throws Problem `forbidden` for a token without the scope `decide`; `not_found`;
+ * `already_terminal`
  */
 export async function releaseClaim(
   context: Context,
-  { projectId, reviewerId }: ReviewerCaller,
+  caller: ReviewerCaller,
   id: string,
 ): Promise<boolean> {
+  const { projectId, reviewerId, scopes } = caller;
+  if (votingGroups(scopes)?.length === 0)
+    throw new Problem("forbidden", refusalOf(caller, "decide"));
   return context.store.transact(async (tx) => {
     await lockPending(tx, projectId, id);
     const now = await tx.now();

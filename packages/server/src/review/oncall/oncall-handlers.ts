@@ -14,27 +14,21 @@ const API_URLS = {
   opsgenie: "https://api.opsgenie.com",
 } as const;
 
-/** As names of groups. */
-const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-
 export function oncallHandlers(context: Context): Handlers<typeof oncall> {
   return {
     async listSchedules({ caller }) {
       return { schedules: (await listSchedules(context, caller)).map(toWire) };
     },
 
-    async writeSchedule({ caller, path: { schedule: name }, body }) {
-      if (!NAME.test(name)) {
-        throw invalidField("schedule", "must be a name of a-z, 0-9, ., _ and -, like payments");
-      }
-      const order = { source: sourceOf(body.source), people: body.people ?? {} };
-      await writeSchedule(context, caller, name, order);
-      return { name };
+    async writeSchedule({ caller, body: { name, source, people = {} } }) {
+      const order = { source: sourceOf(source), people };
+      const { id } = await writeSchedule(context, caller, name, order);
+      return { id, name };
     },
 
-    async deleteSchedule({ caller, path: { schedule: name } }) {
-      await removeSchedule(context, caller, name);
-      return { deleted: name };
+    async deleteSchedule({ caller, path: { id } }) {
+      await removeSchedule(context, caller, id);
+      return { deleted: id };
     },
   };
 }
@@ -66,6 +60,7 @@ function toWire({ schedule, onCall }: ListedSchedule): Schedule {
   const isPending = fetchedAt === null && failure === null && kind !== "static";
   const isCurrent = onCall.problem === undefined;
   return {
+    id: schedule.id,
     name,
     source: kind,
     state: isPending ? "pending" : isCurrent ? "current" : "unavailable",

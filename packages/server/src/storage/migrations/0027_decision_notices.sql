@@ -1,7 +1,7 @@
 -- Messages about decisions, for channels that want them. Older programs send none, and cannot purge
 -- requests that decision_notice references. Therefore this migration is breaking.
 
-alter table channel add column on_decision integer not null default 0; -- 1: decisions of people
+alter table channel add column on_decision bigint not null default 0; -- 1: decisions of people
 alter table channel add column instance_ids text not null default '[]'; -- empty: all instances
 
 alter table channel add column digest_ms bigint; -- between two digests; null: single messages

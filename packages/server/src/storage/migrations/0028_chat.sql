@@ -1,12 +1,12 @@
 -- Decisions in chats. The table channel can have the kinds telegram, discord and mattermost. Older
 -- programs cannot send to them. Therefore this migration is breaking.
 
-alter table channel add column decides integer not null default 0; -- 1: messages have buttons
+alter table channel add column decides bigint not null default 0; -- 1: messages have buttons
 
 -- The buttons of a message. Null: it has none.
 alter table channel_post add column nonce text;
 alter table channel_post add column arguments_sha256 text; -- of the displayed arguments
-alter table channel_post add column votes integer not null default 0; -- as displayed
+alter table channel_post add column votes bigint not null default 0; -- as displayed
 
 create index channel_post_place on channel_post (project_id, posted_in, post_id);
 

@@ -61,6 +61,15 @@ export async function findSchedule(
   return row === undefined ? undefined : fromRow(row);
 }
 
+export async function readSchedule(
+  reader: Reader,
+  { projectId, id }: RowKey,
+): Promise<StoredSchedule | undefined> {
+  const sql = `select ${COLUMNS} from oncall_schedule where project_id = $1 and id = $2`;
+  const row = await reader.get(sql, [projectId, id]);
+  return row === undefined ? undefined : fromRow(row);
+}
+
 /** All of a project, by name. */
 export async function listSchedulesOf(
   reader: Reader,
