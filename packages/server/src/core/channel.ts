@@ -34,6 +34,8 @@ export interface TelegramTarget {
   readonly token: string;
   /** Id of the chat: a number, or `@name` of a public channel. */
   readonly conversation: string;
+  /** Signs references in questions for notes; the server creates it. */
+  readonly secret: string;
 }
 
 /** A text channel of Discord, and the token of the bot. */

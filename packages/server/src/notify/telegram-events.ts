@@ -121,9 +121,9 @@ function referenceText({ verdict, value, post }: Reference): string {
   return [LETTERS[verdict], value.nonce, post.place, post.id].join(".");
 }
 
-/** Only the server has the token, so no user and no other bot can write a reference. */
-function signReference({ token }: TelegramTarget, text: string, userId: string): string {
-  const mac = createHmac("sha256", token).update(`countersign note ${userId} ${text}`);
+/** Only the server has the secret. A user, another bot or a stolen token cannot sign. */
+function signReference({ secret }: TelegramTarget, text: string, userId: string): string {
+  const mac = createHmac("sha256", secret).update(`note ${userId} ${text}`);
   return mac.digest("base64url");
 }
 

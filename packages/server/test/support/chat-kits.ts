@@ -156,7 +156,7 @@ const BOT = "1234567890:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAASECRET";
 
 export const TELEGRAM = kitOf(
   telegramPlatform,
-  { kind: "telegram", token: BOT, conversation: "-1001234567890" },
+  { kind: "telegram", token: BOT, conversation: "-1001234567890", secret: "a secret" },
   {
     secrets: [BOT, "AAAAAAAAAA"],
     post: { id: "42", place: "-1001234567890" },

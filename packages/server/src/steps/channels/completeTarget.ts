@@ -1,7 +1,12 @@
 import { invalidField, Problem } from "@countersign/protocol";
 import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
-import type { ChannelKind, ChannelTarget, MattermostTarget } from "../../core/channel.ts";
+import type {
+  ChannelKind,
+  ChannelTarget,
+  MattermostTarget,
+  TelegramTarget,
+} from "../../core/channel.ts";
 
 /** The fields of a target in an input. The kind determines the required ones. */
 export interface TargetOrder {
@@ -40,7 +45,7 @@ const NAMES: Readonly<Record<keyof TargetOrder, string>> = {
 /**
  * Creates the target of a channel, with a new signing secret if the kind needs one.
  *
- * @param before the target that the new one replaces. The secret of its buttons stays valid.
+ * @param before the target that the new one replaces. Its messages stay valid.
  * @throws Problem `invalid_request` naming a missing, invalid or unsupported field
  */
 export function completeTarget(
@@ -56,8 +61,8 @@ export function completeTarget(
   const isMade = kind === "webhook" && order.signingSecret === undefined;
   const signingSecret = isMade ? newSigningSecret(random) : undefined;
   const target =
-    kind === "mattermost"
-      ? { ...mattermostTarget(order), secret: buttonSecret(random, before) }
+    kind === "mattermost" || kind === "telegram"
+      ? { ...botTarget(kind, order), secret: botSecret(random, before) }
       : toTarget(kind, order, signingSecret);
   const fault = notifier.faultOf(target);
   if (fault !== undefined) throw invalidField(fault.field, fault.rule);
@@ -65,7 +70,7 @@ export function completeTarget(
 }
 
 function toTarget(
-  kind: Exclude<ChannelKind, "mattermost">,
+  kind: Exclude<ChannelKind, "mattermost" | "telegram">,
   order: TargetOrder,
   made: string | undefined,
 ): ChannelTarget {
@@ -80,7 +85,6 @@ function toTarget(
       ...(appToken !== undefined && { appToken }),
     };
   }
-  if (kind === "telegram") return { kind, ...conversationOf(order) };
   if (kind === "discord") {
     const { publicKey } = order;
     return { kind, ...conversationOf(order), ...(publicKey !== undefined && { publicKey }) };
@@ -91,9 +95,12 @@ function toTarget(
   return { kind, url: known, ...(token !== undefined && { token }) };
 }
 
-function mattermostTarget(order: TargetOrder): Omit<MattermostTarget, "secret"> {
+type BotTarget = Omit<MattermostTarget, "secret"> | Omit<TelegramTarget, "secret">;
+
+function botTarget(kind: BotTarget["kind"], order: TargetOrder): BotTarget {
+  if (kind === "telegram") return { kind, ...conversationOf(order) };
   const url = required(order.url, "url").replace(/\/+$/, "");
-  return { kind: "mattermost", url, ...conversationOf(order) };
+  return { kind, url, ...conversationOf(order) };
 }
 
 function conversationOf({ token, conversation }: TargetOrder) {
@@ -103,8 +110,9 @@ function conversationOf({ token, conversation }: TargetOrder) {
   };
 }
 
-function buttonSecret(random: Random, before: ChannelTarget | undefined): string {
-  if (before?.kind === "mattermost") return before.secret;
+/** The secret of buttons and references, which is never displayed. */
+function botSecret(random: Random, before: ChannelTarget | undefined): string {
+  if (before?.kind === "mattermost" || before?.kind === "telegram") return before.secret;
   return Buffer.from(random.bytes(SECRET_BYTES)).toString("base64url");
 }
 
