@@ -2,7 +2,7 @@
  * Mattermost for tests: a channel with posts, dialogs, and the limits of the server.
  *
  * @see https://developers.mattermost.com/integrate/plugins/interactive-messages
- * @see https://github.com/mattermost/mattermost/blob/master/server/public/model/integration_action.go
+ * @see server/public/model/integration_action.go in https://github.com/mattermost/mattermost
  */
 
 import assert from "node:assert/strict";
