@@ -22,6 +22,7 @@ import {
   OPS,
   PUBLIC_KEY,
   pressed,
+  shownText,
   signed,
   startFakeDiscord,
   submitted,
@@ -78,7 +79,7 @@ test("[ours.bots.update] a Discord message shows the call with its exact argumen
   const { server, reviewer } = scene;
   const request = await announce(scene, { tool: "@everyone `x`", arguments: { a: "<@1>\u202E" } });
   const message = newest(scene);
-  const lines = message.shown.content.split("\n");
+  const lines = shownText(message).split("\n");
   assert.match(lines[0] ?? "", /^`@everyone \\u\{0060\}x\\u\{0060\}` of `[^`]+` waits/);
   const shown = ["```", '{"a":"<@1>\\u{202E}"}', "```"];
   const url = `<https://countersign.example/inbox/${request.id}>`;
@@ -86,16 +87,14 @@ test("[ours.bots.update] a Discord message shows the call with its exact argumen
   assert.deepEqual(buttonsOf(message), ["Approve", "Deny"]);
   await server.decide(reviewer, request.id, "deny", { note: "not *now*" });
   await untilPassed(scene, () => message.edits > 0, "the update");
-  assert.match(message.shown.content, /^Denied by `reviewer` at .+\nNote: `not \*now\*`\n/);
+  assert.match(shownText(message), /^Denied by `reviewer` at .+\nNote: `not \*now\*`\n/);
   assert.deepEqual(buttonsOf(message), []);
 });
 
-test("[ours.bots.update] long arguments are in an embed of the Discord message", async (t) => {
+test("[ours.bots.update] a Discord message shows whole arguments of 1,900 characters", async (t) => {
   const scene = await startScene(t);
   await announce(scene, { arguments: { a: "x".repeat(1_900) } });
-  const { shown } = newest(scene);
-  assert.match(shown.embeds[0]?.description ?? "", /x{1900}/);
-  assert.doesNotMatch(shown.content, /xxx/);
+  assert.match(shownText(newest(scene)), /x{1900}/);
   assert.deepEqual(buttonsOf(newest(scene)), ["Approve", "Deny"]);
 });
 

@@ -42,7 +42,7 @@ export const DISCORD_ERRORS = {
   conversation: {
     unknown_channel: "Discord has no such channel. Check conversation.",
     missing_access: "The bot cannot access the Discord channel. Permit it to view the channel.",
-    missing_permissions: "The bot needs the permissions Send Messages and Embed Links in Discord.",
+    missing_permissions: "The bot may not write in the Discord channel. Permit Send Messages.",
     thread_locked: "The Discord thread is archived or locked. Set another conversation.",
   },
   message: {

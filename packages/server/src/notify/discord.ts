@@ -5,6 +5,7 @@
  * formatting in either. In addition, `allowed_mentions` permits no mention.
  *
  * @see https://docs.discord.com/developers/resources/message
+ * @see https://docs.discord.com/developers/components/using-message-components
  * @see https://docs.discord.com/developers/components/reference
  * @see https://docs.discord.com/developers/topics/opcodes-and-status-codes
  */
@@ -45,12 +46,9 @@ const TOKEN = /^[A-Za-z0-9_.-]{50,120}$/;
 const CHANNEL = /^\d{15,20}$/;
 const PUBLIC_KEY = /^[0-9a-f]{64}$/;
 
-/** Of 2,000 characters of the content. The rest is for the link. */
-const CONTENT_CHARS_MAX = 2_000;
-const LINES_CHARS_MAX = 1_600;
-
-/** The description of an embed has 4,096 characters. */
-const ARGUMENTS_CHARS_MAX = 4_000;
+/** Together at most 4,000 characters, with the link. */
+const LINES_CHARS_MAX = 1_400;
+const ARGUMENTS_CHARS_MAX = 2_100;
 
 const STYLE = { quote: quoteMarkdown, argumentsBytesMax: undefined };
 
@@ -142,24 +140,24 @@ function markdownMessage(
   link: string,
 ): object {
   const fitted = call && fitArguments(call, escapeFences, ARGUMENTS_CHARS_MAX);
-  const shown = fitLines(lines, LINES_CHARS_MAX);
-  // Within angle brackets, a link has no preview.
-  const short = [...shown, `<${link}>`].join("\n");
   const block = fitted === undefined ? [] : [`${fitted.label}:`, codeBlock(fitted.shown)];
-  const long = [...shown, ...block, `<${link}>`].join("\n");
-  const isInContent = long.length <= CONTENT_CHARS_MAX;
-  const embeds =
-    fitted === undefined || isInContent
-      ? []
-      : [{ title: fitted.label, description: codeBlock(fitted.shown) }];
+  // Within angle brackets, a link has no preview.
+  const content = [...fitLines(lines, LINES_CHARS_MAX), ...block, `<${link}>`].join("\n");
+  const rows = buttonRows(call, fitted?.isWhole !== false);
   return {
-    content: isInContent ? long : short,
-    embeds,
-    components: buttonRows(call, fitted?.isWhole !== false),
+    flags: COMPONENTS_V2,
+    components: [{ type: TEXT_DISPLAY, content }, ...rows],
     allowed_mentions: NO_MENTIONS,
   };
 }
 
+/**
+ * A message of components has one text of 4,000 characters. Users and missing permissions can hide
+ * an embed, so arguments must not be in one.
+ */
+const COMPONENTS_V2 = 32_768;
+
+const TEXT_DISPLAY = 10;
 const ACTION_ROW = 1;
 const BUTTON = 2;
 const TEXT_INPUT = 4;

@@ -227,22 +227,20 @@ export const DISCORD = kitOf(
     post: { id: "223456789012345678", place: "123456789012345678" },
     user: { teamId: "323456789012345678", userId: "423456789012345678" },
     read(body) {
-      const { content, embeds, components, allowed_mentions } = parsed(body);
+      const { flags, components, allowed_mentions } = parsed(body);
+      assert.equal(flags, 32_768);
+      const [{ type, content }, ...rows] = components;
+      assert.equal(type, 10);
       assert.deepEqual(allowed_mentions, { parse: [] });
-      assert.ok(content.length <= 2_000, `${content.length} characters`);
-      for (const { title, description } of embeds) {
-        assert.ok(title.length <= 256 && description.length <= 4_096, `${description.length}`);
-        assert.equal(outsideCode(description), "");
-      }
-      const described = embeds.map(({ description }: Json) => description);
+      assert.ok(content.length <= 4_000, `${content.length} characters`);
       return {
         marked: outsideCode(content).replace(/\n<https:[^<>]*>$/, ""),
-        plain: [content, ...described].flatMap(codeBlocks),
-        labels: components.flatMap((row: Json) => row.components.map((each: Json) => each.label)),
+        plain: codeBlocks(content),
+        labels: rows.flatMap((row: Json) => row.components.map((each: Json) => each.label)),
       };
     },
     press(body, label) {
-      const buttons = parsed(body).components.flatMap((row: Json) => row.components);
+      const buttons = parsed(body).components.flatMap((row: Json) => row.components ?? []);
       const { custom_id } = buttons.find((each: Json) => each.label === label);
       assert.ok(custom_id.length <= 100);
       return interaction(3, { custom_id, component_type: 2 }, this.user.userId);

@@ -28,10 +28,15 @@ interface Button {
   readonly custom_id: string;
 }
 
+interface Component {
+  readonly type: number;
+  readonly content?: string;
+  readonly components?: readonly Button[];
+}
+
 interface Content {
-  readonly content: string;
-  readonly embeds: readonly { readonly title: string; readonly description: string }[];
-  readonly components: readonly { readonly type: number; readonly components: readonly Button[] }[];
+  readonly flags: number;
+  readonly components: readonly Component[];
   readonly allowed_mentions: object;
 }
 
@@ -86,18 +91,34 @@ function answerOf(discord: FakeDiscord, { method, path, headers, body }: Receive
   return { status: 200, body: { id, channel_id: OPS } };
 }
 
-function isValid({ content, embeds, components, allowed_mentions }: Content): boolean {
+/** A message of components has no content and no embeds. */
+function isValid(shown: Content): boolean {
+  const { flags, components, allowed_mentions } = shown;
   assert.deepEqual(allowed_mentions, { parse: [] });
-  const rows = components.flatMap((row) => row.components);
-  return (
-    content.length <= 2_000 &&
-    embeds.every(({ title, description }) => title.length <= 256 && description.length <= 4_096) &&
-    rows.every(({ custom_id, label }) => custom_id.length <= 100 && label.length <= 80)
-  );
+  assert.ok(!("content" in shown) && !("embeds" in shown) && flags === 32_768);
+  const isKnown = components.every(({ type }) => type === 10 || type === 1);
+  const buttons = components.flatMap((row) => row.components ?? []);
+  const isShort = buttons.every(({ custom_id, label }) => {
+    return custom_id.length <= 100 && label.length <= 80;
+  });
+  const text = textOf(shown) + buttons.map(({ label }) => label).join("");
+  return isKnown && isShort && components.length <= 40 && text.length <= 4_000;
 }
 
-export function buttonsOf({ shown }: DiscordMessage): string[] {
-  return shown.components.flatMap((row) => row.components.map(({ label }) => label));
+function textOf({ components }: Content): string {
+  return components.map(({ content = "" }) => content).join("");
+}
+
+export function shownText({ shown }: DiscordMessage): string {
+  return textOf(shown);
+}
+
+function rowsOf({ shown }: DiscordMessage): readonly Button[] {
+  return shown.components.flatMap((row) => row.components ?? []);
+}
+
+export function buttonsOf(message: DiscordMessage): string[] {
+  return rowsOf(message).map(({ label }) => label);
 }
 
 // Users. -----------------------------------------------------------------------------------------
@@ -120,8 +141,7 @@ function interaction(type: number, message: DiscordMessage, userId: string, data
 }
 
 export function pressed(message: DiscordMessage, label: string, userId: string): object {
-  const buttons = message.shown.components.flatMap((row) => row.components);
-  const button = buttons.find((each) => each.label === label);
+  const button = rowsOf(message).find((each) => each.label === label);
   assert.ok(button, label);
   return interaction(3, message, userId, { custom_id: button.custom_id, component_type: 2 });
 }
