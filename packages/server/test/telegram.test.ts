@@ -12,9 +12,11 @@ import {
   assertStates,
   type BotScene,
   newCode,
+  postsOf,
   startBotScene,
   untilPassed,
 } from "./support/bot-scene.ts";
+import { channelOf } from "./support/channel-scene.ts";
 import {
   BOT_TOKEN,
   FAULTS,
@@ -116,7 +118,10 @@ test("[ours.bots.states] errors of Telegram are states of the channel, and delay
   const request = await announce(scene);
   scene.bot.faults.push(FAULTS.unchanged);
   await scene.server.decide(scene.reviewer, request.id, "deny");
-  await untilPassed(scene, () => scene.bot.faults.length === 0, "an unchanged message");
+  const isUpdated = async () => (await postsOf(scene)).at(-1) === "updated";
+  await untilPassed(scene, isUpdated, "an unchanged message");
+  assert.equal((await channelOf(scene, scene.channel.id)).failures, 0);
+  assert.equal(newest(scene).edits, 0);
 });
 
 test("[ours.bots.input] the token and chat of a Telegram bot are checked, encrypted and never returned", async (t) => {

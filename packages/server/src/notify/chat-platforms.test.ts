@@ -243,7 +243,7 @@ for (const [name, kit] of KITS) {
     const note = kit.sendNote(event, "a") as ChatEvent;
     const code: ChatEvent = { ...(note as ButtonPressed), kind: "code_sent", code: "A" };
     const bodies: string[] = bodiesOf(kit, CALL);
-    for (const text of HOSTILE) {
+    for (const text of [...HOSTILE, "long ".repeat(100)]) {
       const replies: ChatReply[] = [
         { kind: "none" },
         { kind: "done", text },

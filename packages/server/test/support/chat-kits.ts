@@ -78,7 +78,10 @@ export function outsideCode(text: string): string {
 }
 
 function codeBlocks(text: string): string[] {
-  return [...text.matchAll(/```\n([^\n]*)\n```/g)].map(([, shown = ""]) => shown);
+  return [...text.matchAll(/```\n([^\n]*)\n```/g)].map(([, shown = ""]) => {
+    assert.doesNotMatch(shown, /```/, "the block ends early");
+    return shown;
+  });
 }
 
 // Slack. -----------------------------------------------------------------------------------------
