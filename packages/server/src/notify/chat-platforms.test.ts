@@ -22,7 +22,7 @@ import {
   TELEGRAM,
 } from "../../test/support/chat-kits.ts";
 import type { ButtonPressed, ChatEvent, ChatReply } from "../core/chat.ts";
-import type { CallMessage, ResolvedMessage } from "./channel-message.ts";
+import type { CallMessage, DecisionMessage, ResolvedMessage } from "./channel-message.ts";
 
 const NONCE = "AbCdEfGhIjKlMnOpQrSt_-";
 const REQUEST = "019b76da-a800-7192-983d-6d45f646e87e";
@@ -98,6 +98,11 @@ function resolvedOf(call: CallMessage, { post }: Kit): ResolvedMessage {
   return { kind: "resolved", id: "a", now: NOW, post, call, outcome };
 }
 
+function decisionOf(call: CallMessage, kit: Kit): DecisionMessage {
+  const { outcome } = resolvedOf(call, kit);
+  return { kind: "decision", id: "a", now: NOW, call, outcome, thread: kit.post };
+}
+
 function bodiesOf(kit: Kit, call: CallMessage): string[] {
   const { platform, target, post } = kit;
   const refreshed = { kind: "refreshed", id: "a", now: NOW, post, call } as const;
@@ -105,6 +110,7 @@ function bodiesOf(kit: Kit, call: CallMessage): string[] {
     platform.postCall(target, call, ADDRESSES).body,
     platform.updateCall(target, refreshed, ADDRESSES).body,
     platform.updateCall(target, resolvedOf(call, kit), ADDRESSES).body,
+    platform.postCall(target, decisionOf(call, kit), ADDRESSES).body,
   ];
 }
 
@@ -161,9 +167,9 @@ for (const [name, kit] of KITS) {
       bodiesOf(kit, { ...CALL, buttons }).map((body) => kit.read(body).labels);
     const buttons = { nonce: NONCE, argumentsSha256: DIGEST, canApprove: true };
     const both = ["Approve", "Deny"];
-    assert.deepEqual(labels(buttons), [both, both, []]);
-    assert.deepEqual(labels({ ...buttons, canApprove: false }), [["Deny"], ["Deny"], []]);
-    assert.deepEqual(labels(undefined), [[], [], []]);
+    assert.deepEqual(labels(buttons), [both, both, [], []]);
+    assert.deepEqual(labels({ ...buttons, canApprove: false }), [["Deny"], ["Deny"], [], []]);
+    assert.deepEqual(labels(undefined), [[], [], [], []]);
   });
 
   test(`[ours.chat.platforms] ${name}: a pressed button returns its nonce, verdict, message and user`, () => {

@@ -93,7 +93,15 @@ function postCall(
   addresses: ChatAddresses,
 ): ChatCall {
   const path = `/channels/${target.conversation}/messages`;
-  return callOf("POST", path, target, contentOf(message, addresses), addresses);
+  const sent = { ...contentOf(message, addresses), ...replyOf(target, message) };
+  return callOf("POST", path, target, sent, addresses);
+}
+
+/** A message about a decision is a reply to the one about the call. */
+function replyOf({ conversation }: DiscordTarget, message: ChannelMessage): object {
+  const thread = message.kind === "decision" ? message.thread : undefined;
+  if (thread?.place !== conversation) return {};
+  return { message_reference: { message_id: thread.id, fail_if_not_exists: false } };
 }
 
 /** Replaces the whole message. */
@@ -121,14 +129,18 @@ function callOf(
   return { method, url: `${apiUrl}${path}`, headers, body: JSON.stringify(body) };
 }
 
-function contentOf(message: ChannelMessage, { publicUrl }: ChatAddresses): object {
+function contentOf(message: ChannelMessage, addresses: ChatAddresses): object {
+  if (message.kind === "decision") return resolvedContent(message, addresses);
   const { lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["**Reminder**"] : [];
-  return markdownMessage([...reminder, ...lines], call, linkOf(publicUrl, message));
+  return markdownMessage([...reminder, ...lines], call, linkOf(addresses.publicUrl, message));
 }
 
-function resolvedContent(message: ResolvedMessage, { publicUrl }: ChatAddresses): object {
+function resolvedContent(
+  message: Pick<ResolvedMessage, "call" | "outcome">,
+  { publicUrl }: ChatAddresses,
+): object {
   const { lines } = formatResolved(message, STYLE);
   const call = { ...message.call, buttons: undefined };
   return markdownMessage(lines, call, linkOf(publicUrl, call));

@@ -120,8 +120,11 @@ function callOf(
 function contentOf(
   target: MattermostTarget,
   message: ChannelMessage,
-  { publicUrl, eventsUrl }: ChatAddresses,
+  addresses: ChatAddresses,
 ): object {
+  // Not in a thread: Mattermost rejects a reply to a deleted post.
+  if (message.kind === "decision") return resolvedContent(message, addresses);
+  const { publicUrl, eventsUrl } = addresses;
   const { lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["**Reminder**"] : [];
@@ -138,7 +141,10 @@ function contentOf(
   return postOf(text, canApprove && shown.canApprove ? [approve, deny] : [deny]);
 }
 
-function resolvedContent(message: ResolvedMessage, { publicUrl }: ChatAddresses): object {
+function resolvedContent(
+  message: Pick<ResolvedMessage, "call" | "outcome">,
+  { publicUrl }: ChatAddresses,
+): object {
   const { lines } = formatResolved(message, STYLE);
   return postOf(markdownOf(lines, message.call, linkOf(publicUrl, message.call)).text, []);
 }

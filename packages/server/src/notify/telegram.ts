@@ -78,8 +78,20 @@ function postCall(
   message: ChannelMessage,
   addresses: ChatAddresses,
 ): ChatCall {
-  const sent = { chat_id: target.conversation, ...contentOf(message, addresses) };
+  const sent = {
+    chat_id: target.conversation,
+    ...contentOf(message, addresses),
+    ...replyOf(target, message),
+  };
   return callOf("sendMessage", target, sent, addresses);
+}
+
+/** A message about a decision is a reply to the one about the call. */
+function replyOf({ conversation }: TelegramTarget, message: ChannelMessage): object {
+  const thread = message.kind === "decision" ? message.thread : undefined;
+  if (thread?.place !== conversation) return {};
+  const reply = { message_id: Number(thread.id), allow_sending_without_reply: true };
+  return { reply_parameters: reply };
 }
 
 /** Replaces the whole message. */
@@ -109,13 +121,17 @@ function callOf(
 }
 
 function contentOf(message: ChannelMessage, addresses: ChatAddresses): object {
+  if (message.kind === "decision") return resolvedContent(message, addresses);
   const { lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["<b>Reminder</b>"] : [];
   return htmlMessage([...reminder, ...lines], call, linkOf(addresses.publicUrl, message));
 }
 
-function resolvedContent(message: ResolvedMessage, { publicUrl }: ChatAddresses): object {
+function resolvedContent(
+  message: Pick<ResolvedMessage, "call" | "outcome">,
+  { publicUrl }: ChatAddresses,
+): object {
   const { lines } = formatResolved(message, STYLE);
   const call = { ...message.call, buttons: undefined };
   return htmlMessage(lines, call, linkOf(publicUrl, call));
