@@ -40,7 +40,7 @@ const ANA = "423456789012345678";
 async function startScene(t: TestContext) {
   const discord = await startFakeDiscord(t);
   const settings = { discord_api_url: discord.receiver.url("/api/") };
-  return { ...(await startBotScene(t, discord, TARGET, settings)), discord };
+  return { ...(await startBotScene(t, discord, TARGET, { settings })), discord };
 }
 
 type Scene = BotScene & { readonly discord: FakeDiscord };

@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { Report } from "../src/report.ts";
 import {
   announce,
   assertRejected,
@@ -14,6 +15,7 @@ import {
   newCode,
   postsOf,
   startBotScene,
+  testOf,
   untilPassed,
 } from "./support/bot-scene.ts";
 import { channelOf } from "./support/channel-scene.ts";
@@ -33,10 +35,10 @@ const TARGET = { kind: "telegram", token: BOT_TOKEN, conversation: String(OPS) }
 
 const ANA = 777;
 
-async function startScene(t: TestContext) {
+async function startScene(t: TestContext, report?: Report) {
   const telegram = await startFakeTelegram(t);
   const settings = { telegram_api_url: telegram.receiver.url("") };
-  return { ...(await startBotScene(t, telegram, TARGET, settings)), telegram };
+  return { ...(await startBotScene(t, telegram, TARGET, { settings, report })), telegram };
 }
 
 type Scene = BotScene & { readonly telegram: FakeTelegram };
@@ -137,4 +139,19 @@ test("[ours.bots.input] the token and chat of a Telegram bot are checked, encryp
   ]);
   assert.equal(scene.channel.target, `Telegram chat ${OPS}`);
   await assertSecret(scene, /AAAAAAAA|SECRET/);
+});
+
+test("[ours.bots.input] the token in the URLs of Telegram is in no log, metric or answer", async (t) => {
+  const lines: string[] = [];
+  const report = new Report("debug", { write: (line) => void lines.push(line) });
+  const scene = await startScene(t, report);
+  const { server, telegram } = scene;
+  await link(scene);
+  telegram.faults.push(FAULTS.unauthorized, { status: 503 });
+  const tested = [await testOf(scene), await testOf(scene)];
+  telegram.held?.response.destroy();
+  await announce(scene);
+  const metrics = await server.call("GET", "/metrics");
+  assert.ok(lines.length > 0);
+  assert.doesNotMatch([...lines, ...tested, metrics.text].join("\n"), /SECRET|AAAAAAAA/);
 });

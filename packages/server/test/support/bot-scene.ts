@@ -8,6 +8,7 @@ import type { ServerResponse } from "node:http";
 import {
   type Channel,
   type ChannelScene,
+  type ChannelSceneOptions,
   channelOf,
   passTime,
   startChannelScene,
@@ -69,9 +70,9 @@ export async function startBotScene(
   t: Lifetime,
   bot: BotServer,
   target: object,
-  settings: Readonly<Record<string, string>> = {},
+  options: Pick<ChannelSceneOptions, "settings" | "report"> = {},
 ): Promise<BotScene> {
-  const scene = await startChannelScene(t, { ca: [bot.receiver.certificate], settings });
+  const scene = await startChannelScene(t, { ca: [bot.receiver.certificate], ...options });
   const body = { name: "ops", include_arguments: true, decide: true, ...target };
   const made = await tryChannel(scene, body);
   assert.equal(made.status, 201, made.text);
