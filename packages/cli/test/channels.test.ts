@@ -89,3 +89,34 @@ test("[ours.slack.input] a Slack app needs its token and its Slack channel, and 
   assert.doesNotMatch(card, /SECRET/);
   assert.equal(await done(t, "delete", "slack"), "Deleted slack.\n");
 });
+
+test("[ours.bots.input] bots of Telegram, Discord and Mattermost need a token and a conversation", async (t) => {
+  const folder = temporaryFolder(t);
+  const tokens = {
+    telegram: `1234567890:${"S".repeat(35)}`,
+    discord: `MTIzNDU2Nzg5.${"S".repeat(50)}`,
+    mattermost: "s".repeat(26),
+  };
+  const chats = {
+    telegram: "-1001234567890",
+    discord: "1234567890123456789",
+    mattermost: "c".repeat(26),
+  };
+  for (const [kind, token] of Object.entries(tokens)) {
+    const file = join(folder, kind);
+    writeFileSync(file, `${token}\n`);
+    const target = kind === "mattermost" ? ["--target", "https://chat.example.com"] : [];
+    const options = ["--name", kind, "--access-token", `@${file}`, ...target];
+    const missing = await run(t, "create", kind, ...options);
+    assert.match(missing.stderr, /--conversation is missing/);
+    const chat = chats[kind as keyof typeof chats];
+    const card = await done(t, "create", kind, ...options, `--conversation=${chat}`);
+    assert.match(card, new RegExp(`^target .*${chat}$`, "m"));
+    assert.doesNotMatch(card, /SSSS|ssss/);
+    assert.equal(await done(t, "delete", kind), `Deleted ${kind}.\n`);
+  }
+  const file = join(folder, "discord");
+  const options = ["--name", "a", "--access-token", `@${file}`, "--conversation", chats.discord];
+  const unsafe = await run(t, "create", "discord", ...options, "--decide", "--include-arguments");
+  assert.match(unsafe.stderr, /public_key/);
+});

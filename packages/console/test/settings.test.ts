@@ -235,6 +235,32 @@ test("[ours.console.settings.channels] a channel of a Slack app is added with it
   assert.deepEqual(complaints, []);
 });
 
+test("[ours.console.settings.channels] channels of Telegram, Discord and Mattermost bots are added with decisions", async () => {
+  const { page, complaints } = ada;
+  const add = async (kind: string, fields: Readonly<Record<string, string>>, shown: RegExp) => {
+    await page.getByLabel("Kind").selectOption(kind);
+    await page.getByLabel("Name", { exact: true }).fill(kind);
+    for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
+    await page.getByLabel("Decisions").selectOption("yes");
+    await press(page, "Add channel");
+    await page.getByText(shown).waitFor();
+    await page.getByText("Linked reviewers decide here.").waitFor();
+    await press(page, "Delete");
+    await page.getByText("No channels yet").waitFor();
+  };
+  await page.goto("/settings/channels");
+  const telegram = `1234567890:${"t".repeat(35)}`;
+  await add("telegram", { "Bot token": telegram, "Chat ID": "-100123" }, /Telegram chat -100123/);
+  const channel = "1234567890123456789";
+  const key = { "Public key": "0".repeat(64) };
+  const discord = { "Bot token": "d".repeat(60), "Channel ID": channel, ...key };
+  await add("discord", discord, new RegExp(`Discord channel ${channel}`));
+  const token = { "Bot access token": "m".repeat(26), "Channel ID": "c".repeat(26) };
+  const mattermost = { "Mattermost URL": "https://chat.example", ...token };
+  await add("mattermost", mattermost, /chat\.example, channel c{26}/);
+  assert.deepEqual(complaints, []);
+});
+
 test("[ours.console.settings.push] a push test shows the answer of the push service", async () => {
   const { page, context } = await scene.visitor("pam");
   const cookies = await context.cookies();

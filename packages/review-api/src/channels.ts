@@ -16,7 +16,16 @@ import {
   word,
 } from "./schema.ts";
 
-export const CHANNEL_KINDS = ["webhook", "email", "slack", "slack_app", "ntfy"] as const;
+export const CHANNEL_KINDS = [
+  "webhook",
+  "email",
+  "slack",
+  "slack_app",
+  "telegram",
+  "discord",
+  "mattermost",
+  "ntfy",
+] as const;
 
 const NAME_CHARS_MAX = 64;
 const NAME_RULE = `must be 1 to ${NAME_CHARS_MAX} visible characters`;
@@ -95,6 +104,8 @@ const settings = {
   to: v.optional(texts),
   slack_channel: v.optional(anyText),
   app_token: v.optional(anyText),
+  conversation: v.optional(anyText),
+  public_key: v.optional(anyText),
   groups: v.optional(groupNames),
   include_arguments: v.optional(flag),
   decide: v.optional(flag),

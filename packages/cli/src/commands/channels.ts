@@ -27,15 +27,25 @@ const OPTIONS: CommandOptions = {
   target: {
     type: "text",
     value: "URL",
-    help: `URL of a webhook, slack or ntfy channel. ${FROM_FILE}`,
+    help: `URL of a webhook, slack, mattermost or ntfy channel. ${FROM_FILE}`,
   },
   to: { type: "text", value: "ADDRESS,ADDRESS", help: "Recipients, for email." },
   "access-token": {
     type: "text",
     value: "TOKEN",
-    help: `Access token of ntfy, or bot token of slack_app. ${FROM_FILE}`,
+    help: `Access token of ntfy, or token of a bot. ${FROM_FILE}`,
   },
   "slack-channel": { type: "text", value: "ID", help: "Id of the Slack channel, for slack_app." },
+  conversation: {
+    type: "text",
+    value: "ID",
+    help: "Id of the chat or channel, for telegram, discord, mattermost.",
+  },
+  "public-key": {
+    type: "text",
+    value: "HEX",
+    help: "Public key of the application, for decisions in discord.",
+  },
   "app-token": {
     type: "text",
     value: "TOKEN",
@@ -74,8 +84,26 @@ const OPTIONS: CommandOptions = {
   },
 };
 
+type Required = readonly ["url" | "to" | "token" | "slackChannel" | "conversation", string];
+
+const TARGET: Required = ["url", "target"];
+const TOKEN: Required = ["token", "access-token"];
+const CONVERSATION: Required = ["conversation", "conversation"];
+
+/** The required options of a kind. */
+const REQUIRED: Readonly<Record<Channel["kind"], readonly Required[]>> = {
+  webhook: [TARGET],
+  slack: [TARGET],
+  ntfy: [TARGET],
+  email: [["to", "to"]],
+  slack_app: [TOKEN, ["slackChannel", "slack-channel"]],
+  telegram: [TOKEN, CONVERSATION],
+  discord: [TOKEN, CONVERSATION],
+  mattermost: [TARGET, TOKEN, CONVERSATION],
+};
+
 export const channelsCreate: Command = {
-  usage: "channels create webhook|email|slack|slack_app|ntfy",
+  usage: `channels create ${CHANNEL_KINDS.join("|")}`,
   help: "Create a notification channel for reviewers.",
   example: "channels create email --name ops --to ops@example.com",
   settings: ["client"],
@@ -95,12 +123,11 @@ export const channelsCreate: Command = {
     const to = namesOf(line, "to");
     const token = secretOf(line, "access-token");
     const slackChannel = line.text("slack-channel");
-    if (kind === "email") {
-      if (!to?.length) throw usageError("--to is missing");
-    } else if (kind === "slack_app") {
-      if (!token) throw usageError("--access-token is missing");
-      if (!slackChannel) throw usageError("--slack-channel is missing");
-    } else if (!url) throw usageError("--target is missing");
+    const conversation = line.text("conversation");
+    const values = { url, to: to?.join(), token, slackChannel, conversation };
+    for (const [field, option] of REQUIRED[kind]) {
+      if (!values[field]) throw usageError(`--${option} is missing`);
+    }
     const body = {
       name,
       kind,
@@ -108,6 +135,8 @@ export const channelsCreate: Command = {
       to,
       token,
       slack_channel: slackChannel,
+      conversation,
+      public_key: line.text("public-key"),
       signing_secret: secretOf(line, "signing-secret"),
       groups: namesOf(line, "groups"),
       app_token: secretOf(line, "app-token"),

@@ -37,4 +37,20 @@ export const CHANNEL_OPTIONS = [
     group: "channels",
     help: "URL of the Slack Web API. Receives the bot tokens of slack_app channels.",
   },
+  {
+    name: "telegram_api_url",
+    type: "text",
+    default: "https://api.telegram.org",
+    value: "URL",
+    group: "channels",
+    help: "URL of the Telegram Bot API. Receives the bot tokens of telegram channels.",
+  },
+  {
+    name: "discord_api_url",
+    type: "text",
+    default: "https://discord.com/api/v10",
+    value: "URL",
+    group: "channels",
+    help: "URL of the Discord API. Receives the bot tokens of discord channels.",
+  },
 ] as const satisfies readonly Option[];

@@ -53,7 +53,11 @@ export interface Settings {
    */
   readonly mail: MailSettings | undefined;
   /** Without a trailing slash. */
-  readonly chatApiUrls: { readonly slack_app: string };
+  readonly chatApiUrls: {
+    readonly slack_app: string;
+    readonly telegram: string;
+    readonly discord: string;
+  };
   /** Undefined: users sign in with passwords and passkeys only. */
   readonly oidc: OidcSettings | undefined;
   /** For a database at `database_url`. The URL is a secret, because it may contain a password. */
@@ -158,7 +162,11 @@ export function toSettings(values: ConfigValues): Settings {
     extensions: toExtensionSettings(values.extensions),
     webhooks: toWebhookSettings(values),
     mail: toMailSettings(values),
-    chatApiUrls: { slack_app: values.slack_api_url.replace(/\/+$/, "") },
+    chatApiUrls: {
+      slack_app: withoutSlash(values.slack_api_url),
+      telegram: withoutSlash(values.telegram_api_url),
+      discord: withoutSlash(values.discord_api_url),
+    },
     oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,
@@ -255,9 +263,25 @@ function* findFaults(values: ConfigValues): Generator<string> {
   yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
   yield* findMailFaults(values);
-  if (parseWebhookUrl(values.slack_api_url, { internalNames: true }) === undefined) {
-    yield "slack_api_url: must be an https URL such as https://slack.com/api";
+  yield* findChatFaults(values);
+}
+
+const CHAT_API_URLS = {
+  slack_api_url: "https://slack.com/api",
+  telegram_api_url: "https://api.telegram.org",
+  discord_api_url: "https://discord.com/api/v10",
+} as const;
+
+function* findChatFaults(values: ConfigValues): Generator<string> {
+  for (const [name, example] of Object.entries(CHAT_API_URLS)) {
+    const url = values[name as keyof typeof CHAT_API_URLS];
+    if (parseWebhookUrl(url, { internalNames: true }) !== undefined) continue;
+    yield `${name}: must be an https URL such as ${example}`;
   }
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
 }
 
 const PLACES = [

@@ -10,6 +10,11 @@ import type { ChannelTarget } from "./channel.ts";
  */
 export function shownTarget(target: ChannelTarget): string {
   if (target.kind === "slack_app") return `Slack channel ${target.slackChannel}`;
+  if (target.kind === "telegram") return `Telegram chat ${target.conversation}`;
+  if (target.kind === "discord") return `Discord channel ${target.conversation}`;
+  if (target.kind === "mattermost") {
+    return `${new URL(target.url).host}, channel ${target.conversation}`;
+  }
   if (target.kind !== "email") return `https://${target.url.split("/")[2]}/...`;
   const [first = "", ...others] = target.to.map((address) => {
     return `${address.slice(0, 1)}...${address.slice(address.lastIndexOf("@"))}`;

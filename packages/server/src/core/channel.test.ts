@@ -110,6 +110,12 @@ test("[ours.notify.secrets] of a target only the host, or first letter and domai
   assert.equal(shownTarget({ kind: "email", to: ["anna@a.example"] }), "a...@a.example");
   const to = ["anna@a.example", "b@b.example", "c@c.example"];
   assert.equal(shownTarget({ kind: "email", to }), "a...@a.example and 2 more");
+  const bot = { token: "SECRET", conversation: "42", secret: "SECRET" };
+  assert.equal(shownTarget({ kind: "telegram", ...bot }), "Telegram chat 42");
+  assert.equal(shownTarget({ kind: "discord", ...bot }), "Discord channel 42");
+  const server = "https://chat.example/team";
+  const mattermost = { kind: "mattermost", url: server, ...bot } as const;
+  assert.equal(shownTarget(mattermost), "chat.example, channel 42");
 });
 
 test("[ours.notify.test] the outcome of a message has its kind, the reason when unreachable, and the status", () => {

@@ -10,6 +10,9 @@ export type ChannelTarget =
   | { readonly kind: "webhook"; readonly url: string; readonly secret: string }
   | { readonly kind: "slack"; readonly url: string }
   | SlackAppTarget
+  | TelegramTarget
+  | DiscordTarget
+  | MattermostTarget
   | { readonly kind: "ntfy"; readonly url: string; readonly token?: string }
   | { readonly kind: "email"; readonly to: readonly string[] };
 
@@ -23,6 +26,38 @@ export interface SlackAppTarget {
   readonly signingSecret?: string;
   /** Opens a connection for events (Socket Mode): `xapp-...`. */
   readonly appToken?: string;
+}
+
+/** A chat of Telegram, and the token of the bot. */
+export interface TelegramTarget {
+  readonly kind: "telegram";
+  readonly token: string;
+  /** Id of the chat: a number, or `@name` of a public channel. */
+  readonly conversation: string;
+  /** Signs references in questions for notes; the server creates it. */
+  readonly secret: string;
+}
+
+/** A text channel of Discord, and the token of the bot. */
+export interface DiscordTarget {
+  readonly kind: "discord";
+  readonly token: string;
+  /** Id of the channel. */
+  readonly conversation: string;
+  /** Verifies events: Ed25519, 32 bytes in hex. */
+  readonly publicKey?: string;
+}
+
+/** A channel of a Mattermost server, and the token of the bot. */
+export interface MattermostTarget {
+  readonly kind: "mattermost";
+  /** Base URL of the Mattermost server. */
+  readonly url: string;
+  readonly token: string;
+  /** Id of the channel. */
+  readonly conversation: string;
+  /** Authenticates events; the server creates it. Mattermost does not show it to users. */
+  readonly secret: string;
 }
 
 /** A message in a chat that the server can update. */

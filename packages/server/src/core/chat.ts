@@ -6,7 +6,7 @@
 import type { ChannelKind, ChannelPost, ChannelTarget } from "./channel.ts";
 
 /** The kinds of channels that update their messages, and where people can decide. */
-export const CHAT_KINDS = ["slack_app"] as const;
+export const CHAT_KINDS = ["slack_app", "telegram", "discord", "mattermost"] as const;
 
 export type ChatKind = (typeof CHAT_KINDS)[number];
 

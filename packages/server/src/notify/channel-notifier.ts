@@ -47,7 +47,8 @@ export interface NotifierParts {
   readonly clock: Clock;
 }
 
-export type ChatApiUrls = Readonly<Record<ChatTarget["kind"], string>>;
+/** A target of Mattermost has its own URL. */
+export type ChatApiUrls = Readonly<Record<Exclude<ChatTarget["kind"], "mattermost">, string>>;
 
 const MAIL_ARGUMENTS_BYTES_MAX = 10_000;
 
@@ -128,7 +129,7 @@ export class ChannelNotifier implements Notifier {
     const { publicUrl, apiUrls } = this.#parts;
     return {
       publicUrl,
-      apiUrl: apiUrls[target.kind],
+      apiUrl: target.kind === "mattermost" ? `${target.url}/api/v4` : apiUrls[target.kind],
       eventsUrl: eventsUrlOf(publicUrl, { projectId, id }),
     };
   }
@@ -140,7 +141,8 @@ export class ChannelNotifier implements Notifier {
       call: async (call, timeoutMs) => {
         const bounds = { timeoutMs, responseBytesMax: CHAT_ANSWER_BYTES_MAX };
         const reply = await this.#deliver(call.url, call, bounds);
-        return reply.kind === "answered" && reply.status < 300 ? reply.body : undefined;
+        if (reply.kind !== "answered") return undefined;
+        return { status: reply.status, body: reply.body };
       },
       dial: (url, timeoutMs) => this.#dial(url, timeoutMs),
     };
@@ -197,7 +199,7 @@ export class ChannelNotifier implements Notifier {
     return this.#outcomeOf(await this.#deliver(target.url, this.#write(request, target), request));
   }
 
-  /** @param read the outcome of an answer with status 2xx */
+  /** @param read the outcome of an answer. The later of two times for a retry applies. */
   async #call(
     call: ChatCall,
     request: Bounds,
@@ -206,8 +208,10 @@ export class ChannelNotifier implements Notifier {
     const bounds = { ...request, responseBytesMax: CHAT_ANSWER_BYTES_MAX };
     const reply = await this.#deliver(call.url, call, bounds);
     const outcome = this.#outcomeOf(reply);
-    if (reply.kind !== "answered" || outcome.kind !== "sent") return outcome;
-    return read(reply.status, reply.body);
+    if (reply.kind !== "answered") return outcome;
+    const known = read(reply.status, reply.body);
+    if (outcome.kind !== "rejected" || known.kind !== "rejected") return known;
+    return { ...known, retryAfterMs: laterOf(known.retryAfterMs, outcome.retryAfterMs) };
   }
 
   #outcomeOf(reply: Reply | Unsent): SendOutcome {
@@ -266,6 +270,10 @@ export class ChannelNotifier implements Notifier {
     const letter = { from: mail.from, to, subject: title, text, id: message.id };
     return sendMail(mail.server, letter, { clock, timeoutMs, signal, isWanted });
   }
+}
+
+function laterOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }
 
 function isChatTarget(target: ChannelTarget): target is ChatTarget {

@@ -20,6 +20,12 @@ export interface ChatCall {
   readonly body: string;
 }
 
+/** The answer of a platform to a call, with any status. */
+export interface ChatResult {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
 /** An HTTP request that claims to be from the platform. */
 export interface ChatReceived {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -47,8 +53,8 @@ export interface ChatAddresses {
 
 /** How a platform reaches its service. Everything passes the outbound guard. */
 export interface ChatConnector {
-  /** Sends a call. @returns the body of an answer with status 2xx; undefined without one */
-  call(call: ChatCall, timeoutMs: number): Promise<Uint8Array | undefined>;
+  /** Sends a call. @returns undefined without an answer */
+  call(call: ChatCall, timeoutMs: number): Promise<ChatResult | undefined>;
   /** Opens a TLS connection to the host of an https URL; undefined when that fails. */
   dial(url: string, timeoutMs: number): Promise<Duplex | undefined>;
   readonly clock: Clock;
@@ -98,6 +104,7 @@ export interface ChatPlatform<Target extends ChannelTarget> {
   appSecret(target: Target): string;
 
   postCall(target: Target, message: ChannelMessage, addresses: ChatAddresses): ChatCall;
+  /** @param status any status, also of an error */
   postOutcome(target: Target, status: number, body: Uint8Array): SendOutcome;
 
   /** Replaces the whole message. */
@@ -126,7 +133,7 @@ export interface ChatPlatform<Target extends ChannelTarget> {
    *
    * @returns "invalid" when it is not an event
    */
-  readPayload(payload: unknown): ChatEvent | "invalid";
+  readPayload(target: Target, payload: unknown): ChatEvent | "invalid";
 
   /** The answer to an event, which shows a reply to its user alone. */
   answer(target: Target, event: ChatEvent, reply: ChatReply, addresses: ChatAddresses): ChatAnswer;

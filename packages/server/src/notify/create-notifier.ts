@@ -4,10 +4,18 @@ import type { SecretSettings, Settings } from "../config/settings.ts";
 import { createEgress, createUrls, type EgressParts } from "../egress/create-egress.ts";
 import { ChannelNotifier } from "./channel-notifier.ts";
 import type { ChatPlatforms } from "./chat-platform.ts";
+import { discordPlatform } from "./discord.ts";
+import { mattermostPlatform } from "./mattermost.ts";
 import type { Notifier } from "./notifier.ts";
 import { slackPlatform } from "./slack-app.ts";
+import { telegramPlatform } from "./telegram.ts";
 
-const PLATFORMS: ChatPlatforms = { slack_app: slackPlatform };
+const PLATFORMS: ChatPlatforms = {
+  slack_app: slackPlatform,
+  telegram: telegramPlatform,
+  discord: discordPlatform,
+  mattermost: mattermostPlatform,
+};
 
 /** Creates a notifier from the settings. With webhooks_off, it sends mail only. */
 export function createNotifier(

@@ -70,7 +70,7 @@ export const slackPlatform: ChatPlatform<SlackAppTarget> = {
   updateCall,
   updateOutcome,
   receive,
-  readPayload: readSlackPayload,
+  readPayload: (_, payload) => readSlackPayload(payload),
   answer,
 };
 
@@ -218,6 +218,7 @@ const TS = /^\d{1,12}\.\d{1,9}$/;
 
 /** The result of chat.postMessage. Slack answers most errors with status 200. */
 function postOutcome(status: number, body: Uint8Array): SendOutcome {
+  if (status >= 300) return { kind: "rejected", status, retryAfterMs: undefined };
   const answer = readAnswer(body);
   if (answer === undefined) return { kind: "unreachable", reason: "protocol" };
   if (answer.ok !== true) return rejected(status, knownSlackError(answer.error));
@@ -239,6 +240,7 @@ function updateOutcome(
   status: number,
   body: Uint8Array,
 ): SendOutcome {
+  if (status >= 300) return { kind: "rejected", status, retryAfterMs: undefined };
   const answer = readAnswer(body);
   if (answer === undefined) return { kind: "unreachable", reason: "protocol" };
   if (answer.ok === true) return { kind: "sent", status };

@@ -62,8 +62,9 @@ async function requestUrl(
     "content-type": "application/x-www-form-urlencoded",
   };
   const url = `${apiUrl}/apps.connections.open`;
-  const body = await call({ method: "POST", url, headers, body: "" }, OPEN_MS);
-  if (body === undefined) return { error: "unreachable" };
+  const result = await call({ method: "POST", url, headers, body: "" }, OPEN_MS);
+  if (result === undefined || result.status >= 300) return { error: "unreachable" };
+  const { body } = result;
   try {
     const answer = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
     if (answer.ok !== true) return { error: knownSlackError(answer.error) };

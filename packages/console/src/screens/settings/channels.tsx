@@ -17,6 +17,9 @@ type Kind = Channel["kind"];
 const KIND_LABELS: Readonly<Record<Kind, string>> = {
   slack: "Slack or compatible: incoming webhook",
   slack_app: "Slack app: messages with buttons and the decision",
+  telegram: "Telegram bot: messages with buttons and the decision",
+  discord: "Discord bot: messages with buttons and the decision",
+  mattermost: "Mattermost bot: messages with buttons and the decision",
   email: "Email",
   ntfy: "ntfy: topic",
   webhook: "Webhook, signed",
@@ -119,15 +122,21 @@ function Row({ channel, isMine, onChange }: RowProps) {
   );
 }
 
+const EVENTS_LABELS: Readonly<Partial<Record<Kind, string>>> = {
+  slack_app: "Request URL for the Slack app",
+  discord: "Interactions Endpoint URL for the Discord application",
+};
+
 /** Where the events of the buttons arrive. */
 function Decisions({ channel }: { readonly channel: Channel }) {
   const { connection, events_url } = channel;
   if (connection !== undefined) {
-    return <p class="hint">Linked reviewers decide here. Socket Mode: {connection.state}.</p>;
+    return <p class="hint">Linked reviewers decide here. Connection: {connection.state}.</p>;
   }
+  if (channel.kind === "mattermost") return <p class="hint">Linked reviewers decide here.</p>;
   return (
     <p class="hint">
-      Linked reviewers decide here. Request URL for the Slack app: <code>{events_url}</code>
+      Linked reviewers decide here. {EVENTS_LABELS[channel.kind]}: <code>{events_url}</code>
     </p>
   );
 }
@@ -222,15 +231,7 @@ function TargetFields({ kind }: { readonly kind: Kind }) {
             label="Slack channel ID"
             hint="For example C0123456789. Invite the app to this channel."
           />
-          <Choice
-            name="decide"
-            label="Decisions"
-            hint="Buttons need an app-level token or a signing secret of the app."
-            options={[
-              ["", "A link to the console"],
-              ["yes", "Buttons for linked reviewers; messages include the arguments"],
-            ]}
-          />
+          <Decide hint="Buttons need an app-level token or a signing secret of the app." />
           <Field
             name="app_token"
             label="App-level token for Socket Mode (optional)"
@@ -238,6 +239,36 @@ function TargetFields({ kind }: { readonly kind: Kind }) {
             hint="It starts with xapp-."
           />
           <Field name="signing_secret" label="Signing secret for HTTP (optional)" type="password" />
+        </>
+      );
+    case "telegram":
+      return (
+        <>
+          <Field name="token" label="Bot token" type="password" hint="From @BotFather." />
+          <Field
+            name="conversation"
+            label="Chat ID"
+            hint="For example -1001234567890. Add the bot to this chat."
+          />
+          <Decide hint="The server polls the bot. Use a bot of its own for each project." />
+        </>
+      );
+    case "discord":
+      return (
+        <>
+          <Field name="token" label="Bot token" type="password" />
+          <Field name="conversation" label="Channel ID" hint="For example 1234567890123456789." />
+          <Decide hint="Buttons need the public key of the application." />
+          <Field name="public_key" label="Public key (optional)" />
+        </>
+      );
+    case "mattermost":
+      return (
+        <>
+          <Field name="url" label="Mattermost URL" type="url" placeholder="https://" />
+          <Field name="token" label="Bot access token" type="password" />
+          <Field name="conversation" label="Channel ID" hint="26 letters and digits." />
+          <Decide hint="Mattermost must be able to reach this server." />
         </>
       );
     case "ntfy":
@@ -252,12 +283,34 @@ function TargetFields({ kind }: { readonly kind: Kind }) {
   }
 }
 
+function Decide({ hint }: { readonly hint: string }) {
+  return (
+    <Choice
+      name="decide"
+      label="Decisions"
+      hint={hint}
+      options={[
+        ["", "A link to the console"],
+        ["yes", "Buttons for linked reviewers; messages include the arguments"],
+      ]}
+    />
+  );
+}
+
 function targetOf(kind: Kind, values: (name: string) => string): object {
   switch (kind) {
     case "email":
       return { to: wordsOf(values("to")) };
     case "slack_app":
       return slackTarget(values);
+    case "telegram":
+      return conversationTarget(values);
+    case "discord": {
+      const publicKey = values("public_key").trim();
+      return { ...conversationTarget(values), ...(publicKey !== "" && { public_key: publicKey }) };
+    }
+    case "mattermost":
+      return { url: values("url").trim(), ...conversationTarget(values) };
     default:
       return { url: values("url").trim() };
   }
@@ -270,6 +323,14 @@ function slackTarget(values: (name: string) => string): object {
     slack_channel: values("slack_channel").trim(),
     ...(appToken !== "" && { app_token: appToken }),
     ...(signingSecret !== "" && { signing_secret: signingSecret }),
-    ...(values("decide") !== "" && { decide: true, include_arguments: true }),
+    ...decisionsOf(values),
   };
+}
+
+function conversationTarget(values: (name: string) => string): object {
+  return { conversation: values("conversation").trim(), ...decisionsOf(values) };
+}
+
+function decisionsOf(values: (name: string) => string): object {
+  return values("decide") === "" ? {} : { decide: true, include_arguments: true };
 }

@@ -96,13 +96,17 @@ interface Retargeted {
 
 function retarget(context: Context, channel: StoredChannel, change: ChannelChange): Retargeted {
   const { url, signingSecret, token, to, slackChannel, appToken } = change;
-  const changes = { url, signingSecret, token, to, slackChannel, appToken };
+  const { conversation, publicKey } = change;
+  const named = { slackChannel, appToken, conversation, publicKey };
+  const changes = { url, signingSecret, token, to, ...named };
   if (Object.values(changes).every((value) => value === undefined)) {
     return { stored: {}, signingSecret: undefined };
   }
   const before = openTarget(context, channel);
-  const order = url === undefined ? { ...fieldsOf(before), ...defined(changes) } : changes;
-  const { target, signingSecret: made } = completeTarget(context, channel.kind, order);
+  const isSameUrl = url === undefined;
+  const order = isSameUrl ? { ...fieldsOf(before), ...defined(changes) } : changes;
+  const kept = isSameUrl ? before : undefined;
+  const { target, signingSecret: made } = completeTarget(context, channel.kind, order, kept);
   const encryptedTarget = context.keyring.encrypt(
     JSON.stringify(target),
     targetContext(channel.id),
@@ -118,6 +122,8 @@ function fieldsOf(target: ChannelTarget): TargetOrder {
     to: "to" in target ? target.to : undefined,
     slackChannel: "slackChannel" in target ? target.slackChannel : undefined,
     appToken: "appToken" in target ? target.appToken : undefined,
+    conversation: "conversation" in target ? target.conversation : undefined,
+    publicKey: "publicKey" in target ? target.publicKey : undefined,
   };
 }
 

@@ -48,7 +48,10 @@ export async function receiveChatPayload(
   payload: unknown,
 ): Promise<ReceivedEvent> {
   const receiver = await findReceiver(context, key);
-  return { ...receiver, event: assertEvent(receiver.platform.readPayload(payload)) };
+  return {
+    ...receiver,
+    event: assertEvent(receiver.platform.readPayload(receiver.target, payload)),
+  };
 }
 
 async function findReceiver(context: Context, key: RowKey): Promise<Receiver> {

@@ -74,7 +74,9 @@ type Settings = BodyReceived<typeof channels.updateChannel>;
 function targetOf(settings: Omit<Settings, "disabled">): TargetOrder {
   const { url, signing_secret: signingSecret, token, to } = settings;
   const { slack_channel: slackChannel, app_token: appToken } = settings;
-  return { url, signingSecret, token, to, slackChannel, appToken };
+  const { conversation, public_key: publicKey } = settings;
+  const named = { slackChannel, appToken, conversation, publicKey };
+  return { url, signingSecret, token, to, ...named };
 }
 
 function remindMsOf({ remind_before }: Pick<Settings, "remind_before">): number | null | undefined {

@@ -10,7 +10,7 @@ import {
   sendingStatus,
   sendingText,
 } from "../../core/channel.ts";
-import { slackErrorText } from "../../core/slack-errors.ts";
+import { chatErrorText } from "../../core/chat-errors.ts";
 
 export function toWireSending({ at, outcome, status }: StoredSending): LastSending {
   return { at: formatTimestamp(at), outcome, status: status ?? undefined };
@@ -38,10 +38,10 @@ function messageOf(outcome: SendOutcome): string {
     case "sent":
       return `The receiver accepted the message with status ${outcome.status}.`;
     case "rejected":
-      if (outcome.reason !== undefined) return slackErrorText(outcome.reason);
+      if (outcome.reason !== undefined) return chatErrorText(outcome.reason);
       return `The receiver rejected the message with status ${outcome.status}.`;
     case "gone":
-      return slackErrorText(outcome.reason);
+      return chatErrorText(outcome.reason);
     case "refused":
       return "The address is not public, or this server may not send to it.";
     case "off":
