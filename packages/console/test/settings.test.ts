@@ -241,7 +241,7 @@ test("[ours.console.settings.channels] channels of Telegram, Discord and Matterm
     await page.getByLabel("Kind").selectOption(kind);
     await page.getByLabel("Name", { exact: true }).fill(kind);
     for (const [label, value] of Object.entries(fields)) await page.getByLabel(label).fill(value);
-    await page.getByLabel("Decisions").selectOption("yes");
+    await page.getByLabel("Decisions", { exact: true }).selectOption("yes");
     await press(page, "Add channel");
     await page.getByText(shown).waitFor();
     await page.getByText("Linked reviewers decide here.").waitFor();
