@@ -276,7 +276,7 @@ function print(channel: Channel, line: SettingsLine, terminal: Terminal): ExitCo
 
 function card(channel: Channel): string {
   const { id, name, kind, target, state, failures, last } = channel;
-  const { decide, events_url: eventsUrl, connection } = channel;
+  const { decide } = channel;
   return [
     `channel    ${visibleText(name)}  ${id}`,
     `target     ${kind} ${visibleText(target)}`,
@@ -286,11 +286,16 @@ function card(channel: Channel): string {
     ...(channel.on_decision ? ["decisions  sends a message about each decision"] : []),
     ...(channel.instances.length === 0 ? [] : [`instances  ${channel.instances.join(", ")}`]),
     ...(decide ? ["decide     linked reviewers can decide in messages"] : []),
-    ...(eventsUrl === undefined ? [] : [`events     ${eventsUrl}`]),
-    ...(connection === undefined ? [] : [`connection ${connection.state}`]),
+    ...eventLines(channel),
     ...(last === undefined ? [] : [`last       ${lastOf(last)} at ${last.at}`]),
     ...(failures === 0 ? [] : [`failures   ${failures} in a row`]),
   ].join("\n");
+}
+
+/** How events arrive: over a connection, or else over HTTP. */
+function eventLines({ connection, events_url: eventsUrl }: Channel): string[] {
+  if (connection !== undefined) return [`connection ${connection.state}`];
+  return eventsUrl === undefined ? [] : [`events     ${eventsUrl}`];
 }
 
 function table(channels: readonly Channel[]): string {

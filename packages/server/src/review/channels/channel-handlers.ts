@@ -40,7 +40,7 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
         remindMs: remindMsOf(body) ?? null,
       });
       request.subjectId = channel.id;
-      return { ...toWire(context, channel), signing_secret: signingSecret };
+      return { ...(await withConnection(context, channel)), signing_secret: signingSecret };
     },
 
     async updateChannel({ caller, path, body }) {
@@ -55,7 +55,7 @@ export function channelHandlers(context: Context): Handlers<typeof channels> {
         remindMs: remindMsOf(body),
         isDisabled: body.disabled,
       });
-      return { ...toWire(context, channel), signing_secret: signingSecret };
+      return { ...(await withConnection(context, channel)), signing_secret: signingSecret };
     },
 
     async deleteChannel({ caller, path }) {
