@@ -182,6 +182,7 @@ const DISTRIBUTED = [
   "channel_post",
   "request_claim",
   "decision_notice",
+  "absence",
   "chat_link",
   "oncall_schedule",
   "chat_code",
