@@ -207,7 +207,10 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
     },
   },
 
-  setAbsence: { body: absenceBody },
+  setAbsence: {
+    exception: { because: "bots cannot be absent", not: ["bot"] },
+    body: absenceBody,
+  },
   setReviewerAbsence: { ...bystander, body: absenceBody },
   endReviewerAbsence: bystander,
   showReviewer: bystander,
