@@ -1,5 +1,6 @@
 /** The reviewer API as data: operations, schemas, exact JSON, and a typed client. */
 
+export * from "./absences.ts";
 export * from "./account.ts";
 export * from "./audit.ts";
 export * from "./channels.ts";

@@ -1,5 +1,6 @@
 /** The table of all operations of the reviewer API, by name. */
 
+import { absences } from "./absences.ts";
 import { account } from "./account.ts";
 import { audit } from "./audit.ts";
 import { channels } from "./channels.ts";
@@ -25,6 +26,7 @@ import { tokens } from "./tokens.ts";
 export const REVIEW_PATH = "/review/v1";
 
 export const REVIEW_OPERATIONS = {
+  ...absences,
   ...account,
   ...audit,
   ...channels,

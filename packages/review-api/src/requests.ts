@@ -1,6 +1,7 @@
 /** Approval requests: the inbox, what helps to decide one, verdicts, votes and delayed verdicts. */
 
 import * as v from "valibot";
+import { absence } from "./absences.ts";
 import { operation } from "./operation.ts";
 import {
   actor,
@@ -152,6 +153,8 @@ const reviewedMembers = {
       until: timestamp,
     }),
   ),
+  /** Reviewers who may decide it and are absent now; not present: none. */
+  absences: v.optional(v.array(absence)),
   /** The caller's own delayed verdict. */
   held: v.optional(delayedVerdict),
   may_decide: v.object({

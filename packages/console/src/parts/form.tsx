@@ -130,7 +130,7 @@ export interface FieldProps {
   readonly name: string;
   readonly label: string;
   readonly hint?: ComponentChildren;
-  readonly type?: "text" | "password" | "email" | "url" | "time";
+  readonly type?: "text" | "password" | "email" | "url" | "time" | "datetime-local";
   readonly value?: string;
   readonly placeholder?: string;
   readonly autocomplete?: string;

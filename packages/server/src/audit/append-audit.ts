@@ -12,6 +12,9 @@ import type { SqlValue, Transaction } from "../storage/store.ts";
 import type { PasskeyProof } from "./passkey-proof.ts";
 
 export type AuditKind =
+  | "absence.set"
+  | "absence.changed"
+  | "absence.ended"
   | "request.opened"
   | "request.escalated"
   | "request.claimed"

@@ -20,6 +20,7 @@ import { historyHandlers } from "./history/history-handlers.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { eventHandlers } from "./live/event-handlers.ts";
 import { oncallHandlers } from "./oncall/oncall-handlers.ts";
+import { absenceHandlers } from "./people/absence-handlers.ts";
 import { accountHandlers } from "./people/account-handlers.ts";
 import { peopleHandlers } from "./people/people-handlers.ts";
 import { policyHandlers } from "./policy/policy-handlers.ts";
@@ -43,6 +44,7 @@ export function addReviewRoutes(
   };
   const limits = new SignInLimits(context.clock);
   const handlers: Handlers<ReviewOperations> = {
+    ...absenceHandlers(context),
     ...accountHandlers(context, limits),
     ...auditHandlers(context, onClose),
     ...channelHandlers(context),

@@ -76,7 +76,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 43);
+    assert.equal(keys.length, OTHER_KEYS.length + 44);
   },
 );
 
@@ -182,6 +182,7 @@ const DISTRIBUTED = [
   "channel_post",
   "request_claim",
   "decision_notice",
+  "absence",
   "chat_link",
   "oncall_schedule",
   "chat_code",

@@ -113,6 +113,11 @@ const CANNOT_READ = {
   not: ["policy"],
 } as const;
 
+const absenceBody = () => {
+  const until = new Date(Date.now() + 60_000).toISOString();
+  return { from: new Date().toISOString(), until };
+};
+
 export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationName>> = {
   showRequest: request,
   showBackground: request,
@@ -202,6 +207,12 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
     },
   },
 
+  setAbsence: {
+    exception: { because: "bots cannot be absent", not: ["bot"] },
+    body: absenceBody,
+  },
+  setReviewerAbsence: { ...bystander, body: absenceBody },
+  endReviewerAbsence: bystander,
   showReviewer: bystander,
   changeReviewer: [
     { ...bystander, body: () => ({ role: "viewer" }) },

@@ -78,6 +78,7 @@ const OTHER_ROWS = [
   `oncall_schedule values ('p', 's', 'payments', 'static', 's', '{}', null, null, '[]', null,
     0)`,
   "decision_notice select project_id, 'n', id, 'm', null from request limit 1",
+  "absence values ('p', 'r', 0, 1, null)",
   "request_claim select project_id, id, 'r', 0, 1 from request limit 1",
   "chat_link values ('p', 'l', 'slack_app', 'T', 'U', 'ana', 'r', 0)",
   "chat_code values ('p', 'r', 'h', 1)",

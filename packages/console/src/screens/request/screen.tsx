@@ -18,6 +18,7 @@ import { href } from "../../route.ts";
 import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
 import { now } from "../../time.ts";
+import { Absences } from "./absences.tsx";
 import { ApprovalFields } from "./approval-fields.tsx";
 import { type AvailableActions, availableActions, hasUndo } from "./available-actions.ts";
 import { DeniedBefore, Difference, Similar, Timeline } from "./background.tsx";
@@ -128,6 +129,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         <FaultBoundary name="the call">
           <Call request={request} />
           <Claimed request={request} onChange={open.ask} />
+          <Absences request={request} />
           {wasDeniedBefore && <DeniedBefore before={background?.denied_before ?? null} />}
         </FaultBoundary>
         <FaultBoundary name="the change of the tool">

@@ -1,6 +1,6 @@
 /** Reviewers of the project with their roles and groups, and invitations. */
 
-import type { Reviewer, ReviewerRole } from "@countersign/review-api";
+import type { Reviewer, ReviewerRole, ShownAbsence } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
@@ -13,7 +13,9 @@ import { Table } from "../../parts/table.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
+import { describeAbsence } from "../../requests/absence-words.ts";
 import { session } from "../../session.ts";
+import { serverNow } from "../../time.ts";
 
 export const ROLES = [
   ["viewer", "Viewer: can view"],
@@ -26,8 +28,14 @@ export const ROLES = [
 
 export function PeopleSettings() {
   const reviewers = useLoaded((signal) => api.call("GET /reviewers", { signal }), "reviewers");
+  const absences = useLoaded(
+    (signal) => api.call("GET /absences", { signal }),
+    "absences-of-people",
+  );
   const [changing, setChanging] = useState<Reviewer>();
   const isMine = may("people");
+  const absenceOf = ({ id }: Reviewer) =>
+    absences.value?.absences.find(({ reviewer }) => reviewer.id === id);
   return (
     <>
       {reviewers.error !== undefined && (
@@ -40,7 +48,11 @@ export function PeopleSettings() {
           items={reviewers.value?.reviewers ?? []}
           keyOf={({ id }) => id}
           columns={[
-            { title: "Name", isHead: true, cell: (one) => <Name reviewer={one} /> },
+            {
+              title: "Name",
+              isHead: true,
+              cell: (one) => <Name reviewer={one} absence={absenceOf(one)} />,
+            },
             { title: "Role", cell: ({ role }) => role },
             {
               title: "Groups",
@@ -71,13 +83,24 @@ export function PeopleSettings() {
   );
 }
 
-function Name({ reviewer: { id, name, kind, signs_in } }: { readonly reviewer: Reviewer }) {
+interface NameProps {
+  readonly reviewer: Reviewer;
+  /** Present or future. */
+  readonly absence: ShownAbsence | undefined;
+}
+
+function Name({ reviewer: { id, name, kind, signs_in }, absence }: NameProps) {
   const isMe = session.value?.project?.reviewer.id === id;
   return (
     <>
       <Text>{name}</Text> {isMe && <span class="badge">you</span>}
       {kind === "bot" && <span class="badge">bot</span>}
       {kind === "person" && !signs_in && <span class="badge">token only</span>}
+      {absence !== undefined && (
+        <p class="hint">
+          <Text>{describeAbsence(absence, serverNow())}</Text>
+        </p>
+      )}
     </>
   );
 }

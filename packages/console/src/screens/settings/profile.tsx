@@ -12,6 +12,7 @@ import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { signInUrl, urlOf } from "../../root.ts";
 import { session, signOut } from "../../session.ts";
+import { OwnAbsence } from "./absence.tsx";
 import { ChatAccounts } from "./chat-accounts.tsx";
 import { Passkeys } from "./passkey-list.tsx";
 import { ThisConsole } from "./this-console.tsx";
@@ -25,6 +26,7 @@ export function ProfileSettings() {
       {account.error !== undefined && <Fault error={account.error} onRetry={account.reload} />}
       <Passkeys />
       <ThisDevice />
+      {session.value?.project && <OwnAbsence />}
       {session.value?.project && <ChatAccounts />}
       <ThisConsole />
       {account.value !== undefined && (

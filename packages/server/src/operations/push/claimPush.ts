@@ -9,6 +9,7 @@ import { readToolName } from "../../policy/tool-names.ts";
 import { canDecide } from "../../steps/push/canDecide.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { openPushTarget } from "../../steps/push/openPushTarget.ts";
+import { readDelayingAbsence } from "../../steps/push/readDelayingAbsence.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readPreferencesText } from "../../storage/sql/people/preferences.ts";
 import {
@@ -44,9 +45,12 @@ const RESOLVED_KEPT_MS = 3_600_000;
 
 const NAME_CHARS_MAX = 80;
 
+/** Until the server checks again that others get the messages of an absent reviewer. */
+const ABSENCE_RECHECK_MS = 60_000;
+
 /**
  * Claims a browser for one message. It drops an obsolete message, because its request was resolved
- * or its user may not decide it, and delays others in quiet hours.
+ * or its user may not decide it, and delays others in quiet hours and absences.
  *
  * @returns undefined: nothing to send now, or another replica is sending
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
@@ -107,9 +111,11 @@ async function payloadOf(
     const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
     if (reviewer !== undefined && canDecide(request, reviewer, ownerId)) {
       const { quietHours } = readPreferences(await readPreferencesText(tx, personId));
-      const loudAt = quietHoursEndAt(quietHours, now);
-      if (loudAt <= now) return describe(tx, request);
-      await movePush(tx, id, due, loudAt);
+      const absence = await readDelayingAbsence(tx, request, reviewer, ownerId, now);
+      const recheckAt = absence && Math.min(absence.until, now + ABSENCE_RECHECK_MS);
+      const sendAt = Math.max(quietHoursEndAt(quietHours, now), recheckAt ?? now);
+      if (sendAt <= now) return describe(tx, request);
+      await movePush(tx, id, due, sendAt);
       return undefined;
     }
   }

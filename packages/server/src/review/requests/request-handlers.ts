@@ -27,7 +27,7 @@ export function requestHandlers(
       const page = await listRequests(context, caller, query);
       const url = publicUrl();
       return {
-        requests: page.requests.map((one) => toWireReviewed(one, url, caller)),
+        requests: page.requests.map((one) => toWireReviewed(one, url, caller, context.clock.now())),
         damaged: page.damaged.length === 0 ? undefined : page.damaged,
         next: writeCursor(page.next),
         now: now(),
@@ -36,7 +36,7 @@ export function requestHandlers(
 
     async showRequest({ caller, path }) {
       const reviewed = await showRequest(context, caller, path.id);
-      return { ...toWireReviewed(reviewed, publicUrl(), caller), now: now() };
+      return { ...toWireReviewed(reviewed, publicUrl(), caller, context.clock.now()), now: now() };
     },
 
     async showBackground({ caller, path }) {
@@ -49,7 +49,12 @@ export function requestHandlers(
       const party = relyingPartyOf(url);
       const signature = await verifySignature(context, party, caller, id, verdict, body.passkey);
       const stored = await castVerdict(context, caller, id, { ...verdict, signature });
-      return toWireReviewed(await reviewRequest(context, caller, stored), url, caller);
+      return toWireReviewed(
+        await reviewRequest(context, caller, stored),
+        url,
+        caller,
+        context.clock.now(),
+      );
     },
 
     async challengeVerdict({ caller, path, body }) {

@@ -16,19 +16,22 @@ import type { Background } from "../../operations/requests/showBackground.ts";
 import type { ReviewedRequest } from "../../operations/requests/showRequest.ts";
 import { needsPasskey } from "../../policy/decider.ts";
 import { type ScheduledEscalation, scheduleEscalations } from "../../policy/judgement.ts";
+import { toWireAbsence } from "../shared/absence-to-wire.ts";
 
 type Wire = Writable<WireRequest>;
 
 /**
  * @param publicUrl base URL of this server
  * @param caller id of the reviewer who reads it
+ * @param now epoch ms
  */
 export function toWireReviewed(
   reviewed: ReviewedRequest,
   publicUrl: string,
   { reviewerId }: { readonly reviewerId: string },
+  now: number,
 ): Wire {
-  const { request, votes, claim, delayed, consumption } = reviewed;
+  const { request, votes, claim, absences, delayed, consumption } = reviewed;
   return {
     ...toWireRequest(request, { server: true, consumption }),
     instance: { id: request.instanceId, name: new JsonText(reviewed.instanceName) },
@@ -46,6 +49,7 @@ export function toWireReviewed(
       at: formatTimestamp(claim.at),
       until: formatTimestamp(claim.until),
     },
+    absences: absences.length === 0 ? undefined : absences.map((one) => toWireAbsence(one, now)),
     held: delayed && {
       verdict: delayed.verdict,
       held_at: formatTimestamp(delayed.receivedAt),

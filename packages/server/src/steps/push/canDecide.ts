@@ -4,10 +4,12 @@ import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import type { PushAudience } from "../../storage/sql/push/push-messages.ts";
 
+export type PossibleDecider = Omit<PushAudience, "personId">;
+
 /** True when a reviewer may approve or deny it, by role, groups and ownership. */
 export function canDecide(
   { policy, instanceId }: Pick<StoredRequest, "policy" | "instanceId">,
-  { reviewerId: id, name, role, groups }: PushAudience,
+  { reviewerId: id, name, role, groups }: PossibleDecider,
   ownerId: string | null,
 ): boolean {
   if (!allows(role, "decide")) return false;

@@ -1,5 +1,6 @@
 /** Adds to requests the facts that reviewers need for a decision. */
 
+import { isAbsent } from "../../core/absence.ts";
 import type { StoredConsumption } from "../../core/consumption.ts";
 import { deciderId, isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
 import { mayVote } from "../../core/scopes.ts";
@@ -18,6 +19,7 @@ import { placeRefusal } from "../../policy/place.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
+import type { NamedAbsence } from "../../storage/sql/people/absences.ts";
 import { readRequestClaims } from "../../storage/sql/requests/claims.ts";
 import { readConsumptions } from "../../storage/sql/requests/consumptions.ts";
 import {
@@ -28,7 +30,9 @@ import { readFailedConfirmations } from "../../storage/sql/requests/failed-confi
 import { readVotes, type StoredVote } from "../../storage/sql/requests/votes.ts";
 import { hasPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader } from "../../storage/store.ts";
+import { readAbsences } from "../access/readAbsences.ts";
 import { readActiveReviewers } from "../access/readActiveReviewers.ts";
+import { canDecide, type PossibleDecider } from "../push/canDecide.ts";
 
 /** A request with related facts for reviewers. */
 export interface ReviewedRequest {
@@ -41,6 +45,8 @@ export interface ReviewedRequest {
   readonly votes: readonly ReviewedVote[];
   /** The reviewer who reviews the request; undefined: none. */
   readonly claim: ReviewedClaim | undefined;
+  /** Of reviewers who may decide a pending request and are absent now. */
+  readonly absences: readonly NamedAbsence[];
   /** The caller's own delayed verdict; undefined: none. */
   readonly delayed: DelayedVerdict | undefined;
   /** How the agent used the approval; undefined: unused or not reported. */
@@ -100,6 +106,7 @@ interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceNam
   readonly ownerId: string | null;
   readonly votes: readonly StoredVote[];
   readonly claim: ReviewedClaim | undefined;
+  readonly absences: readonly NamedAbsence[];
   readonly delayed: readonly DelayedVerdict[];
   readonly consumption: StoredConsumption | undefined;
   readonly failedConfirmations: Awaited<ReturnType<typeof readFailedConfirmations>>;
@@ -128,23 +135,31 @@ async function gatherRequests(
     return { votes, reviewers: await readReviewers(reader, projectId, people) };
   };
   const pending = idsOf(({ request }) => isPending(request));
-  const [instances, { votes, reviewers }, claims, delayed, failedConfirmations, consumptions] =
-    await Promise.all([
-      readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
-      votesOf(),
-      claimsOf(reader, projectId, pending, now),
-      readDelayedVerdicts(reader, projectId, pending),
-      readFailedConfirmations(
-        reader,
-        projectId,
-        idsOf((one) => isPending(one.request) && isMatched(one)),
-      ),
-      readConsumptions(
-        reader,
-        projectId,
-        idsOf(({ request }) => request.status === "approved"),
-      ),
-    ]);
+  const [
+    instances,
+    { votes, reviewers },
+    claims,
+    absentees,
+    delayed,
+    failedConfirmations,
+    consumptions,
+  ] = await Promise.all([
+    readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
+    votesOf(),
+    claimsOf(reader, projectId, pending, now),
+    pending.length === 0 ? [] : absenteesOf(reader, projectId, now),
+    readDelayedVerdicts(reader, projectId, pending),
+    readFailedConfirmations(
+      reader,
+      projectId,
+      idsOf((one) => isPending(one.request) && isMatched(one)),
+    ),
+    readConsumptions(
+      reader,
+      projectId,
+      idsOf(({ request }) => request.status === "approved"),
+    ),
+  ]);
   const names = new Map(reviewers.map(({ id, name }) => [id, name]));
   return judged.map((one) => {
     const { id, instanceId } = one.request;
@@ -157,6 +172,11 @@ async function gatherRequests(
       names,
       votes: votes.filter(isOf),
       claim: claims.get(id),
+      absences: absentees.flatMap(({ absence, reviewer }) =>
+        isPending(one.request) && canDecide(one.request, reviewer, instance?.ownerId ?? null)
+          ? [absence]
+          : [],
+      ),
       delayed: delayed.filter(isOf),
       failedConfirmations: failedConfirmations.filter(isOf),
       consumption: consumptions.get(id),
@@ -181,6 +201,23 @@ async function claimsOf(
       return reviewer === undefined ? [] : [[requestId, { reviewerId, reviewer, at, until }]];
     }),
   );
+}
+
+/** Reviewers who are absent now and can authenticate. */
+async function absenteesOf(reader: Reader, projectId: string, now: number): Promise<Absentee[]> {
+  const absences = (await readAbsences(reader, projectId, now)).filter((one) => isAbsent(one, now));
+  const ids = absences.map(({ reviewerId }) => reviewerId);
+  const reviewers = await readActiveReviewers(reader, projectId, ids, now);
+  return absences.flatMap((absence) => {
+    const { reviewerId } = absence;
+    const reviewer = reviewers.find(({ id }) => id === reviewerId);
+    return reviewer === undefined ? [] : [{ absence, reviewer: { ...reviewer, reviewerId } }];
+  });
+}
+
+interface Absentee {
+  readonly absence: NamedAbsence;
+  readonly reviewer: PossibleDecider;
 }
 
 function isPending({ decision }: StoredRequest): boolean {
@@ -209,6 +246,7 @@ function reviewFor(
       return { reviewer: names.get(reviewerId) ?? "", note, at };
     }),
     claim: gathered.claim,
+    absences: gathered.absences,
     delayed: gathered.delayed.find(({ reviewerId }) => reviewerId === caller.reviewerId),
     mayDecide: mayDecide(caller, signer, gathered, now),
     decider: names.get(deciderId(request) ?? ""),

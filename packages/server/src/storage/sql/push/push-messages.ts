@@ -4,7 +4,7 @@
  */
 
 import type { ReviewerRole } from "../../../core/roles.ts";
-import type { Reader, Transaction } from "../../store.ts";
+import type { Reader, Row, Transaction } from "../../store.ts";
 import type { RowKey } from "../keys.ts";
 import { parseNames } from "../names.ts";
 
@@ -44,11 +44,7 @@ export async function readPushAudience(
     [projectId],
   );
   return rows.map((row) => ({
-    reviewerId: row.id as string,
-    personId: row.person_id as string,
-    name: row.name as string,
-    role: row.role as ReviewerRole,
-    groups: parseNames(row.group_names),
+    ...toAudience(row),
     subscriptionId: row.subscription_id as string,
   }));
 }
@@ -66,14 +62,42 @@ export async function readPushReviewer(
        and reviewer.removed_at is null and person.disabled_at is null`,
     [projectId, personId],
   );
-  if (row === undefined) return undefined;
-  return {
-    reviewerId: row.id as string,
-    personId: row.person_id as string,
-    name: row.name as string,
-    role: row.role as ReviewerRole,
-    groups: parseNames(row.group_names),
-  };
+  return row === undefined ? undefined : toAudience(row);
+}
+
+/** The reviewers with a message about a request in a browser that receives messages. */
+export async function readNotified(
+  reader: Reader,
+  { projectId, id }: RowKey,
+): Promise<PushAudience[]> {
+  const rows = await reader.all(
+    `select distinct reviewer.id, reviewer.person_id, reviewer.name, reviewer.role,
+       reviewer.group_names
+     from push_message
+       join push_subscription on push_subscription.id = push_message.subscription_id
+         and push_subscription.failures = 0
+       join reviewer on reviewer.project_id = push_message.project_id
+         and reviewer.person_id = push_subscription.person_id
+       join person on person.id = reviewer.person_id
+     where push_message.project_id = $1 and push_message.request_id = $2
+       and reviewer.removed_at is null and person.disabled_at is null`,
+    [projectId, id],
+  );
+  return rows.map(toAudience);
+}
+
+/** Makes the unsent messages of a person due, such as those that an absence delays. */
+export async function wakeUnsentPushes(
+  tx: Transaction,
+  personId: string,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `update push_message set next_at = $2
+     where is_shown = 0 and next_at > $2 and subscription_id in (
+       select id from push_subscription where person_id = $1)`,
+    [personId, now],
+  );
 }
 
 /** Projects whose calls may be announced to this person. */
@@ -186,4 +210,14 @@ export async function wakeShownPushes(
          and request.id = push_message.request_id and request.status <> 'pending')`,
     [projectId, now],
   );
+}
+
+function toAudience(row: Row): PushAudience {
+  return {
+    reviewerId: row.id as string,
+    personId: row.person_id as string,
+    name: row.name as string,
+    role: row.role as ReviewerRole,
+    groups: parseNames(row.group_names),
+  };
 }
