@@ -24,6 +24,7 @@ export const CHANNEL_KINDS = [
   "telegram",
   "discord",
   "mattermost",
+  "teams",
   "ntfy",
 ] as const;
 

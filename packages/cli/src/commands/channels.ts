@@ -27,7 +27,7 @@ const OPTIONS: CommandOptions = {
   target: {
     type: "text",
     value: "URL",
-    help: `URL of a webhook, slack, mattermost or ntfy channel. ${FROM_FILE}`,
+    help: `URL of a webhook, slack, teams, mattermost or ntfy channel. ${FROM_FILE}`,
   },
   to: { type: "text", value: "ADDRESS,ADDRESS", help: "Recipients, for email." },
   "access-token": {
@@ -94,6 +94,7 @@ const CONVERSATION: Required = ["conversation", "conversation"];
 const REQUIRED: Readonly<Record<Channel["kind"], readonly Required[]>> = {
   webhook: [TARGET],
   slack: [TARGET],
+  teams: [TARGET],
   ntfy: [TARGET],
   email: [["to", "to"]],
   slack_app: [TOKEN, ["slackChannel", "slack-channel"]],

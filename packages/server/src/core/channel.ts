@@ -13,6 +13,7 @@ export type ChannelTarget =
   | TelegramTarget
   | DiscordTarget
   | MattermostTarget
+  | { readonly kind: "teams"; readonly url: string }
   | { readonly kind: "ntfy"; readonly url: string; readonly token?: string }
   | { readonly kind: "email"; readonly to: readonly string[] };
 

@@ -27,6 +27,7 @@ import {
   linkOf,
   ntfyMessage,
   slackMessage,
+  teamsMessage,
   webhookMessage,
 } from "./http-kinds.ts";
 import type { Notifier, PushRequest, SendRequest, UpdateRequest } from "./notifier.ts";
@@ -248,6 +249,8 @@ export class ChannelNotifier implements Notifier {
     switch (target.kind) {
       case "slack":
         return slackMessage(message, publicUrl);
+      case "teams":
+        return teamsMessage(message, publicUrl);
       case "ntfy":
         return ntfyMessage(message, publicUrl, target.token);
       case "webhook": {

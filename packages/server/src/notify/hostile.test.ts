@@ -6,7 +6,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallMessage } from "./channel-message.ts";
 import { formatMessage, formatTimeLeft, quotePlain } from "./format-message.ts";
-import { encodeHeader, ntfyMessage, slackMessage, webhookMessage } from "./http-kinds.ts";
+import {
+  encodeHeader,
+  ntfyMessage,
+  slackMessage,
+  teamsMessage,
+  webhookMessage,
+} from "./http-kinds.ts";
 import { slackPlatform } from "./slack-app.ts";
 
 const BASE = "https://countersign.example";
@@ -134,6 +140,42 @@ interface SlackBlock {
   readonly elements?: readonly {
     readonly type: string;
     readonly elements: readonly { readonly type: string; readonly text: string }[];
+  }[];
+}
+
+test("[ours.notify.hostile] a name in a Teams card is in a text run, which has no markup", () => {
+  for (const hostile of HOSTILE) {
+    const { body } = teamsMessage(callOf(hostile), BASE);
+    assert.ok(Buffer.byteLength(body) < 28_000);
+    const [attachment] = (JSON.parse(body) as TeamsMessage).attachments;
+    const { body: blocks, actions } = attachment?.content ?? assert.fail();
+    for (const { type, inlines } of blocks) {
+      assert.equal(type, "RichTextBlock");
+      for (const run of inlines) {
+        assert.equal(run.type, "TextRun");
+        assert.doesNotMatch(run.text, UNSEEN);
+        assert.doesNotMatch(run.text, /https:\/\/evil/);
+      }
+    }
+    assert.deepEqual(actions, [
+      {
+        type: "Action.OpenUrl",
+        title: "Open in Countersign",
+        url: `${BASE}/inbox/a-request`,
+      },
+    ]);
+  }
+});
+
+interface TeamsMessage {
+  readonly attachments: readonly {
+    readonly content: {
+      readonly body: readonly {
+        readonly type: string;
+        readonly inlines: readonly { readonly type: string; readonly text: string }[];
+      }[];
+      readonly actions: readonly object[];
+    };
   }[];
 }
 

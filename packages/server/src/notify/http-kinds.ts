@@ -49,6 +49,36 @@ export function slackMessage(message: ChannelMessage, base: string): HttpMessage
   return { headers: JSON_TYPE, body };
 }
 
+// Microsoft Teams. -------------------------------------------------------------------------------
+
+/** Teams rejects messages above 28 KB. */
+const TEAMS_ARGUMENTS_BYTES_MAX = 2_000;
+
+/**
+ * A card for a webhook of Teams Workflows. Teams interprets no markup in the text runs of a
+ * RichTextBlock.
+ *
+ * @see https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors
+ * @see https://adaptivecards.io/explorer/RichTextBlock.html
+ */
+export function teamsMessage(message: ChannelMessage, base: string): HttpMessage {
+  const style = { quote: quotePlain, argumentsBytesMax: TEAMS_ARGUMENTS_BYTES_MAX };
+  const { title, lines } = formatMessage(message, style);
+  const card = {
+    type: "AdaptiveCard",
+    version: "1.4",
+    body: [textRun(title, { weight: "Bolder" }), ...lines.map((line) => textRun(line))],
+    actions: [{ type: "Action.OpenUrl", title: "Open in Countersign", url: linkOf(base, message) }],
+  };
+  const contentType = "application/vnd.microsoft.card.adaptive";
+  const attachments = [{ contentType, content: card }];
+  return { headers: JSON_TYPE, body: JSON.stringify({ type: "message", attachments }) };
+}
+
+function textRun(text: string, format: object = {}): object {
+  return { type: "RichTextBlock", inlines: [{ type: "TextRun", text, ...format }] };
+}
+
 // ntfy. ----------------------------------------------------------------------------------------
 
 /** Longer messages become attachments. */

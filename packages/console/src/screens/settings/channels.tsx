@@ -20,6 +20,7 @@ const KIND_LABELS: Readonly<Record<Kind, string>> = {
   telegram: "Telegram bot: messages with buttons and the decision",
   discord: "Discord bot: messages with buttons and the decision",
   mattermost: "Mattermost bot: messages with buttons and the decision",
+  teams: "Microsoft Teams: webhook of a workflow, with a link",
   email: "Email",
   ntfy: "ntfy: topic",
   webhook: "Webhook, signed",

@@ -23,6 +23,7 @@ export interface TargetOrder {
 const FIELDS: Readonly<Record<ChannelKind, readonly (keyof TargetOrder)[]>> = {
   webhook: ["url", "signingSecret"],
   slack: ["url"],
+  teams: ["url"],
   slack_app: ["token", "slackChannel", "signingSecret", "appToken"],
   telegram: ["token", "conversation"],
   discord: ["token", "conversation", "publicKey"],
@@ -90,7 +91,7 @@ function toTarget(
     return { kind, ...conversationOf(order), ...(publicKey !== undefined && { publicKey }) };
   }
   const known = required(url, "url");
-  if (kind === "slack") return { kind, url: known };
+  if (kind === "slack" || kind === "teams") return { kind, url: known };
   if (kind === "webhook") return { kind, url: known, secret: signingSecret ?? made ?? "" };
   return { kind, url: known, ...(token !== undefined && { token }) };
 }
