@@ -32,7 +32,7 @@ export const chat = {
 
   createChatCode: operation({
     method: "POST",
-    path: "/chat-links/code",
+    path: "/chat-codes",
     summary: "Create a code that links your chat account. Send it from the chat.",
     caller: "reviewer",
     power: "decide",

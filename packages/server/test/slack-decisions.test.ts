@@ -239,10 +239,10 @@ test("[ours.chat.code] a code works once, for ten minutes, and not for a guess",
 test("[ours.chat.code] a token cannot create a code, and a viewer's session neither", async (t) => {
   const scene = await startScene(t);
   const { server, reviewer } = scene;
-  const byToken = await server.call("POST", "/review/v1/chat-links/code", { token: reviewer });
+  const byToken = await server.call("POST", "/review/v1/chat-codes", { token: reviewer });
   assert.equal(byToken.status, 403, byToken.text);
   const viewer = await newPerson(server, { login: "v@example.com", role: "viewer" });
-  assert.equal((await callAs(server, viewer, "POST", "/chat-links/code")).status, 403);
+  assert.equal((await callAs(server, viewer, "POST", "/chat-codes")).status, 403);
 });
 
 test("[ours.chat.buttons] without decide, with hidden arguments, or with a harder confirmation there is no Approve", async (t) => {

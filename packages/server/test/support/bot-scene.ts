@@ -120,7 +120,7 @@ export function changeChannel({ server, admin, channel }: BotScene, body: object
 /** The code that links an account to a new reviewer. */
 export async function newCode({ server }: BotScene, name = "ana"): Promise<string> {
   const person = await newPerson(server, { login: `${name}@example.com`, groups: [] });
-  const made = await callAs<{ code: string }>(server, person, "POST", "/chat-links/code");
+  const made = await callAs<{ code: string }>(server, person, "POST", "/chat-codes");
   assert.equal(made.status, 201, made.text);
   return made.json.code;
 }

@@ -120,7 +120,7 @@ export async function newReviewer(
 }
 
 export async function codeOf({ server }: DecisionScene, person: SignedInPerson): Promise<string> {
-  const made = await callAs<{ code: string }>(server, person, "POST", "/chat-links/code");
+  const made = await callAs<{ code: string }>(server, person, "POST", "/chat-codes");
   assert.equal(made.status, 201, made.text);
   return made.json.code;
 }

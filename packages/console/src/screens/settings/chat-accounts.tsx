@@ -29,7 +29,7 @@ export function ChatAccounts() {
       <div class="panel-head">
         <h2 id="chat-title">Chat accounts</h2>
         {may("decide") && (
-          <Button onPress={async () => setCode((await api.call("POST /chat-links/code")).code)}>
+          <Button onPress={async () => setCode((await api.call("POST /chat-codes")).code)}>
             Create a code
           </Button>
         )}
