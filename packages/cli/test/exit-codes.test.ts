@@ -42,7 +42,10 @@ function assertClear({ stdout, stderr }: Outcome): void {
 const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]>> = {
   "an unknown command": ["decide", /no command "decide"/],
   "a word that every object knows": ["constructor", /no command "constructor"/],
-  "a family without a command": ["requests", /list, show, approve, deny, withdraw, claim, release, watch/],
+  "a family without a command": [
+    "requests",
+    /list, show, approve, deny, withdraw, claim, release, watch/,
+  ],
   "an unknown command of a family": ["tokens make", /create, list, revoke, not "make"/],
   "an unknown option": [
     "requests list --stat decided",

@@ -181,6 +181,9 @@ test("[ours.chat.forged] a request with a wrong, missing or old signature is rej
   assert.equal(missing.status, 401, missing.text);
   const old = await server.call("POST", path, signPayload(payload, clock.now() - 301_000));
   assert.equal(old.status, 401, old.text);
+  for (const other of ["/chat/%00/x", "/chat/default/nothing", `${path}0`]) {
+    assert.equal((await server.call("POST", other, unsigned)).status, 404, other);
+  }
   const changed = { ...unsigned, body: unsigned.body.replace("approve", "approvd") };
   assert.equal((await server.call("POST", path, changed)).status, 401);
   assert.equal((await statusOf(scene, request.id)).status, "pending");
@@ -296,6 +299,10 @@ test("[ours.chat.socket] events over Socket Mode decide, and a closed connection
   sendEnvelope(socket, "e2", formPayload(slack.views[0]?.view ?? assert.fail(), code, ANA));
   await until(() => socket.acks.has("e2"), "the form is answered");
   assert.match(JSON.stringify(socket.acks.get("e2")?.payload), /linked to the reviewer/);
+  // An event that the server cannot read gets an answer, and the connection stays.
+  sendEnvelope(socket, "e2b", { type: "block_actions", user: 7 });
+  await until(() => socket.acks.has("e2b"), "the invalid event is answered");
+  assert.equal(slack.sockets.length, 1);
   socket.socket.send(JSON.stringify({ type: "disconnect", reason: "refresh_requested" }));
   await connected(2);
   const again = slack.sockets[1] ?? assert.fail();

@@ -3,6 +3,7 @@
  * secret of the channel.
  */
 
+import { Problem } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { answerChatEvent } from "../operations/chat/answerChatEvent.ts";
@@ -40,7 +41,12 @@ export function addChatRoutes(
   });
 }
 
+/** Hexadecimal ids, with or without hyphens. PostgreSQL rejects some other texts. */
+const ID = /^[0-9a-f-]{1,64}$/;
+
+/** @throws Problem `not_found` for ids that cannot exist */
 function channelOf({ params }: FastifyRequest) {
   const { project, channel } = params as { readonly project: string; readonly channel: string };
+  if (!ID.test(project) || !ID.test(channel)) throw new Problem("not_found");
   return { projectId: project, id: channel };
 }

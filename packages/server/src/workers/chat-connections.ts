@@ -98,12 +98,7 @@ class ChatConnections implements Worker {
   #connect(owned: Owned, { channel, target }: ConnectableApp): void {
     const { notifier } = this.#context;
     const connection = notifier.connectChat(channel, target, {
-      onPayload: async (payload) => {
-        const event = await receiveChatPayload(this.#context, channel, payload);
-        const { body, replied } = await answerChatEvent(this.#context, event);
-        replied.catch((error: unknown) => this.#report.dependencyFailed("chat", error));
-        return body;
-      },
+      onPayload: (payload) => this.#answer(channel, payload),
       onConnected: () => {
         owned.failures = 0;
         this.#record(owned, "connected");
@@ -119,6 +114,19 @@ class ChatConnections implements Worker {
       this.#record(owned, isPlanned ? "connecting" : why);
       this.#loop.runAt(owned.retryAt);
     });
+  }
+
+  /** A failed event gets an empty answer, so that the platform does not send it again. */
+  async #answer(channel: ConnectableApp["channel"], payload: unknown): Promise<object | undefined> {
+    try {
+      const event = await receiveChatPayload(this.#context, channel, payload);
+      const { body, replied } = await answerChatEvent(this.#context, event);
+      replied.catch((error: unknown) => this.#report.dependencyFailed("chat", error));
+      return body;
+    } catch (error) {
+      this.#report.dependencyFailed("chat", error);
+      return undefined;
+    }
   }
 
   #record({ key }: Owned, state: string): void {

@@ -45,16 +45,12 @@ export async function answerChatEvent(
   const addresses = context.notifier.addressesOf(channel, target);
   const render = (reply: ChatReply) => platform.answer(target, event, reply, addresses);
   const rendered = replyTo(context, channel, event).then(render);
-  const inTime = await Promise.race([rendered, after(context, ANSWER_MS)]);
+  const limit = Promise.withResolvers<undefined>();
+  const cancel = context.clock.after(ANSWER_MS, () => limit.resolve(undefined));
+  const inTime = await Promise.race([rendered, limit.promise]).finally(cancel);
   // A late reply of a form is lost, but the message shows the decision.
   const replied = rendered.then(({ calls }) => sendCalls(context, calls));
   return { body: inTime?.body, replied };
-}
-
-function after({ clock }: Pick<Context, "clock">, ms: number): Promise<undefined> {
-  return new Promise((resolve) => {
-    clock.after(ms, () => resolve(undefined));
-  });
 }
 
 /** A lost reply only explains: the user sees the state of the request in the message. */
