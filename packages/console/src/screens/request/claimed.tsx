@@ -7,53 +7,61 @@ import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { now } from "../../time.ts";
 
-export interface ClaimedProps {
+export interface ClaimProps {
   readonly request: ReviewedRequest;
   /** Rereads the request. */
   onChange(): Promise<void>;
 }
 
-export function Claimed({ request, onChange }: ClaimedProps) {
-  const { claim, may_decide: mayDecide } = request;
-  const until = claim === undefined ? 0 : Date.parse(claim.until);
-  // A claim ends without a message of the server.
-  const isClaimed = useComputed(() => now.value < until).value && claim !== undefined;
-  if (request.status !== "pending" || !(isClaimed || mayDecide.approve || mayDecide.deny)) {
-    return null;
-  }
-  const path = { id: request.id };
-  const send = async (takeOver: boolean) => {
-    await api.call("POST /requests/{id}/claim", { path, body: { take_over: takeOver } });
-    await onChange();
-  };
+/** The current claim, above the arguments. */
+export function CurrentClaim({ request, onChange }: ClaimProps) {
+  const isClaimed = useIsClaimed(request);
+  const { claim, status } = request;
+  if (claim === undefined || !isClaimed || status !== "pending") return null;
   return (
     <p class="claimed" id="claimed">
-      {isClaimed && (
-        <span role="status">
-          <Text>{claim.own ? "You are" : `${claim.reviewer} is`}</Text> reviewing this request.{" "}
-        </span>
-      )}
-      {!isClaimed && (
-        <Button kind="quiet" onPress={() => send(false)}>
-          I am reviewing it
-        </Button>
-      )}
-      {isClaimed && claim.own && (
+      <span role="status">
+        <Text>{claim.own ? "You are" : `${claim.reviewer} is`}</Text> reviewing this request.{" "}
+      </span>
+      {claim.own && (
         <Button
           kind="quiet"
           onPress={async () => {
-            await api.call("DELETE /requests/{id}/claim", { path });
+            await api.call("DELETE /requests/{id}/claim", { path: { id: request.id } });
             await onChange();
           }}
         >
           Release
         </Button>
       )}
-      {isClaimed && !claim.own && (mayDecide.approve || mayDecide.deny) && (
-        <Button kind="quiet" onPress={() => send(true)}>
+      {!claim.own && mayDecide(request) && (
+        <Button kind="quiet" onPress={() => claimRequest(request, true).then(onChange)}>
           Take over
         </Button>
       )}
     </p>
   );
+}
+
+/** The button to claim the request. It is below the arguments, which need the space above it. */
+export function ClaimButton({ request, onChange }: ClaimProps) {
+  const isClaimed = useIsClaimed(request);
+  if (isClaimed || request.status !== "pending" || !mayDecide(request)) return null;
+  return (
+    <Button onPress={() => claimRequest(request, false).then(onChange)}>I am reviewing it</Button>
+  );
+}
+
+/** A claim ends without a message of the server. */
+function useIsClaimed({ claim }: ReviewedRequest): boolean {
+  const until = claim === undefined ? 0 : Date.parse(claim.until);
+  return useComputed(() => now.value < until).value;
+}
+
+function mayDecide({ may_decide: { approve, deny } }: ReviewedRequest): boolean {
+  return approve || deny;
+}
+
+async function claimRequest({ id }: ReviewedRequest, takeOver: boolean): Promise<void> {
+  await api.call("POST /requests/{id}/claim", { path: { id }, body: { take_over: takeOver } });
 }

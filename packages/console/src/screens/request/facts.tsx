@@ -35,7 +35,13 @@ const CAUSES: Readonly<Record<string, string>> = {
   [TOOL_CHANGE]: "a changed definition of the tool",
 };
 
-export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
+export interface RuleFactsProps {
+  readonly request: ReviewedRequest;
+  /** Below the facts. */
+  readonly children?: ComponentChildren;
+}
+
+export function RuleFacts({ request, children }: RuleFactsProps) {
   const { policy, requirement, votes } = request;
   const needed = words.describeConfirmation(requirement);
   const count = words.countVotes(request);
@@ -83,6 +89,7 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
         </div>
       )}
       <Votes votes={votes} />
+      {children}
     </section>
   );
 }

@@ -22,7 +22,7 @@ import { Absences } from "./absences.tsx";
 import { ApprovalFields } from "./approval-fields.tsx";
 import { type AvailableActions, availableActions, hasUndo } from "./available-actions.ts";
 import { DeniedBefore, Difference, Similar, Timeline } from "./background.tsx";
-import { Claimed } from "./claimed.tsx";
+import { ClaimButton, CurrentClaim } from "./claimed.tsx";
 import { type DecidingKey, useDecidingKeys } from "./deciding-keys.ts";
 import { DecisionBar } from "./decision-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
@@ -128,7 +128,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
       <div class="request-body" ref={page}>
         <FaultBoundary name="the call">
           <Call request={request} />
-          <Claimed request={request} onChange={open.ask} />
+          <CurrentClaim request={request} onChange={open.ask} />
           <Absences request={request} />
           {wasDeniedBefore && <DeniedBefore before={background?.denied_before ?? null} />}
         </FaultBoundary>
@@ -148,7 +148,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
           </FaultBoundary>
         )}
         <FaultBoundary name="the circumstances of the call">
-          <Circumstances shown={shown} loaded={loaded} />
+          <Circumstances shown={shown} loaded={loaded} onChange={open.ask} />
         </FaultBoundary>
         {isPending && actions.isOffered && (
           <FaultBoundary name="the fields of an approval">
@@ -173,14 +173,21 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   );
 }
 
+interface CircumstancesProps extends Pick<OpenedProps, "shown" | "loaded"> {
+  /** Rereads the request. */
+  onChange(): Promise<void>;
+}
+
 /** Facts and background beside the arguments. */
-function Circumstances({ shown, loaded }: Pick<OpenedProps, "shown" | "loaded">) {
+function Circumstances({ shown, loaded, onChange }: CircumstancesProps) {
   const { request, contextText } = shown;
   const { background, hasFailed } = loaded;
   return (
     <>
       <div class="pair">
-        <RuleFacts request={request} />
+        <RuleFacts request={request}>
+          <ClaimButton request={request} onChange={onChange} />
+        </RuleFacts>
         <AskerFacts request={request} />
       </div>
       {contextText !== undefined && contextText !== "null" && <ContextFacts text={contextText} />}
