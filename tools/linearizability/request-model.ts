@@ -24,12 +24,15 @@ export interface Answered {
 export type RequestState =
   | { readonly phase: "absent" }
   | { readonly phase: "pending" }
-  | {
-      readonly phase: "decided";
-      readonly status: TerminalStatus;
-      readonly decision: string | undefined;
-    }
-  | { readonly phase: "deleted" };
+  | Decided
+  /** With the decision from before, which a repeated verdict may still return. */
+  | { readonly phase: "deleted"; readonly before: Decided | undefined };
+
+interface Decided {
+  readonly phase: "decided";
+  readonly status: TerminalStatus;
+  readonly decision: string | undefined;
+}
 
 type Step = readonly RequestState[];
 
@@ -64,7 +67,7 @@ function stepFrom(
     case "delete-starts":
       return state.phase === "pending" ? [decidedAs("cancelled", undefined), state] : [state];
     case "delete":
-      return remove(answered);
+      return remove(state, answered);
   }
 }
 
@@ -107,6 +110,7 @@ function verdict(
   if (state.phase !== "pending") {
     // A repeated verdict may return the stored decision.
     if (answered?.status === 200 && state.phase === "decided") return holds(state, answered);
+    if (answered?.status === 200 && state.phase === "deleted") return holdsBefore(state, answered);
     return refusedAs(state, answered, 409);
   }
   const after = decidedAs(wanted === "approve" ? "approved" : "denied", undefined);
@@ -115,8 +119,19 @@ function verdict(
 }
 
 /** A pending request is cancelled with it, and none of them can be read again. */
-function remove(answered: Answered | undefined): Step {
-  return answered === undefined || answered.status === 204 ? [{ phase: "deleted" }] : NEVER;
+function remove(state: RequestState, answered: Answered | undefined): Step {
+  if (answered !== undefined && answered.status !== 204) return NEVER;
+  if (state.phase === "deleted") return [state];
+  if (state.phase === "absent") return [{ phase: "deleted", before: undefined }];
+  const before = state.phase === "pending" ? decidedAs("cancelled", undefined) : state;
+  return [{ phase: "deleted", before }];
+}
+
+function holdsBefore({ before }: Extract<RequestState, { phase: "deleted" }>, answered: Answered) {
+  if (before === undefined) return NEVER;
+  return holds(before, answered).map((after): RequestState => {
+    return { phase: "deleted", before: after.phase === "decided" ? after : before };
+  });
 }
 
 function refusedAs(state: RequestState, answered: Answered | undefined, status: number): Step {
@@ -137,7 +152,7 @@ function textOf({ decision }: ApprovalRequest): string {
   return JSON.stringify([status, note, decided_at, expires_at]);
 }
 
-function decidedAs(status: TerminalStatus, decision: string | undefined): RequestState {
+function decidedAs(status: TerminalStatus, decision: string | undefined): Decided {
   return { phase: "decided", status, decision };
 }
 

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { operation } from "./operation.ts";
-import { anyText, body, id, named, timestamp } from "./schema.ts";
+import { anyText, body, id, named, storable, timestamp } from "./schema.ts";
 
 export const absence = v.object({
   reviewer: named,
@@ -37,7 +37,7 @@ const period = body({
   /** At most 90 days after `from`. */
   until: instant,
   /** Name of a reviewer who may decide. */
-  substitute: v.optional(anyText),
+  substitute: v.optional(v.pipe(anyText, storable)),
 });
 
 const set = { 200: v.object({ set: v.literal(true) }) };

@@ -97,6 +97,13 @@ const changedChannel = v.object({
   signing_secret: v.optional(v.string()),
 });
 
+const INSTANCES_RULE = "must be a list of ids of instances";
+
+const instanceIds = v.array(
+  v.pipe(v.string(INSTANCES_RULE), v.uuid(INSTANCES_RULE)),
+  INSTANCES_RULE,
+);
+
 /** The members of a target depend on the kind of the channel; the operation checks them. */
 const settings = {
   url: v.optional(anyText),
@@ -111,7 +118,7 @@ const settings = {
   include_arguments: v.optional(flag),
   decide: v.optional(flag),
   on_decision: v.optional(flag),
-  instances: v.optional(texts),
+  instances: v.optional(instanceIds),
   digest: v.optional(
     v.pipe(
       anyText,

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 import { operation } from "./operation.ts";
-import { anyText, body, id, timestamp } from "./schema.ts";
+import { anyText, body, id, storable, timestamp } from "./schema.ts";
 
 const PEOPLE_MAX = 100;
 const NAME_CHARS_MAX = 256;
@@ -10,6 +10,7 @@ const ROTA_DAYS_MAX = 366;
 
 const shortText = v.pipe(
   anyText,
+  storable,
   v.check(
     (text) => text.length > 0 && text.length <= NAME_CHARS_MAX && text.trim() === text,
     `must be 1 to ${NAME_CHARS_MAX} characters, without spaces at its ends`,

@@ -15,6 +15,8 @@ import { cancel } from "./support/scene.ts";
 import { startTestProvider } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
+const CHANNELS = "/review/v1/channels";
+
 interface Sent {
   readonly type: string;
   readonly url: string;
@@ -156,4 +158,36 @@ test("[ours.notify.interval] a channel with digests sends one summary of pending
   assert.equal(JSON.parse(summary?.body.toString() ?? "{}").count, 2);
   await passTime(scene, 20 * 60_000);
   assert.equal(sent(scene).length, 1, "nothing new is pending");
+});
+
+test("[ours.notify.decisions] a channel that is disabled, or stops sending decisions, sends no earlier ones", async (t) => {
+  const scene = await startHook(t);
+  const { server, instance, reviewer, admin } = scene;
+  const { id } = await server.submit(instance.token);
+  await untilSent(scene, "request.waiting", 1);
+  const { json } = await server.call<{ channels: { id: string }[] }>("GET", CHANNELS, {
+    token: admin,
+  });
+  const path = `${CHANNELS}/${json.channels[0]?.id}`;
+  for (const body of [{ on_decision: false }, { on_decision: true }]) {
+    assert.equal((await server.call("PATCH", path, { token: admin, body })).status, 200);
+  }
+  assert.equal((await server.decide(reviewer, id, "approve")).status, 200);
+  await passTime(scene, 5_000);
+  assert.equal(sent(scene).length, 1);
+});
+
+test("[ours.notify.interval] a decision does not postpone a digest", async (t) => {
+  const scene = await startHook(t, { digest: "10m" });
+  const { server, instance, reviewer } = scene;
+  const window = { timeout: "24h" };
+  const start = scene.clock.now();
+  const { id } = await server.submit(instance.token, window);
+  await server.submit(instance.token, window);
+  await passTime(scene, 8 * 60_000);
+  assert.equal((await server.decide(reviewer, id, "approve")).status, 200);
+  await untilSent(scene, "request.resolved", 1);
+  await passTime(scene, 2 * 60_000);
+  await untilSent(scene, "requests.waiting", 1);
+  assert.ok(scene.clock.now() < start + 12 * 60_000, "the interval of the first request");
 });

@@ -99,7 +99,7 @@ async function endOthers(
 }
 
 function next(
-  { failures, retryAt, last, pace }: StoredChannel,
+  { failures, retryAt, last, pace, digestMs }: StoredChannel,
   outcome: SendOutcome,
   kind: ClaimedChannel["message"]["kind"],
   now: number,
@@ -113,7 +113,9 @@ function next(
     // Updates do not notify anyone.
     const isUpdate = kind === "resolved" || kind === "refreshed";
     const used = isUpdate ? pace : paceAfter(pace, kind === "digest" ? "digest" : "one", now);
-    return { failures: 0, retryAt: null, last: result, pace: used };
+    // A decision does not postpone the next digest.
+    const sentAt = kind === "decision" && digestMs !== null ? pace.sentAt : used.sentAt;
+    return { failures: 0, retryAt: null, last: result, pace: { ...used, sentAt } };
   }
   const rest = retryDelayMs(failures + 1, outcome, chance);
   return { failures: failures + 1, retryAt: now + rest, last: result, pace };

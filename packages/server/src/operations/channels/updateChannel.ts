@@ -11,6 +11,7 @@ import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts
 import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
 import { openTarget, targetContext } from "../../steps/channels/openTarget.ts";
 import { lockChannel, updateChannel as writeChannel } from "../../storage/sql/channels/channels.ts";
+import { endNoticesOf } from "../../storage/sql/channels/decision-notices.ts";
 import type { CreatedChannel } from "./createChannel.ts";
 
 /** Undefined fields stay unchanged. */
@@ -27,7 +28,7 @@ export interface ChannelChange extends TargetOrder {
 
 /**
  * Changes a channel. Groups and reminders apply to new requests; the target and the displayed
- * contents also to pending ones. Disabling the channel ends its pending announcements. A new URL
+ * contents also to pending ones. Disabling the channel ends its pending messages. A new URL
  * deletes the token and the secret, which belong to the old receiver.
  *
  * @throws Problem `forbidden`; `not_found`; `invalid_request` naming the field
@@ -64,6 +65,7 @@ export async function updateChannel(
     };
     if (changed.decides) assertCanDecide(context, changed, openTarget(context, changed));
     await writeChannel(tx, changed);
+    if (!changed.sendsDecisions || isDisabled) await endNoticesOf(tx, changed, now);
     const { groups, targetShown } = changed;
     await appendAudit(tx, context.random, {
       at: now,

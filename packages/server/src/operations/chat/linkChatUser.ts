@@ -3,7 +3,7 @@
  * chat, which proves control of both accounts. Names and addresses prove nothing.
  */
 
-import { Problem, uuidV7 } from "@countersign/protocol";
+import { excerpt, Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { StoredChannel } from "../../core/channel.ts";
@@ -34,6 +34,9 @@ import {
 } from "../../storage/sql/chat/chat-links.ts";
 
 const CODE_BYTES = 16;
+
+/** Of a name that a chat displays. */
+const NAME_CHARS_MAX = 80;
 
 export interface LinkCode {
   readonly code: string;
@@ -90,7 +93,7 @@ export async function linkChatUser(
       projectId,
       id: uuidV7(at, random.bytes(10)),
       platform: kind,
-      user,
+      user: { ...user, name: excerpt(user.name, NAME_CHARS_MAX) },
       reviewerId: reviewer.id,
       linkedAt: at,
     };

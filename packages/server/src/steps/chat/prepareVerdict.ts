@@ -10,6 +10,7 @@ import {
   LINK_HELP,
   type NoteSent,
 } from "../../core/chat.ts";
+import { sha256Hex } from "../../core/digest.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
@@ -121,5 +122,6 @@ const TITLE_CHARS_MAX = 120;
 
 /** A platform or an attacker may send an event again. */
 function isFirst(context: Context, channel: StoredChannel, { id }: VerdictEvent): Promise<boolean> {
-  return context.store.transact(async (tx) => insertChatEvent(tx, channel, id, await tx.now()));
+  const event = sha256Hex(id);
+  return context.store.transact(async (tx) => insertChatEvent(tx, channel, event, await tx.now()));
 }

@@ -71,3 +71,16 @@ export async function endNotice(
     [channel.projectId, channel.id, requestId, at],
   );
 }
+
+/** Ends the open notices of a channel. */
+export async function endNoticesOf(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+  at: number,
+): Promise<void> {
+  await tx.run(
+    `update decision_notice set ended_at = $3
+     where project_id = $1 and channel_id = $2 and ended_at is null`,
+    [projectId, id, at],
+  );
+}
