@@ -260,8 +260,8 @@ test("[ours.secret-key.interrupted] the next start completes a rotation interrup
     assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_a");
   }
   // Adopted; fingerprint key; row key; three times results; receivers; channels; schedules;
-  // browsers; their key; logs; the id: as soon as anything is encrypted with the new key, the old one alone is
-  // refused.
+  // browsers; their key; logs; the id: as soon as anything is encrypted with the new key, the old
+  // one alone is refused.
   assert.deepEqual(fits, [true, ...Array.from({ length: 12 }, () => false)]);
 });
 
