@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 /** In megabytes of 1000000 bytes. */
 export const INSTALL_MEGABYTES_MAX: Readonly<Record<string, number>> = {
-  countersign: 40,
+  countersign: 42,
   "@countersign/agent-hooks": 3,
 };
 
