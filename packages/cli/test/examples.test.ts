@@ -67,6 +67,11 @@ test("[ours.examples.twice] examples/audit-verifier: each start verifies the cur
     assert.equal(code, 0, `${stdout}${stderr}`);
     return Number(/^entries 0 to (\d+) verified\n$/m.exec(stdout)?.[1]);
   };
+  // The server creates the log with the first sealed entry, after about a second.
+  await eventually("the log", async () => {
+    const { code } = await countersign(t, ["audit", "key", "--data", server.data]);
+    return code === 0 ? true : undefined;
+  });
   const before = await verify();
   await provision(server, provisioner, "second");
   // The server seals new entries about every second.
