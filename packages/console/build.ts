@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, type Plugin } from "vite";
+import { type BuildOptions, build, type InlineConfig, type Plugin } from "vite";
 
 const SERVICE_WORKER = "sw";
 
@@ -26,41 +26,64 @@ const layerOrder: Plugin = {
   },
 };
 
-await build({
+const OPTIONS = {
   configFile: false,
   root: import.meta.dirname,
   base: "./",
   logLevel: "warn",
+} as const satisfies InlineConfig;
+
+const BUILD = {
+  // Browsers that have `light-dark()` and cascade layers.
+  target: ["chrome123", "firefox128", "safari17.5"],
+  outDir: "dist",
+  reportCompressedSize: false,
+} as const satisfies BuildOptions;
+
+function pathOf(file: string): string {
+  return join(import.meta.dirname, file);
+}
+
+await build({
+  ...OPTIONS,
   plugins: [layerOrder],
   worker: { format: "es" },
+  // A catalogue is one object. Each text as an export of its own makes the file larger.
+  json: { namedExports: false },
+  // Templates of the Policies screen.
+  resolve: {
+    alias: { "@policy-templates": pathOf("../../examples/policies") },
+  },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    // Browsers that have `light-dark()` and cascade layers.
-    target: ["chrome123", "firefox128", "safari17.5"],
-    outDir: "dist",
+    ...BUILD,
     emptyOutDir: true,
     // Scripts and styles are files of the server, or they do not run.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    reportCompressedSize: false,
     rolldownOptions: {
-      input: {
-        ...Object.fromEntries(
-          PAGES.map((name) => [name, join(import.meta.dirname, `${name}.html`)]),
-        ),
-        [SERVICE_WORKER]: join(import.meta.dirname, "src/device/service-worker.ts"),
-      },
-      output: {
-        // A service worker serves what is below its own address.
-        entryFileNames: ({ name }) =>
-          name === SERVICE_WORKER ? "[name].js" : "assets/[name]-[hash].js",
-      },
+      input: Object.fromEntries(PAGES.map((name) => [name, pathOf(`${name}.html`)])),
+    },
+  },
+});
+
+// By itself: a service worker is one script, and shares no file with the pages.
+await build({
+  ...OPTIONS,
+  build: {
+    ...BUILD,
+    emptyOutDir: false,
+    copyPublicDir: false,
+    rolldownOptions: {
+      input: { [SERVICE_WORKER]: pathOf("src/device/service-worker.ts") },
+      // A service worker serves what is below its own address.
+      output: { entryFileNames: "[name].js" },
     },
   },
 });
 
 /** The service worker keeps all of them for a device without a connection. */
-const dist = join(import.meta.dirname, "dist");
+const dist = pathOf("dist");
 const worker = join(dist, `${SERVICE_WORKER}.js`);
 const assets = JSON.stringify(readdirSync(join(dist, "assets")));
 const source = readFileSync(worker, "utf8");

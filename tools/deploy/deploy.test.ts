@@ -1,5 +1,6 @@
 /**
  * The files in deploy/ match the server: their settings, ports, paths, bounds and times are equal.
+ * tools/kubernetes/ tests the chart.
  * deploy/README.md says how the files were tried with the programs that they are for, and with what
  * result.
  */
@@ -28,6 +29,8 @@ const read = (name: string): string => readFileSync(join(DEPLOY, name), "utf8");
 const server = (name: string): string =>
   readFileSync(join(ROOT, "packages/server/src", name), "utf8");
 
+const guide = (name: string): string => readFileSync(join(ROOT, `docs/guides/${name}.md`), "utf8");
+
 /** The only match of a pattern with one group. */
 function find(text: string, pattern: RegExp, what: string): string {
   const matches = [...text.matchAll(new RegExp(pattern, `${pattern.flags}g`))];
@@ -55,9 +58,6 @@ function at(value: unknown, ...path: readonly (string | number)[]): unknown {
 }
 
 const COMPOSE = parse("compose/compose.yaml")[0] ?? {};
-const CONTAINER = at(parse("kubernetes/deployment.yaml")[0], "spec", "template", "spec") as Yaml;
-const POD = at(CONTAINER, "containers", 0) as Yaml;
-const CONFIG_MAP = at(parse("kubernetes/config-map.yaml")[0], "data") as Record<string, string>;
 
 /** Environments that the server is started in, by the file that says so. */
 const ENVIRONMENTS: Readonly<Record<string, Record<string, string>>> = {
@@ -65,7 +65,6 @@ const ENVIRONMENTS: Readonly<Record<string, Record<string, string>>> = {
     string,
     string
   >,
-  "kubernetes/config-map.yaml": CONFIG_MAP,
   "systemd/countersign.env": assignments(read("systemd/countersign.env")),
 };
 
@@ -85,7 +84,9 @@ function substituted(environment: Record<string, string>): Record<string, string
 
 const SETTINGS = toSettings(readConfig({}, {}));
 
-for (const name of FILES.filter((file) => file.endsWith(".yaml"))) {
+const isTemplate = (name: string): boolean => name.startsWith("helm/templates/");
+
+for (const name of FILES.filter((file) => file.endsWith(".yaml") && !isTemplate(file))) {
   test(`[ours.deploy.agrees] ${name} is YAML without doubts`, () => {
     for (const document of parse(name)) assert.equal(typeof document, "object");
   });
@@ -127,8 +128,7 @@ test("[ours.deploy.agrees] the replicas of compose trust the network that Caddy 
 
 test("[ours.deploy.agrees] secrets are files with settings that exist, and never variables", () => {
   const script = /<<YAML\n(.*?)\nYAML/s.exec(read("compose/make-secrets.sh"))?.[1] ?? "";
-  const inSecret = at(parse("kubernetes/secret.example.yaml")[0], "stringData", "countersign.yaml");
-  for (const text of [script, inSecret as string, read("systemd/secrets.example.yaml")]) {
+  for (const text of [script, read("systemd/secrets.example.yaml")]) {
     const names = Object.keys(parseAllDocuments(text)[0]?.toJS() as Yaml);
     assert.deepEqual(names, ["database_url", "secret_key"]);
   }
@@ -146,7 +146,8 @@ test("[ours.deploy.agrees] all recipes use the port that the server listens on",
   assert.equal(find(dockerfile, /COUNTERSIGN_PORT=(\d+)/, "COUNTERSIGN_PORT"), port);
   assert.equal(find(read("compose/compose.yaml"), /127\.0\.0\.1:(\d+)\/readyz/, "probe"), port);
   assert.equal(find(read("compose/compose.yaml"), /countersign-\d:(\d+)/, "upstream"), port);
-  assert.equal(String(at(POD, "ports", 0, "containerPort")), port);
+  const template = read("helm/templates/deployment.yaml");
+  assert.equal(find(template, /containerPort: (\d+)/, "containerPort"), port);
   assert.equal(ENVIRONMENTS["systemd/countersign.env"]?.COUNTERSIGN_PORT, port);
   assert.match(read("nginx/nginx.conf"), new RegExp(`server 127.0.0.1:${port} `));
   assert.match(read("caddy/Caddyfile"), new RegExp(`127.0.0.1:${port} `));
@@ -154,14 +155,15 @@ test("[ours.deploy.agrees] all recipes use the port that the server listens on",
 
 test("[ours.deploy.agrees] probes ask for routes that exist: liveness never for the database", () => {
   const routes = server("http/operational-routes.ts");
+  const template = read("helm/templates/deployment.yaml");
   const probes = {
     startupProbe: "/healthz",
     livenessProbe: "/healthz",
     readinessProbe: "/readyz",
   };
   for (const [probe, path] of Object.entries(probes)) {
-    assert.equal(at(POD, probe, "httpGet", "path"), path);
-    assert.equal(at(POD, probe, "httpGet", "port"), at(POD, "ports", 0, "name"));
+    const pattern = new RegExp(`${probe}:\\s+httpGet:\\s+path: (\\S+)\\s+port: http\\s`);
+    assert.equal(find(template, pattern, probe), path);
     assert.ok(routes.includes(`app.get("${path}"`), path);
   }
   for (const [file, path] of [
@@ -196,7 +198,7 @@ test("[ours.deploy.agrees] a proxy lets the largest body through, and one that t
   const inK = [
     find(read("nginx/nginx.conf"), /client_max_body_size (\d+)k;/, "client_max_body_size"),
     find(read("nginx/nginx.conf"), /client_body_buffer_size (\d+)k;/, "client_body_buffer_size"),
-    find(read("kubernetes/ingress.example.yaml"), /-body-size: (\d+)k/, "proxy-body-size"),
+    find(guide("kubernetes"), /-body-size: (\d+)k/, "proxy-body-size"),
   ];
   for (const k of inK) assert.ok(Number(k) * 1024 > SETTINGS.bodyBytesMax);
   const caddyKb = Number(find(read("caddy/Caddyfile"), /max_size (\d+)KB/, "max_size"));
@@ -207,10 +209,8 @@ test("[ours.deploy.agrees] every recipe waits for a server's stop longer than it
   for (const [file, environment] of Object.entries(ENVIRONMENTS)) {
     const graceS = seconds(environment.COUNTERSIGN_SHUTDOWN_GRACE ?? "");
     assert.ok(graceS > 0, file);
-    const pauseS = Number(at(POD, "lifecycle", "preStop", "sleep", "seconds"));
     const waits: Readonly<Record<string, number>> = {
       compose: seconds(String(at(COMPOSE, "services", "countersign-1", "stop_grace_period"))),
-      kubernetes: Number(at(CONTAINER, "terminationGracePeriodSeconds")) - pauseS,
       systemd: Number(find(read("systemd/countersign.service"), /TimeoutStopSec=(\d+)/, "stop")),
     };
     const waitS = waits[file.split("/")[0] ?? ""] ?? 0;
@@ -231,14 +231,18 @@ test("[ours.deploy.agrees] alerts and the guide name metrics that exist", async 
   const report = new Report("silent");
   report.observe({
     longPolls: () => 0,
-    countStore: async () => ({ requestsPending: 0, deliveriesWaiting: 0 }),
+    countStore: async () => ({
+      requestsPending: 0,
+      deliveriesWaiting: 0,
+      auditStreamLagMs: { http: 0 },
+    }),
     countPool: () => ({ used: 0, idle: 0, waiting: 0 }),
+    lastBackup: () => undefined,
   });
   report.observeWake({ isListening: true, sent: 0, received: 0 });
-  const metrics = await report.metrics();
+  const { text: metrics } = await report.metrics();
   const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name));
-  const guide = readFileSync(join(ROOT, "docs/guides/scale.md"), "utf8");
-  for (const text of [read("prometheus/alerts.yaml"), guide]) {
+  for (const text of [read("prometheus/alerts.yaml"), guide("scale")]) {
     const named = text.match(/\b(countersign|nodejs|process)_[a-z0-9_]+(?=[`{[])/g) ?? [];
     const plain = named.map((name) => name.replace(/_(count|sum|bucket)$/, ""));
     assert.ok(plain.length > 5);

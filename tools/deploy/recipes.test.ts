@@ -133,25 +133,6 @@ test("[ours.deploy.installs] the image serves pages and API with the settings of
     COUNTERSIGN_CONFIG: await secretFile(),
     COUNTERSIGN_DATA: temporaryFolder(owner),
   };
-  const { url } = await serve(image, extra);
-  await assertServes(url);
-  const { port } = new URL(url);
-  const own = await run(image, image.healthCheck, { COUNTERSIGN_PORT: port }).ends();
-  assert.equal(own.code, 0, own.stderr);
-  const [shell, ...probe] = (healthcheck as { test: string[] }).test;
-  assert.equal(shell, "CMD");
-  const readiness = probe.map((word) => word.replace(":8787", `:${port}`));
-  const ready = await run(image, readiness).ends();
-  assert.equal(ready.code, 0, ready.stderr);
-});
-
-test("[ours.deploy.installs] the image serves pages and API with the settings of Kubernetes", async () => {
-  const { data } = yaml<{ data: object }>("kubernetes/config-map.yaml");
-  const extra = {
-    ...data,
-    COUNTERSIGN_CONFIG: await secretFile(),
-    COUNTERSIGN_DATA: temporaryFolder(owner),
-  };
   const { url, env } = await serve(image, extra);
   await assertServes(url);
   const words = "packages/cli/bin/countersign.js tokens create reviewer --name ana".split(" ");
@@ -161,6 +142,14 @@ test("[ours.deploy.installs] the image serves pages and API with the settings of
   const headers = { authorization: `Bearer ${token}` };
   const listed = await fetch(`${url}/review/v1/requests`, { headers });
   assert.equal(listed.status, 200, created.stdout);
+  const { port } = new URL(url);
+  const own = await run(image, image.healthCheck, { COUNTERSIGN_PORT: port }).ends();
+  assert.equal(own.code, 0, own.stderr);
+  const [shell, ...probe] = (healthcheck as { test: string[] }).test;
+  assert.equal(shell, "CMD");
+  const readiness = probe.map((word) => word.replace(":8787", `:${port}`));
+  const ready = await run(image, readiness).ends();
+  assert.equal(ready.code, 0, ready.stderr);
 });
 
 test("[ours.deploy.installs] the systemd unit serves pages and API on SQLite", async () => {

@@ -23,6 +23,7 @@ Every command accepts \`--json\`, which prints JSON, and \`--help\`.
 | 1 | The command failed, the server rejected it, or a check found a fault. |
 | 2 | The usage is wrong, such as an unknown option. |
 | 3 | The command cannot reach the server. |
+| 4 | \`plan\` found differences. |
 
 Some commands also accept settings. A setting comes from the command line, an environment variable,
 or the file that \`--config\` names. Secrets come only from the environment or the file.

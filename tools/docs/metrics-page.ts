@@ -9,7 +9,8 @@ const INTRODUCTION = `# Metrics
 
 This page lists every metric that \`GET /metrics\` returns, in the format of Prometheus.
 [Operate](../guides/operate.md) explains who can read them, and
-[deploy/prometheus](../../deploy/README.md) has alerts that use them.
+[Deploy](../../deploy/README.md) has alerts and a Grafana dashboard that use them.
+[OpenTelemetry](../guides/telemetry.md) exports the same metrics by OTLP.
 
 Labels have few and fixed values. No metric contains a tool name, arguments or a user name.`;
 
@@ -30,6 +31,7 @@ export function metricsPage(): string {
     longPolls: () => 0,
     countStore: async () => undefined,
     countPool: () => ({ used: 0, idle: 0, waiting: 0 }),
+    lastBackup: () => undefined,
   });
   metrics.observeWake({ isListening: true, sent: 0, received: 0 });
   const rows = metrics.registry

@@ -6,6 +6,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Operation, REVIEW_OPERATIONS, REVIEW_PATH } from "@countersign/review-api";
 import { configPage } from "../../packages/server/src/config/config-reference.ts";
+import {
+  GUIDE_FILE,
+  SCHEMA_FILE,
+  valuesTable,
+  withSettings,
+} from "../kubernetes/values-reference.ts";
 import { featureOf, reviewOpenApi } from "../openapi/review-openapi.ts";
 import { agentPages } from "./agent-pages.ts";
 import { cliPage } from "./cli-page.ts";
@@ -30,21 +36,25 @@ export const PAGES: readonly Page[] = [
   { file: join(ROOT, "contract/review.openapi.yaml"), text: reviewOpenApi },
   { file: join(ROOT, "docs/reference/cli.md"), text: cliPage },
   { file: join(ROOT, "docs/reference/metrics.md"), text: metricsPage },
-  { file: REVIEW_PAGE, text: () => withOperations(readFileSync(REVIEW_PAGE, "utf8")) },
+  { file: REVIEW_PAGE, text: () => withTable(REVIEW_PAGE, "operations", operationTables()) },
+  { file: SCHEMA_FILE, text: () => withSettings(readFileSync(SCHEMA_FILE, "utf8")) },
+  {
+    file: GUIDE_FILE,
+    text: () => withTable(GUIDE_FILE, "values", valuesTable(readFileSync(SCHEMA_FILE, "utf8"))),
+  },
   ...agentPages().map(({ name, text }): Page => {
     return { file: join(ROOT, `docs/agents/${name}.md`), text: () => text };
   }),
 ];
 
-const FROM = "<!-- operations: written by npm run docs -->\n";
-const TO = "<!-- end of operations -->\n";
-
-/** The page with the present operations between its marks; the prose around them is kept. */
-function withOperations(page: string): string {
-  const [before, rest] = page.split(FROM);
-  const [, after] = rest?.split(TO) ?? [];
-  if (before === undefined || after === undefined) throw new Error(`${REVIEW_PAGE} has no marks`);
-  return `${before}${FROM}${operationTables()}${TO}${after}`;
+/** The page with the present table between its marks. The prose around them is kept. */
+function withTable(file: string, name: string, table: string): string {
+  const from = `<!-- ${name}: written by npm run docs -->\n`;
+  const to = `<!-- end of ${name} -->\n`;
+  const [before, rest] = readFileSync(file, "utf8").split(from);
+  const [, after] = rest?.split(to) ?? [];
+  if (before === undefined || after === undefined) throw new Error(`${file} has no marks`);
+  return `${before}${from}${table}${to}${after}`;
 }
 
 function operationTables(): string {

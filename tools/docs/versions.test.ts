@@ -30,6 +30,11 @@ test("every version is the latest version of the changelog", () => {
       assert.equal(packed, version, guide);
     }
   }
-  const image = read("deploy/kubernetes/kustomization.yaml");
-  assert.equal(/^ +newTag: (\S+)$/m.exec(image)?.[1], version);
+  const chart = read("deploy/helm/Chart.yaml");
+  assert.equal(/^version: (\S+)$/m.exec(chart)?.[1], version);
+  assert.equal(/^appVersion: (\S+)$/m.exec(chart)?.[1], version);
+  const workflow = read("deploy/github-actions/countersign.yaml");
+  for (const [, installed] of workflow.matchAll(/countersign@(\S+)/g)) {
+    assert.equal(installed, version);
+  }
 });

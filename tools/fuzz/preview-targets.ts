@@ -1,7 +1,6 @@
 /**
- * The previews of the console against the programs that run what they preview: bash, SQLite, curl
- * and Python. A preview never claims less than the program does; without a preview nothing is
- * claimed.
+ * The analysis of calls against the programs that run what they preview: bash, SQLite, curl
+ * and Python. It never claims less than the program does; without a result nothing is claimed.
  */
 
 import assert from "node:assert/strict";
@@ -17,9 +16,9 @@ import { DatabaseSync } from "node:sqlite";
 import { domainToASCII } from "node:url";
 import { parseJson } from "@countersign/protocol";
 import fc from "fast-check";
-import { splitShell } from "../../packages/console/src/previews/shell.ts";
-import { readSql } from "../../packages/console/src/previews/sql.ts";
-import { hostsIn } from "../../packages/console/src/previews/urls.ts";
+import { splitShell } from "../../packages/review-api/src/calls/shell.ts";
+import { readSql } from "../../packages/review-api/src/calls/sql.ts";
+import { hostsIn } from "../../packages/review-api/src/calls/urls.ts";
 import { readCorpus } from "./inputs.ts";
 import { SHELL_TOKENS, SQL_TOKENS, URL_TOKENS } from "./preview-tokens.ts";
 import type { Target } from "./targets.ts";

@@ -11,7 +11,7 @@ import test from "node:test";
 const ROOT = resolve(import.meta.dirname, "../..");
 const BIOME = join(ROOT, "node_modules/@biomejs/biome/bin/biome");
 
-const long = (lines: number) => "export const it = [\n" + "  1,\n".repeat(lines - 2) + "];\n";
+const long = (lines: number) => `export const it = [\n${"  1,\n".repeat(lines - 2)}];\n`;
 const longFunction = (lines: number) =>
   `export function it(): void {\n${"  go();\n".repeat(lines)}}\ndeclare function go(): void;\n`;
 

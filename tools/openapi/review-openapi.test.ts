@@ -60,7 +60,7 @@ test("an audit entry names its project by an id that is not a UUID, or by an emp
     detail: {},
   };
   for (const project_id of ["8216b13480342e08", ""]) {
-    const answer = { entries: [{ ...entry, project_id }], next: null };
+    const answer = { entries: [{ ...entry, project_id }], next: null, pruned: 0 };
     assert.ok(isValid.validate(operation, answer), isValid.errorsText());
   }
 });

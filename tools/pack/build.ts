@@ -33,35 +33,45 @@ export function build(
   scratch: string,
 ): void {
   const src = join(ROOT, "packages", folder, "src");
-  const config = {
-    extends: join(ROOT, "tsconfig.json"),
-    compilerOptions: {
-      ...LANGUAGE[node],
-      noEmit: false,
-      rootDir: src,
-      outDir,
-      declaration: true,
-      sourceMap: true,
-      inlineSources: true,
-      rewriteRelativeImportExtensions: true,
-      // Sources of the repository are found by name; a package is built on what others publish.
-      paths: staged,
-      typeRoots: [join(ROOT, "node_modules/@types")],
-    },
-    include: [`${src}/**/*.ts`],
-    exclude: [`${src}/**/*.test.ts`, `${src}/**/*-fixture.ts`],
+  const options = {
+    ...LANGUAGE[node],
+    noEmit: false,
+    rootDir: src,
+    outDir,
+    rewriteRelativeImportExtensions: true,
+    // Sources of the repository are found by name; a package is built on what others publish.
+    paths: staged,
+    typeRoots: [join(ROOT, "node_modules/@types")],
   };
   mkdirSync(scratch, { recursive: true });
   const file = join(scratch, `tsconfig.${folder}.json`);
-  writeFileSync(file, JSON.stringify(config));
+  for (const output of [MODULES, DECLARATIONS]) {
+    const config = {
+      extends: join(ROOT, "tsconfig.json"),
+      compilerOptions: { ...options, ...output },
+      include: [`${src}/**/*.ts`],
+      exclude: [`${src}/**/*.test.ts`, `${src}/**/*-fixture.ts`],
+    };
+    writeFileSync(file, JSON.stringify(config));
+    compile(folder, file);
+  }
+  nameModules(outDir);
+  nameSources(outDir, src);
+}
+
+/** The source maps contain the comments. */
+const MODULES = { removeComments: true, sourceMap: true, inlineSources: true };
+
+/** Apart, because an editor shows the comments of declarations. */
+const DECLARATIONS = { declaration: true, emitDeclarationOnly: true };
+
+function compile(folder: string, file: string): void {
   try {
     execFileSync(TSC, ["-p", file], { encoding: "utf8", stdio: "pipe" });
   } catch (error) {
     const { stdout = "" } = error as { readonly stdout?: string };
     throw new Error(`${folder} does not build:\n${stdout}`, { cause: error });
   }
-  nameModules(outDir);
-  nameSources(outDir, src);
 }
 
 /**

@@ -76,7 +76,15 @@ function copyDependencies(folder: string, home: string): void {
     copyDependencies(folder, place);
   }
   if (!existsSync(nested)) return;
-  for (const name of readdirSync(nested)) copyDependencies(folder, join(nested, name));
+  for (const name of packagesIn(nested)) copyDependencies(folder, join(nested, name));
+}
+
+/** Names of the packages in a folder `node_modules`, with and without a scope. */
+function packagesIn(modules: string): string[] {
+  return readdirSync(modules).flatMap((name) => {
+    if (!name.startsWith("@")) return [name];
+    return readdirSync(join(modules, name)).map((each) => `${name}/${each}`);
+  });
 }
 
 function extract(folder: string, tarballs: readonly Tarball[]): void {

@@ -38,10 +38,24 @@ function builtTargets(targets: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(published.map(([name, to]) => [name, builtTarget(to)]));
 }
 
+type Targets = Readonly<Record<string, Target | string>>;
+
+interface PublishedManifest {
+  readonly exports?: Targets;
+  readonly imports?: Targets;
+  readonly [field: string]: unknown;
+}
+
+/** The declarations that a package.json names. */
+export function typesOf({ exports = {}, imports = {} }: PublishedManifest): string[] {
+  const targets = [...Object.values(exports), ...Object.values(imports)];
+  return targets.flatMap((target) => (typeof target === "string" ? [] : [target.types]));
+}
+
 export function publishedManifest(
   source: Manifest,
   { folder, node, bundled = [] }: PublishedPackage,
-): object {
+): PublishedManifest {
   const { exports, imports, dependencies, devDependencies: _, ...kept } = source;
   const needed = Object.entries(dependencies ?? {}).filter(([name]) => !bundled.includes(name));
   return {

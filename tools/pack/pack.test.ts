@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Child, fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
@@ -109,6 +109,23 @@ test("[ours.packages.content] a package has modules, types, its page and license
       assert.match(path, /^(dist\/.+|bin\/.+|LICENSE|README\.md|package\.json)$/, name);
       assert.doesNotMatch(path, /(?<!\.d)\.tsx?$|\.test\.|\/test\/|fixture|corpus/, name);
     }
+  }
+});
+
+test("[ours.packages.content] a package has the declarations that an importer can reach, and no others", () => {
+  const imported = /\b(?:from |import\(|import )"(\.[^"\n]*)\.js"/g;
+  for (const { name, paths } of tarballs) {
+    const home = join(operator, "node_modules", name);
+    const { exports = {}, imports = {} } = readManifest(home);
+    const needed = new Set(JSON.stringify([exports, imports]).match(/dist\/[^"*]+\.d\.ts/g));
+    for (const path of needed) {
+      const text = readFileSync(join(home, path), "utf8");
+      for (const [, module] of text.matchAll(imported)) {
+        needed.add(join(dirname(path), `${module}.d.ts`));
+      }
+    }
+    const packed = paths.filter((path) => path.endsWith(".d.ts"));
+    assert.deepEqual(packed.sort(), [...needed].sort(), name);
   }
 });
 

@@ -40,6 +40,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
     bundled: ["@modelcontextprotocol/sdk", "eventsource-parser", "jose", "oauth4webapi"],
   },
   { folder: "conformance", node: ">=24", assets: [] },
+  { folder: "telemetry", node: ">=24", assets: [] },
   { folder: "review-api", node: ">=24", assets: [] },
   {
     folder: "console",

@@ -17,8 +17,9 @@ import { join } from "node:path";
 import { linkFrameworks } from "../frameworks/link.ts";
 import { build, ROOT, type StagedTypes } from "./build.ts";
 import type { BundleOrder } from "./bundle.ts";
-import { type Manifest, publishedManifest } from "./manifest.ts";
+import { type Manifest, publishedManifest, typesOf } from "./manifest.ts";
 import type { Asset, PublishedPackage } from "./packages.ts";
+import { keepReachableTypes } from "./reachable-types.ts";
 
 /** Its own process, because the bundler is asynchronous and packing is not. */
 const BUNDLE = join(import.meta.dirname, "bundle.ts");
@@ -84,8 +85,9 @@ function stagePackage(
   }
   if (manifest.bin !== undefined)
     cpSync(join(source, "bin"), join(stage, "bin"), { recursive: true });
-  const published = JSON.stringify(publishedManifest(manifest, entry), null, 2);
-  writeFileSync(join(stage, "package.json"), `${published}\n`);
+  const published = publishedManifest(manifest, entry);
+  writeFileSync(join(stage, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  keepReachableTypes(stage, typesOf(published));
   const readme = readFileSync(join(source, "README.md"), "utf8");
   writeFileSync(join(stage, "README.md"), linksSpelledOut(readme));
   cpSync(join(ROOT, "LICENSE"), join(stage, "LICENSE"));

@@ -30,7 +30,8 @@ test("a version adds its section above the others, and the notes of a release ar
 test("one changeset raises the version of all packages and files that name it", async (t) => {
   const root = temporaryFolder(t);
   const files = ["package.json", "package-lock.json", "CHANGELOG.md", ".changeset/config.json"];
-  files.push("deploy/kubernetes/kustomization.yaml");
+  files.push("deploy/helm/Chart.yaml");
+  files.push("deploy/github-actions/countersign.yaml");
   files.push(...globSync(["packages/*/package.json", "docs/guides/*.md"], { cwd: ROOT }));
   const examples = globSync("examples/{*,agents/*}/package.json", { cwd: ROOT });
   files.push(...examples);
@@ -56,7 +57,10 @@ test("one changeset raises the version of all packages and files that name it", 
     }
   }
   assert.match(read("CHANGELOG.md"), /^# Changelog\n\n## \S+\n\n### Changes\n\n- Add a gate\.\n/);
-  assert.ok(read("deploy/kubernetes/kustomization.yaml").includes(`newTag: ${version}\n`));
+  const chart = read("deploy/helm/Chart.yaml");
+  assert.ok(chart.includes(`\nversion: ${version}\nappVersion: ${version}\n`));
+  const workflow = read("deploy/github-actions/countersign.yaml");
+  assert.equal(workflow.split(`countersign@${version} `).length, 3);
   assert.ok(read("docs/guides/gate-one-tool.md").includes(`-sdk-${version}.tgz`));
   assert.deepEqual(readdirSync(join(root, ".changeset")), ["config.json"]);
   assert.deepEqual(globSync("packages/*/CHANGELOG.md", { cwd: root }), []);

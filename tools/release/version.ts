@@ -37,7 +37,10 @@ export async function prepareVersion(root: string): Promise<string> {
     );
   };
   replace("package.json", /"version": "[^"]+"/, `"version": "${version}"`);
-  replace("deploy/kubernetes/kustomization.yaml", /newTag: .+/, `newTag: ${version}`);
+  replace("deploy/helm/Chart.yaml", /^version: .+/m, `version: ${version}`);
+  replace("deploy/helm/Chart.yaml", /^appVersion: .+/m, `appVersion: ${version}`);
+  const workflow = "deploy/github-actions/countersign.yaml";
+  replace(workflow, /(?<=npx --yes countersign@)\S+/g, version);
   for (const guide of globSync("docs/guides/*.md", { cwd: root })) {
     replace(guide, new RegExp(`-${RegExp.escape(previous)}\\.tgz`, "g"), `-${version}.tgz`);
   }

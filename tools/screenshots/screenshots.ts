@@ -1,17 +1,21 @@
 /**
  * Takes the pictures of the documentation from a server with seeded calls: `npm run screenshots`
  * writes docs/images. Names of the pictures say what they show; `-dark` and `-phone` are variants.
+ * `npm run screenshots -- --every FOLDER` takes every screen in every size and theme instead.
  */
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import {
   type MemberOptions,
   withBrowser,
 } from "../../packages/console/test/support/console-scene.ts";
+import { fillPolicy, policyField } from "../../packages/console/test/support/policy-editor.ts";
 import { NO_RATES } from "../../packages/server/test/support/scene.ts";
 import { startTestProvider } from "../../packages/server/test/support/test-provider.ts";
+import { takeEveryScreen } from "./every-screen.ts";
 import { CALLS, POLICY, POLICY_DRAFT, type SeededCall, SUSPICIOUS_EDIT } from "./seed.ts";
 
 const IMAGES = resolve(import.meta.dirname, "../../docs/images");
@@ -77,27 +81,55 @@ async function takeRequest(scene: Scene, id: string): Promise<void> {
 
 async function takePolicies(scene: Scene): Promise<void> {
   const page = await visit(scene, "/policies", { role: "editor", width: 1280, height: 900 });
-  const source = page.getByRole("textbox", { name: "Policy" });
   const publish = page.getByRole("button", { name: "Publish", exact: true });
-  await source.fill(POLICY);
+  await policyField(page).waitFor();
+  await fillPolicy(page, POLICY);
   await publish.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Publish", exact: true }).click();
   await page.getByText("active", { exact: true }).waitFor();
-  await source.fill(POLICY_DRAFT);
+  await fillPolicy(page, POLICY_DRAFT);
   await page.locator(".diff .removed").waitFor();
   await page.locator(".policy-verdict[aria-busy=false]").waitFor();
   await page.getByRole("button", { name: "Simulate", exact: true }).click();
   await page.locator(".changes").waitFor();
-  await page.locator(".diff").scrollIntoViewIfNeeded();
+  await page.evaluate("scrollTo(0, 0)");
   await picture(page, "policies");
 }
 
-mkdirSync(IMAGES, { recursive: true });
-try {
-  const scene = await startScene();
-  const id = await seed(scene);
+/** The pictures in the documentation. */
+async function takeDocumented(scene: Scene, id: string): Promise<void> {
+  mkdirSync(IMAGES, { recursive: true });
   await takeInbox(scene);
   await takeRequest(scene, id);
   await takePolicies(scene);
+}
+
+const OUTCOMES = ["approve", "approve", "deny", "approve"] as const;
+
+async function takeEvery(scene: Scene, pending: string, folder: string): Promise<void> {
+  const { server } = scene;
+  const provisioner = await server.token({ kind: "provisioner" });
+  const reviewer = await server.token({ kind: "reviewer" });
+  const { instance, credential } = await server.provision(provisioner, "nightly-agent");
+  let resolved = "";
+  for (const [index, verdict] of [...OUTCOMES, ...OUTCOMES, ...OUTCOMES].entries()) {
+    const { body } = CALLS[index % CALLS.length] as SeededCall;
+    const { id } = await server.submit(credential.token, {
+      ...body,
+      context: { session_id: "nightly" },
+    });
+    await server.decide(reviewer, id, verdict);
+    resolved = id;
+  }
+  const ids = { pending, resolved, instance: instance.id };
+  await takeEveryScreen(folder, ids, scene.member);
+}
+
+const { every } = parseArgs({ options: { every: { type: "string" } } }).values;
+try {
+  const scene = await startScene();
+  const id = await seed(scene);
+  await (every === undefined ? takeDocumented(scene, id) : takeEvery(scene, id, resolve(every)));
 } finally {
   for (const end of endings.toReversed()) await end();
 }

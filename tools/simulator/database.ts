@@ -250,7 +250,9 @@ export class Template {
     this.#writing = new Statements(this.#writer);
     this.#reading = new Statements(this.#reader);
     const named = this.#reading.all("select name from sqlite_schema where type = 'table'");
-    const tables = named.map(({ name }) => String(name)).filter((name) => !/^sqlite_/.test(name));
+    const tables = named
+      .map(({ name }) => String(name))
+      .filter((name) => !/^(sqlite|search_words)_/.test(name));
     this.#emptying = tables.map((table) => `delete from ${table}`);
     this.#first = tables.flatMap((table) => {
       return this.#reading.all(`select * from ${table}`).map((row) => {

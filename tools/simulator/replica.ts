@@ -17,6 +17,7 @@ import type { Examination, ExaminationOrder } from "../../packages/server/src/ex
 import { Failure } from "../../packages/server/src/failure.ts";
 import { NoNotifier } from "../../packages/server/src/notify/no-notifier.ts";
 import { examinePolicy } from "../../packages/server/src/policy/examine.ts";
+import { outlineOf } from "../../packages/server/src/policy/outline.ts";
 import { PolicyCache } from "../../packages/server/src/policy/policy-cache.ts";
 import { RateLimiter } from "../../packages/server/src/rate-limiter.ts";
 import { RecentlyUsed } from "../../packages/server/src/recently-used.ts";
@@ -204,10 +205,15 @@ export class Replica implements Actor {
       settings: SETTINGS,
       submissions: new RateLimiter(SETTINGS.rates.accountSubmissions, clock),
       chatEvents: new RateLimiter(0, clock),
+      handOverNotices: new RateLimiter(0, clock),
       delivery: this.#createDelivery(clock, report),
       notifier: new NoNotifier(),
       outbound: NO_OUTBOUND,
+      auditSinks: [],
       identityProvider: undefined,
+      onLastAdminLost: () => {},
+      workloadTokens: undefined,
+      tracing: undefined,
       policies: new PolicyCache(),
       examiners: { drafts: examiner, active: examiner },
       activeStates: new RecentlyUsed(ACTIVE_STATES_CACHED_MAX),
@@ -275,7 +281,8 @@ export class Replica implements Actor {
     const { policy, findings, tests } = examinePolicy({ kind, groups, keptMs }, source, clock);
     await world.turn(this, "has examined it");
     const [warnings, rules] = [policy?.warnings ?? [], policy?.rules.length ?? 0];
-    return { policy, findings, tests, warnings, rules, isStopped: false };
+    const outlines = policy?.rules.map(outlineOf) ?? [];
+    return { policy, findings, tests, warnings, rules, outlines, isStopped: false };
   }
 }
 

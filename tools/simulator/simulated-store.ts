@@ -11,6 +11,7 @@ import {
 } from "../../packages/server/src/storage/postgres/postgres-store.ts";
 import { TRANSACTION_MS_MAX } from "../../packages/server/src/storage/postgres/postgres-transaction.ts";
 import type { Work } from "../../packages/server/src/storage/postgres/run-works.ts";
+import { SQLITE_SEARCH } from "../../packages/server/src/storage/sqlite/search-index.ts";
 import type { Transaction } from "../../packages/server/src/storage/store.ts";
 import { type ConnectionParts, SimulatedConnections } from "./simulated-connection.ts";
 
@@ -29,7 +30,8 @@ export class SimulatedStore extends PostgresStore {
 
   constructor(parts: StoreParts) {
     const { random, ownClock, databaseClock } = parts;
-    super({ connections: new SimulatedConnections(parts), random, ownClock, databaseClock });
+    const connections = new SimulatedConnections(parts);
+    super({ connections, random, ownClock, databaseClock, search: SQLITE_SEARCH });
     this.#parts = parts;
   }
 
@@ -68,6 +70,7 @@ export class SimulatedStore extends PostgresStore {
     return {
       lastsMsMax: tx.lastsMsMax,
       integrity: tx.integrity,
+      search: tx.search,
       get: (sql, values) => tx.get(sql, values),
       all: (sql, values) => tx.all(sql, values),
       lock: (mode, sql, values) => tx.lock(mode, sql, values),

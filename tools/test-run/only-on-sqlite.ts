@@ -10,7 +10,7 @@ export const ONLY_ON_SQLITE: Readonly<Record<string, number>> = {
   "replicas have their key from a setting": 13,
   "replicas share a PostgreSQL": 5,
   "schema 1 was never on PostgreSQL": 3,
-  "the command backup copies a file of SQLite": 7,
+  "the command backup copies a file of SQLite": 12,
   "the disk of a file of SQLite is full": 7,
   "the folder of a file of SQLite is read-only": 5,
   "the server process is on a folder; replicas: postgres-events.test.ts": 1,

@@ -8,6 +8,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { findCodingAgents } from "@countersign/testing/coding-agents";
 import { linkFrameworks } from "../frameworks/link.ts";
+import { findGoTools } from "../go-tools/tools.ts";
 import { findRuntimes } from "../runtimes/find-runtimes.ts";
 import { findBrowser } from "./browser.ts";
 
@@ -27,14 +28,21 @@ const PACKAGES: Readonly<Record<string, string>> = {
   ps: "procps",
   python3: "python3-venv",
   "redis-server": "redis-server",
+  rsyslogd: "rsyslog",
   script: "bsdutils",
   tar: "tar",
 };
 
-/** The programs that npm installs, with the command. */
+/** The programs of releases that Debian does not have. */
+const BY_RELEASE: Readonly<Record<string, string>> = {
+  otelcol: "dpkg -i otelcol_VERSION_linux_amd64.deb (opentelemetry-collector-releases)",
+};
+
+/** The programs that an npm script installs, with the command. */
 const BY_NPM: Readonly<Record<string, string>> = {
   "coding-agents": "npm run coding-agents",
   frameworks: "npm run frameworks",
+  "go-tools": "npm run go-tools",
   runtimes: "npm run runtimes",
 };
 
@@ -66,13 +74,14 @@ export function findMissing(programs: Iterable<string>): Missing[] {
 
 function installCommand(program: string): string | undefined {
   const debian = PACKAGES[program];
-  if (debian === undefined) return BY_NPM[program];
+  if (debian === undefined) return BY_NPM[program] ?? BY_RELEASE[program];
   return `apt-get install --no-install-recommends ${debian}`;
 }
 
 function isThere(program: string): boolean {
   if (program === "frameworks") return linkFrameworks();
   if (program === "coding-agents") return findCodingAgents() !== undefined;
+  if (program === "go-tools") return findGoTools() !== undefined;
   if (program === "runtimes") return findRuntimes() !== undefined;
   if (program === "browser") return findBrowser() !== undefined;
   if (program === "browser with notifications") return findBrowser()?.hasNotifications === true;

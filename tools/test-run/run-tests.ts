@@ -81,6 +81,8 @@ const postgres = isWhole && name !== "unit" ? await sharePostgres() : undefined;
 const events = run({
   cwd: ROOT,
   files: paths.map((path) => join(ROOT, path)),
+  // With protection keys, V8 can abort a busy process: https://github.com/nodejs/node/issues/64500
+  execArgv: ["--no-memory-protection-keys"],
   concurrency: isWhole ? availableParallelism() * FILES_PER_CORE : availableParallelism(),
   timeout: TEST_MS_MAX,
 });

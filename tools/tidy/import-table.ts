@@ -26,6 +26,8 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
     imports: ["protocol"],
     outside: true,
   },
+  // Types only: the server loads this package.
+  telemetry: { name: "@countersign/telemetry", imports: ["server"], outside: true },
   server: {
     name: "@countersign/server",
     imports: ["agents", "protocol", "review-api"],
@@ -89,8 +91,8 @@ export interface RoomEntry {
   readonly types: readonly string[];
 }
 
-/** Basic types: an error class, the injected time, a map of bounded size. */
-const BASICS = ["failure", "clock", "recently-used"];
+/** Basic types: an error class, the injected time, a map of bounded size, the version. */
+const BASICS = ["failure", "clock", "recently-used", "sync-folder", "version"];
 
 /** Limiters of concurrency and rates: a slot counter, the queue for slots, token buckets. */
 const LIMITERS = ["rate-limiter", "keyed-semaphore", "keyed-queue"];
@@ -112,6 +114,8 @@ const MIDDLE = [
   "config",
   "context",
   "report",
+  "telemetry-interface",
+  "tracing",
 ];
 
 /** The entry points: they call operations and never access the store. */
@@ -147,6 +151,7 @@ const EVERYTHING = [
   "maintenance",
   "gauges",
   "metrics",
+  "telemetry",
 ];
 
 /** The rooms that an operation may import, besides steps. */
@@ -167,15 +172,20 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   failure: { values: [], types: [] },
   clock: { values: [], types: [] },
   "recently-used": { values: [], types: [] },
+  "sync-folder": { values: [], types: [] },
+  version: { values: [], types: [] },
   "release-on-failure": { values: [], types: [] },
   "rate-limiter": { values: BASICS, types: [] },
   "keyed-semaphore": { values: [], types: ["rate-limiter"] },
   "keyed-queue": { values: BASICS, types: ["keyed-semaphore"] },
   "timer-loop": { values: BASICS, types: MIDDLE },
-  core: { values: [], types: [] },
+  core: { values: [], types: ["tracing"] },
   policy: { values: ["recently-used"], types: [] },
   // Policies are read in a thread that knows nothing else.
   examiner: { values: [...BASICS, "policy"], types: [] },
+  // The interface to distributed tracing: types alone.
+  tracing: { values: [], types: [] },
+  "telemetry-interface": { values: [], types: ["tracing"] },
   storage: { values: BASICS, types: ["core"] },
   audit: { values: [...BASICS, "storage", "core"], types: [] },
   secrets: { values: BASICS, types: [] },
@@ -193,7 +203,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
   config: { values: [...BASICS, "core"], types: ["secrets"] },
   // Label values that exist from the start are the closed sets of core.
-  metrics: { values: ["core"], types: ["storage"] },
+  metrics: { values: ["core", "version"], types: ["storage", "telemetry-interface"] },
+  telemetry: { values: [...BASICS, "version"], types: [...MIDDLE, "metrics", "report"] },
   report: { values: [...BASICS, "metrics"], types: MIDDLE },
   context: { values: BASICS, types: [...MIDDLE, "rate-limiter"] },
   // Parts of transactions that operations share; no other room imports them.
@@ -251,9 +262,11 @@ export const FEATURES: readonly string[] = [
   "history",
   "live",
   "audit",
+  "search",
   "people",
   "tokens",
   "sign-in",
+  "scim",
 ];
 
 export interface Fence {
@@ -318,8 +331,12 @@ export const FENCES: readonly Fence[] = [
   {
     module: /^(openid-client|oauth4webapi|jose)(\/.+)?$/,
     within: [
+      "packages/server/src/oidc/logout-verifier.ts",
       "packages/server/src/oidc/openid-provider.ts",
       "packages/server/src/oidc/provider-fetch.ts",
+      "packages/server/src/oidc/remote-keys.ts",
+      "packages/server/src/oidc/workload-tokens.ts",
+      "packages/server/test/support/workload-issuer.ts",
       "packages/mcp-gateway/src/oauth/",
       "packages/mcp-gateway/test/",
     ],
@@ -344,5 +361,7 @@ export const FENCES: readonly Fence[] = [
   { module: /^@openai\/agents(\/.+)?$/, within: ["packages/sdk/src/openai-agents.ts"] },
   { module: /^(@langchain\/.+|langchain)$/, within: ["packages/sdk/src/langchain.ts"] },
   { module: /^@mastra\/.+/, within: ["packages/sdk/src/mastra.ts"] },
+  // The server loads it only when telemetry is on.
+  { module: /^@opentelemetry\//, within: ["packages/telemetry/"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Violation } from "./source.ts";
-import { lineLength, migrationNumbers, noMarkers, noPlaces } from "./text-rules.ts";
+import {
+  lineLength,
+  logicalProperties,
+  migrationNumbers,
+  noMarkers,
+  noPlaces,
+} from "./text-rules.ts";
 
 // The forbidden texts are put together here, so that the rules accept this file.
 const REGISTRY = ["registry", "npmjs", "org"].join(".");
@@ -69,6 +75,22 @@ test("a file names no registry, except a lockfile", () => {
     assert.deepEqual(judged(noPlaces, text), [], text);
   }
   assert.deepEqual(judged(noPlaces, REGISTRY, "package-lock.json"), []);
+});
+
+test("CSS uses logical properties instead of left and right", () => {
+  const css = (text: string) => judged(logicalProperties, text, "packages/console/src/it.css");
+  const property = "a property that right-to-left pages do not mirror; use its logical one";
+  assert.deepEqual(css("a {\n  margin-left: 0;\n  left: 0;\n}"), [
+    `2: ${property}: margin-left`,
+    `3: ${property}: left`,
+  ]);
+  assert.deepEqual(css("a { border-right-color: red }"), [`1: ${property}: border-right-color`]);
+  assert.deepEqual(css("td { text-align: right; }"), [
+    "1: a value that right-to-left pages do not mirror; use its logical one: right",
+  ]);
+  const accepted = ["a { inset-inline-start: 0; }", ".left:hover { top: 0; }", "/* left: no */"];
+  for (const text of accepted) assert.deepEqual(css(text), [], text);
+  assert.deepEqual(judged(logicalProperties, "left: 0", "docs/it.md"), []);
 });
 
 test("two migrations do not have the same number", () => {

@@ -1,6 +1,6 @@
 /**
  * Rules about the text of files: line length, notes to oneself, silenced compilers, paths of one
- * machine, registry hosts, and migration numbers.
+ * machine, registry hosts, physical directions in CSS, and migration numbers.
  */
 
 import { basename } from "node:path/posix";
@@ -62,6 +62,22 @@ const LOCKFILES = ["package-lock.json"];
 /** The repository is the same wherever it is cloned. */
 export function noPlaces(path: string, text: string): Violation[] {
   return LOCKFILES.includes(basename(path)) ? [] : matches(PLACES, path, text);
+}
+
+const PHYSICAL: readonly Pattern[] = [
+  {
+    pattern: /(?<=[;{}]\s*|\*\/\s*|^\s*)(?:[\w-]+-)?(?:left|right)(?:-[\w-]+)?(?=\s*:)/g,
+    message: "a property that right-to-left pages do not mirror; use its logical one",
+  },
+  {
+    pattern: /(?<=\b(?:text-align|float|clear)\s*:\s*)(?:left|right)\b/g,
+    message: "a value that right-to-left pages do not mirror; use its logical one",
+  },
+];
+
+/** Pages in a right-to-left language mirror logical properties, such as `margin-inline-start`. */
+export function logicalProperties(path: string, text: string): Violation[] {
+  return path.endsWith(".css") ? matches(PHYSICAL, path, text) : [];
 }
 
 const MIGRATION = /^packages\/server\/src\/storage\/migrations\/(\d+)_[^/]*\.sql$/;

@@ -17,7 +17,14 @@ import {
 import { statedPurpose } from "./purpose-rule.ts";
 import { readRepository, typeScriptIn } from "./repository.ts";
 import { parseSources, type Source, type Violation } from "./source.ts";
-import { lineLength, migrationNumbers, noMarkers, noPlaces } from "./text-rules.ts";
+import {
+  lineLength,
+  logicalProperties,
+  migrationNumbers,
+  noMarkers,
+  noPlaces,
+} from "./text-rules.ts";
+import { translations } from "./translation-rule.ts";
 
 type Rule = (source: Source) => readonly Violation[];
 
@@ -31,7 +38,7 @@ const RULES: readonly Rule[] = [
 
 type TextRule = (path: string, text: string) => readonly Violation[];
 
-const TEXT_RULES: readonly TextRule[] = [lineLength, noMarkers, noPlaces];
+const TEXT_RULES: readonly TextRule[] = [lineLength, noMarkers, noPlaces, logicalProperties];
 
 const PROBLEMS_FILE = "packages/protocol/src/problems.ts";
 const OPTIONS_FILE = "packages/server/src/config/options.ts";
@@ -45,6 +52,7 @@ export async function tidy(root: string): Promise<Violation[]> {
     for (const rule of RULES) violations.push(...rule(source));
   }
   violations.push(...calledOperations(sources));
+  violations.push(...translations(sources, texts));
   for (const [path, text] of texts) {
     for (const rule of TEXT_RULES) violations.push(...rule(path, text));
   }

@@ -4,9 +4,11 @@
  */
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { type JsonObject, parseJson } from "@countersign/protocol";
-import { fileOwner } from "@countersign/testing/child";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import { BIN as COUNTERSIGN } from "@countersign/testing/countersign";
 import { eventually } from "@countersign/testing/eventually";
 import { startMisbehavingProvider } from "@countersign/testing/misbehaving-provider";
@@ -152,6 +154,19 @@ test("[ours.adapters.hook.closed] an unreachable or rejecting provider blocks th
   assertBlocked(wrongAnswer, /violates the contract/);
   assertBlocked(plain, /Use https/);
   assertBlocked(redirected, /No decision/);
+});
+
+test("[ours.workload.key-file] the hook reads the key in the file of COUNTERSIGN_API_KEY_FILE, and blocks the call without it", async (t) => {
+  const keyFile = join(temporaryFolder(t), "key");
+  const env = { ...scene.environment, COUNTERSIGN_API_KEY: "", COUNTERSIGN_API_KEY_FILE: keyFile };
+  assertBlocked(
+    await start(t, { input: callInput(), env }).ends(),
+    /COUNTERSIGN_API_KEY_FILE does not name a readable file/,
+  );
+  writeFileSync(keyFile, `${scene.token}\n`);
+  const hook = start(t, { input: callInput(), env });
+  await scene.decideNext("approve");
+  assert.equal(decisionIn(await hook.ends()).permissionDecision, "allow");
 });
 
 test("[ours.adapters.hook.closed] agent input that the hook cannot submit does not run", async (t) => {

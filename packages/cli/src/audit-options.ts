@@ -15,6 +15,7 @@ import {
   toSettings,
   type Verifier,
   withAuditDatabase,
+  withBackup,
 } from "@countersign/server";
 import { assertDatabase } from "./assert-database.ts";
 import type { SettingsLine } from "./settings-line.ts";
@@ -46,6 +47,19 @@ export function withAudit<T>(
   return withAuditDatabase(toSettings(config), toSecrets(config), work);
 }
 
+/**
+ * Like {@link withAudit}, for a copy of `countersign backup`.
+ *
+ * @throws CommandError when the file does not exist
+ */
+export function withAuditOf(backup: string): typeof withAudit {
+  if (!existsSync(backup)) throw usageError(`${backup} does not exist`);
+  return (line, work) => {
+    const config = line.config();
+    return withBackup(backup, toSettings(config), toSecrets(config), work);
+  };
+}
+
 /** The key itself, or the name of a file with it. */
 export function verifierOf(line: SettingsLine): Verifier | undefined {
   const value = line.text("public-key");
@@ -57,8 +71,11 @@ export function verifierOf(line: SettingsLine): Verifier | undefined {
 }
 
 /** @throws CommandError when there is no such file, or no checkpoint in it */
-export function olderOf(line: SettingsLine): { note: string; checkpoint: Checkpoint } | undefined {
-  const file = line.text("checkpoint");
+export function olderOf(
+  line: SettingsLine,
+  option: "checkpoint" | "since" = "checkpoint",
+): { note: string; checkpoint: Checkpoint } | undefined {
+  const file = line.text(option);
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw usageError(`${file} does not exist`);
   const note = readFileSync(file, "utf8");

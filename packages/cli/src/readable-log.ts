@@ -11,7 +11,7 @@ const OMITTED = ["server.started", "setup.needed", "server.stopping", "server.st
 interface LogLine {
   readonly level: string;
   readonly time: number;
-  readonly event: string;
+  readonly event?: string;
   readonly [field: string]: unknown;
 }
 
@@ -24,19 +24,21 @@ export function readableLog(
     write(text) {
       for (const source of text.trimEnd().split("\n")) {
         const line = JSON.parse(source) as LogLine;
-        if (isShown(line, isDebug)) print(render(line));
+        // Of the audit stream, which is for programs.
+        if (line.event === undefined) print(source);
+        else if (isShown(line, isDebug)) print(render(line));
       }
     },
   };
 }
 
-function isShown({ level, event, http_status: status }: LogLine, isDebug: boolean): boolean {
+function isShown({ level, event = "", http_status: status }: LogLine, isDebug: boolean): boolean {
   if (level === "warn" || level === "error" || isDebug) return true;
   if (event === "exchange.ended") return Number(status) >= 500;
   return !OMITTED.includes(event);
 }
 
-function render({ level, time, event, ...fields }: LogLine): string {
+function render({ level, time, event = "", ...fields }: LogLine): string {
   const clock = new Date(time).toTimeString().slice(0, 8);
   const label = level === "info" ? "" : `${level.toUpperCase()} `;
   const details = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);

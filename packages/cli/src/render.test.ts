@@ -118,6 +118,19 @@ test("[ours.cli.requests.decide] the card of a decided request shows the decider
   assert.match(card, /^note {7}go$/m);
 });
 
+test("[ours.cli.requests.decide] the card of a request that a freeze denied shows who set the freeze", () => {
+  const decision = { status: "denied" as const, decided_at: "2026-01-01T00:01:00.000Z" };
+  const frozen_at = "2026-01-01T00:00:59.000Z";
+  const frozenBy = (reviewer: object) => {
+    const freeze = { frozen_by: "reviewer:7", frozen_at, ...reviewer };
+    const decided = { status: decision.status, decision, decided_by: "freeze:9", freeze };
+    return renderCard({ ...PENDING, ...decided }, NOW);
+  };
+  const status = `status     denied by freeze:9 at ${decision.decided_at}, frozen by`;
+  assert.ok(frozenBy({ reviewer: HOSTILE }).includes(`${status} ${SHOWN} at ${frozen_at}\n`));
+  assert.ok(frozenBy({}).includes(`${status} reviewer:7 at ${frozen_at}\n`));
+});
+
 test("[ours.cli.untrusted-text] a card escapes every text of an agent or reviewer", () => {
   const json = JSON.stringify({ [HOSTILE]: HOSTILE });
   const card = renderCard(

@@ -48,12 +48,14 @@ export function argumentsSha256(request: ReviewedRequest): string {
 }
 
 function renderStatus(request: ReviewedRequest, now: number): string {
-  const { status, deadline_at: deadlineAt, decided_by: decidedBy, decision } = request;
+  const { status, deadline_at: deadlineAt, decided_by: decidedBy, decision, freeze } = request;
   if (decision === undefined) return `${status}, ${timeLeft(deadlineAt, now)} left`;
   const by = decidedBy === undefined ? "" : ` by ${decidedBy}`;
   const { decided_at: decidedAt, expires_at: expiresAt } = decision;
   const until = expiresAt === undefined ? "" : `, usable until ${expiresAt}`;
-  return `${status}${by} at ${decidedAt}${until}`;
+  const frozenBy = freeze && visibleText(freeze.reviewer ?? freeze.frozen_by);
+  const frozen = freeze === undefined ? "" : `, frozen by ${frozenBy} at ${freeze.frozen_at}`;
+  return `${status}${by} at ${decidedAt}${until}${frozen}`;
 }
 
 const ID_COLUMNS = 36;

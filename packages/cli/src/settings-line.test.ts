@@ -41,8 +41,12 @@ test("[ours.cli.exit-codes] a setting of another group of commands is an unknown
 
 test("[ours.cli.exit-codes] a secret on the command line is rejected, with its proper place", () => {
   const hint = "is not accepted here, where other users can read it; set";
-  assert.equal(faultOf(["--token", "abc"]), `--token ${hint} COUNTERSIGN_TOKEN`);
-  assert.equal(faultOf(["--secret-key=abc"]), `--secret-key ${hint} COUNTERSIGN_SECRET_KEY`);
+  assert.equal(
+    faultOf(["--token", "abc"]),
+    `--token ${hint} COUNTERSIGN_TOKEN or COUNTERSIGN_TOKEN_FILE`,
+  );
+  const key = "COUNTERSIGN_SECRET_KEY or COUNTERSIGN_SECRET_KEY_FILE";
+  assert.equal(faultOf(["--secret-key=abc"]), `--secret-key ${hint} ${key}`);
 });
 
 test("[ours.cli.exit-codes] an option without its value and a flag with one are named", () => {

@@ -7,6 +7,7 @@ import { CommandLine, type CommandOption, type CommandOptions } from "@countersi
 import {
   ALL_OPTIONS,
   environmentName,
+  fileVariable,
   flagName,
   type Option,
 } from "@countersign/server/config/options";
@@ -48,8 +49,9 @@ function explainSecret(option: string): string | undefined {
     ({ name, secret }) => secret === true && flagName(name) === option,
   );
   if (secret === undefined) return undefined;
-  const variable = environmentName(secret.name);
-  return `${option} is not accepted here, where other users can read it; set ${variable}`;
+  const variables = `${environmentName(secret.name)} or ${fileVariable(secret.name)}`;
+  const reason = `${option} is not accepted here, where other users can read it`;
+  return `${reason}; set ${variables}`;
 }
 
 /** Lines of `--help` about the settings of a command. */

@@ -143,6 +143,22 @@ test("[ours.cli.instances] agents list prints the same agents locally and at the
   );
 });
 
+test("[ours.cli.instances] agents show prints an agent by name or id, also as instances show", async (t) => {
+  const admin = await makeToken(server.data, { kind: "reviewer", name: "shower", role: "admin" });
+  const { id } = await create(t, ["watched", "--data", server.data]);
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: admin };
+  const named = await countersign(t, ["agents", "show", "watched"], { env });
+  assert.equal(named.code, 0, named.stderr);
+  assert.match(named.stdout, new RegExp(`^agent {6}watched {2}${id}$`, "m"));
+  assert.match(named.stdout, /^requests {3}0 pending, last -\nreceiver {3}-$/m);
+  const byId = await countersign(t, ["instances", "show", id], { env });
+  assert.equal(byId.stdout, named.stdout);
+  const { stdout } = await countersign(t, ["agents", "show", id, "--json"], { env });
+  assert.equal(JSON.parse(stdout).last_request_at, null);
+  const unknown = await countersign(t, ["agents", "show", "no-agent"], { env });
+  assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
+});
+
 test("[ours.cli.instances] without a database and without a token, agents create creates nothing", async (t) => {
   const cwd = temporaryFolder(t);
   const { code, stdout, stderr } = await countersign(t, ["agents", "create", "bot"], { cwd });

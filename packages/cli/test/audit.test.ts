@@ -80,6 +80,41 @@ test("[ours.audit.verify] beside the running server all logs are verified, with 
   assert.ok(json.logs[0].size > REQUESTS);
 });
 
+test("[ours.audit.since] after a checkpoint, only later entries are verified, with the key of the log", async (t) => {
+  const { checkpoint, key } = await exported(t);
+  const [, size] = readFileSync(checkpoint, "utf8").split("\n");
+  const good = await audit(t, "verify", "--since", checkpoint, "--public-key", key);
+  assert.equal(good.code, 0, good.stdout);
+  assert.match(good.stdout, /^project default: no new entries, root \S{44}$/m);
+  assert.match(good.stdout, /the stored hashes of entries 0 to \d+ match the given checkpoint$/m);
+  const json = JSON.parse((await audit(t, "verify", "--json", "--since", checkpoint)).stdout);
+  assert.deepEqual([json.valid, json.logs.length, json.logs[0].since], [true, 1, Number(size)]);
+
+  const forged = join(temporaryFolder(t), "forged");
+  const [text, signature] = readFileSync(checkpoint, "utf8").split("\n\n");
+  const other = signature?.replace(/.{8}\n$/, "AAAAAAA=\n");
+  writeFileSync(forged, `${text}\n\n${other}`);
+  const bad = await audit(t, "verify", "--since", forged);
+  assert.equal(bad.code, 1, bad.stdout);
+  assert.match(bad.stdout, /^signature: /);
+});
+
+test("[ours.audit.since] --since excludes other inputs, and a missing file is a usage error", async (t) => {
+  const { checkpoint, file } = await exported(t);
+  for (const [option, value] of [
+    ["--checkpoint", checkpoint],
+    ["--file", file],
+    ["--archive", temporaryFolder(t)],
+  ] as const) {
+    const { code, stderr } = await audit(t, "verify", "--since", checkpoint, option, value);
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`give --since or ${option}, not both`));
+  }
+  const missing = await audit(t, "verify", "--since", `${checkpoint}.none`);
+  assert.equal(missing.code, 2);
+  assert.match(missing.stderr, /none does not exist/);
+});
+
 test("[ours.audit.verify] a database without sealed entries is reported as having no log", async (t) => {
   const empty = join(temporaryFolder(t), "data");
   await makeToken(empty, { kind: "provisioner" });
@@ -217,7 +252,11 @@ test("[ours.cli.exit-codes] wrong use of the audit commands ends with 2, and wha
     [["verify", "--file", file], 2, /--public-key is missing/],
     [["verify", "--file", file, "--public-key", "nonsense"], 2, /must be the output of/],
     [["verify", "--file", "/nowhere", "--public-key", key], 2, /does not exist/],
-    [["verify", "--file", file, "--proof", file, "--public-key", key], 2, /not both/],
+    [
+      ["verify", "--file", file, "--proof", file, "--public-key", key],
+      2,
+      /give only one of --backup, --file and --proof/,
+    ],
     [["verify", "--checkpoint", key], 2, /does not contain a checkpoint/],
     [["export", "--since", "soon"], 2, /must be a time/],
     [["key", "--project", "p", "--server"], 2, /not both/],
@@ -232,4 +271,39 @@ test("[ours.cli.exit-codes] wrong use of the audit commands ends with 2, and wha
   const empty = await countersign(t, ["audit", "verify", "--data", none]);
   assert.equal(empty.code, 1);
   assert.match(empty.stderr, /no database found in/);
+});
+
+test("[ours.stream.export] the events after a position are exported in both formats", async (t) => {
+  const all = await audit(t, "export", "--format", "cloudevents");
+  const events = all.stdout.trimEnd().split("\n");
+  assert.ok(events.length > REQUESTS);
+  const { sequence } = JSON.parse(events.at(-3) ?? "");
+  const after = await audit(t, "export", "--format", "cloudevents", "--after", sequence);
+  assert.deepEqual(after.stdout.trimEnd().split("\n"), events.slice(-2));
+  const ocsf = await audit(t, "export", "--format", "ocsf", "--after", String(Number(sequence)));
+  const uids = ocsf.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).metadata.uid);
+  assert.deepEqual(
+    uids,
+    events.slice(-2).map((line) => JSON.parse(line).id),
+  );
+  const last = String(events.length - 1);
+  const none = await audit(t, "export", "--format", "ocsf", "--after", last);
+  assert.deepEqual([none.code, none.stdout], [0, ""]);
+});
+
+test("[ours.stream.export] an invalid format or position is a usage error", async (t) => {
+  for (const [words, fault] of [
+    [["--format", "json"], /--format must be log, cloudevents or ocsf/],
+    [["--after", "7"], /--after requires --format/],
+    [["--format", "ocsf", "--after", "-1"], /--after/],
+    [["--format", "ocsf", "--after", "x"], /--after must be a position/],
+    [["--format", "ocsf", "--after", "1", "--since", "2026-01-31"], /not both/],
+  ] as const) {
+    const { code, stderr } = await audit(t, "export", ...words);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, fault);
+  }
 });

@@ -44,7 +44,7 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "a word that every object knows": ["constructor", /no command "constructor"/],
   "a family without a command": [
     "requests",
-    /list, show, approve, deny, withdraw, claim, release, watch/,
+    /list, show, search, approve, deny, withdraw, claim, hand-over, release, comments, comment/,
   ],
   "an unknown command of a family": ["tokens make", /create, list, revoke, not "make"/],
   "an unknown option": [
@@ -74,8 +74,8 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "settings that contradict each other": ["serve --tls-cert a.pem", /both or neither/],
   "an invalid group": ["tokens create reviewer --name me --groups A+B", /--groups must be/],
   "a config file that is not there": ["serve --config ./nowhere.yaml", /nowhere.yaml/],
-  "a token without a kind": ["tokens create", /provisioner or reviewer is missing/],
-  "a token of an unknown kind": ["tokens create agent --name me", /provisioner or reviewer/],
+  "a token without a kind": ["tokens create", /provisioner, reviewer or scim is missing/],
+  "a token of an unknown kind": ["tokens create agent --name me", /provisioner, reviewer or scim/],
   "a token without a name": ["tokens create reviewer", /--name is missing/],
   "an unknown role": ["tokens create reviewer --name me --role king", /admin or operator/],
   "a role for a provisioner": [

@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "invitations list": [],
   "invitations revoke": [],
   "requests list": ["--state STATE", "--limit COUNT"],
+  "requests search": ["--limit COUNT"],
   "requests show": [],
   "requests approve": ["--note TEXT", "--valid-for DURATION", "--digest SHA256", "--yes"],
   "requests deny": ["--note TEXT"],
@@ -33,6 +34,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   init: ["--yes", "--policy NAME", "--agent NAME", "--no-browser", "--test"],
   "agents create": ["--groups A,B", "--owner REVIEWER", "--project PROJECT"],
   "agents list": ["--limit COUNT", "--project PROJECT"],
+  "agents show": [],
   "agents set": ["--groups A,B", "--owner NAME"],
   "agents delete": ["--project PROJECT"],
   "policy propose": ["--floor", "--restore NUMBER", "--note TEXT", "--expect NUMBER"],
@@ -41,7 +43,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "policy reject": ["--note TEXT"],
   "policy release": ["--project PROJECT"],
   "audit verify": ["--project PROJECT", "--server", "--public-key KEY", "--checkpoint FILE"],
-  "audit export": ["--since TIME", "--out FILE"],
+  "audit export": ["--since TIME", "--format FORMAT", "--after POSITION", "--out FILE"],
   "audit checkpoint": [],
   "audit key": [],
   "audit prove": ["--out FILE"],
@@ -72,6 +74,9 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
   "grants show": [],
   "grants revoke": [],
+  plan: ["-f, --file DIR", "--prune", "--set-secrets"],
+  apply: ["-f, --file DIR", "--prune", "--secrets DIR", "--yes"],
+  export: ["-d, --dir DIR"],
   "channels create": [
     "--name NAME",
     "--target URL",
@@ -92,6 +97,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   migrate: ["--check"],
   import: ["--accept-damaged"],
   backup: [],
+  compact: [],
   hook: ["--profile FILE"],
   install: [
     "--url URL",
@@ -123,12 +129,13 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "sign-in", "webhooks", "channels"],
+  serve: ["server", "limits", "sign-in", "workloads", "webhooks", "channels", "audit"],
   tokens: ["server"],
   reviewers: ["server"],
   init: ["server"],
   agents: ["server", "client"],
   "agents set": ["client"],
+  "agents show": ["client"],
   audit: ["server"],
   "policy release": ["server"],
   "people link": ["server", "sign-in"],
@@ -143,10 +150,14 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   freezes: ["client"],
   grants: ["client"],
   channels: ["client"],
+  plan: ["client"],
+  apply: ["client"],
+  export: ["client"],
   "secret-key": ["server"],
   migrate: ["server"],
   import: ["server"],
   backup: ["server"],
+  compact: ["server"],
 };
 
 /** Commands of other packages, which take no settings. */

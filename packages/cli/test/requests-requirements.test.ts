@@ -104,7 +104,7 @@ test("[ours.verdict.confirmation] in a script the confirmation is an option; wit
   const id = await pendingWith({ confirm: { kind: "type", text: "prod" } });
   const bare = await requests(t, ana, "approve", id, "--yes");
   assert.equal(bare.code, 1);
-  assert.match(bare.stderr, /confirmation must be exactly/);
+  assert.match(bare.stderr, /confirmation must be the exact text/);
   const approved = await requests(t, ana, "approve", id, "--yes", "--confirmation", "prod");
   assert.equal(approved.code, 0);
 });
@@ -140,7 +140,7 @@ test("[ours.verdict.note] [ours.verdict.confirmation] an approval without a requ
 
 test("[ours.passkey.people] approve in a terminal names the page where the passkey signs", async (t) => {
   const id = await pendingWith({ confirm: { kind: "passkey" } });
-  const page = new RegExp(`Sign it here: http://localhost:\\d+/inbox/${id}`);
+  const page = new RegExp(`Sign it here: http://localhost:\\d+/p/[0-9a-f]+/inbox/${id}`);
   const digest = ["--digest", "ab".repeat(32)];
   for (const how of [["--yes"], digest]) {
     const { code, stderr } = await requests(t, ana, "approve", id, ...how);
@@ -153,7 +153,8 @@ test("[ours.passkey.people] approve in a terminal names the page where the passk
   });
   assert.equal(code, 1);
   const { stdout } = await requests(t, ana, "show", id);
-  assert.match(stdout, new RegExp(`^sign at    http://localhost:\\d+/inbox/${id}$`, "m"));
+  const signAt = new RegExp(`^sign at    http://localhost:\\d+/p/[0-9a-f]+/inbox/${id}$`, "m");
+  assert.match(stdout, signAt);
   assert.equal((await requests(t, ana, "deny", id)).code, 0);
 });
 

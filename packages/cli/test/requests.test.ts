@@ -40,6 +40,20 @@ test("[ours.cli.requests.decide] list shows pending requests by what is left, ea
   for (const { id } of [soon, late]) await requests(t, "deny", id);
 });
 
+test("[ours.search.finds] requests search prints where a request matches, and follows --limit", async (t) => {
+  const { id } = await agent.submit({ tool: "stripe.refund", arguments: { order: "A-10077" } });
+  let found = "";
+  // The index follows the audit log, which is sealed every second.
+  while (!found.includes(id)) found = await requests(t, "search", "10077");
+  const [head, row] = found.trimEnd().split("\n");
+  assert.match(head ?? "", /^REQUEST +STATUS +TOOL +FIELD +MATCH$/);
+  assert.match(row ?? "", / {2}pending +stripe\.refund +arguments +order: A-10077$/);
+  const json = JSON.parse(await requests(t, "search", '"A 10077" refund', "--json"));
+  assert.equal(json[0].matches[0].field, "tool");
+  assert.match(await requests(t, "search", "nowhere"), /^No requests match\./);
+  await requests(t, "deny", id);
+});
+
 test("[ours.cli.requests.decide] requests list reports an empty list, and more rows than the limit", async (t) => {
   assert.equal(await requests(t, "list"), "There are no pending requests.\n");
   const ids = [(await agent.submit()).id, (await agent.submit()).id];

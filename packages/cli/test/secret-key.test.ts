@@ -171,7 +171,7 @@ test("[ours.secret-key.rotate] a key from a setting exits with 1 and prints how 
   const server = await startServer(t, { data, env });
   await server.stop();
   const file = join(data, "countersign.yaml");
-  writeFileSync(file, `secret_key: ${key}\n`);
+  writeFileSync(file, `secret_key: ${key}\n`, { mode: 0o600 });
   const outcomes = [
     await secretKey(t, data, "rotate", env),
     await secretKey(t, data, `rotate --config ${file}`),

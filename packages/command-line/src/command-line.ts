@@ -7,6 +7,8 @@ import { ArgumentError, usageError } from "./exit.ts";
 
 export interface CommandOption {
   readonly type: "text" | "flag";
+  /** One letter: `f` permits `-f`. */
+  readonly short?: string;
   /** Name of the value in `--help`. */
   readonly value?: string;
   readonly help: string;
@@ -43,9 +45,10 @@ export class CommandLine {
     table: CommandOptions,
     explainOption: (option: string) => string | undefined = () => undefined,
   ) {
-    const options: Record<string, { type: "string" | "boolean" }> = {};
-    for (const [name, { type }] of Object.entries({ ...COMMON, ...table })) {
-      options[name] = { type: type === "flag" ? "boolean" : "string" };
+    const options: Record<string, { type: "string" | "boolean"; short?: string }> = {};
+    for (const [name, { type, short }] of Object.entries({ ...COMMON, ...table })) {
+      const own = { type: type === "flag" ? ("boolean" as const) : ("string" as const) };
+      options[name] = short === undefined ? own : { ...own, short };
     }
     try {
       const { values, positionals } = parseArgs({

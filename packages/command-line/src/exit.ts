@@ -12,6 +12,8 @@ export const EXIT = {
   usage: 2,
   /** The server did not respond, or it is not available. */
   unreachable: 3,
+  /** A comparison found differences. It is not 2, which would hide a wrong command line. */
+  differs: 4,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

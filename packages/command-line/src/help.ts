@@ -3,6 +3,7 @@
  */
 
 import type { Command } from "./command.ts";
+import type { CommandOption } from "./command-line.ts";
 
 const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 server unreachable.";
 
@@ -34,9 +35,10 @@ export function commandHelp(
   { usage, help, example, options }: Command,
   more: readonly string[] = [],
 ): string {
-  const json = options.json ?? { value: undefined, help: "Print JSON." };
-  const rows = Object.entries({ ...options, json }).map(([name, { value, help: text }]) => {
-    const flag = value === undefined ? `--${name}` : `--${name} ${value}`;
+  const json: CommandOption = options.json ?? { type: "flag", help: "Print JSON." };
+  const rows = Object.entries({ ...options, json }).map(([name, { short, value, help: text }]) => {
+    const names = short === undefined ? `--${name}` : `-${short}, --${name}`;
+    const flag = value === undefined ? names : `${names} ${value}`;
     return `  ${flag.padEnd(28)}  ${text}`;
   });
   const lines = [`Usage: ${program} ${usage} [OPTIONS]`, "", help, "", ...rows, ...more];

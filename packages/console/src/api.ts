@@ -5,6 +5,7 @@
 
 import type { ProblemFinding } from "@countersign/protocol";
 import { ReviewClient } from "@countersign/review-api/client";
+import { t } from "./language/t.ts";
 import { signInUrl, urlOf } from "./root.ts";
 
 interface WireError {
@@ -24,7 +25,7 @@ export class Refusal extends Error {
   readonly findings: readonly ProblemFinding[];
 
   constructor(status: number, { code, message, param, findings }: WireError) {
-    super(message ?? "Could not reach the server. Try again in a moment.");
+    super(message ?? t`Could not reach the server. Try again in a moment.`);
     this.name = "Refusal";
     this.status = status;
     this.code = code;
@@ -40,12 +41,39 @@ export class Refusal extends Error {
 
 const TIMEOUT_MS = 15_000;
 
-/** Opens the sign-in page, which leads back here. */
-let onSignedOut = () => location.assign(signInUrl());
+/** Their 401 is about the password or the passkey, not about the session. */
+const SIGN_IN_TARGETS = ["/session", "/session/passkey"];
 
-/** For the pages that open before sign-in. */
-export function stayWhenSignedOut(): void {
-  onSignedOut = () => {};
+let opensSignIn = true;
+
+/** Opens the sign-in page, which leads back here. */
+export function onSignedOut(): void {
+  if (opensSignIn) location.assign(signInUrl());
+}
+
+/**
+ * For the pages that open before sign-in, and for a user who signs out.
+ *
+ * @returns a function that undoes it
+ */
+export function stayWhenSignedOut(): () => void {
+  opensSignIn = false;
+  return () => {
+    opensSignIn = true;
+  };
+}
+
+/**
+ * Signs the user in again, where an operation requires a recent sign-in.
+ *
+ * @returns false when the user cancels
+ */
+export type StepUp = () => Promise<boolean>;
+
+let stepUp: StepUp = async () => false;
+
+export function setStepUp(ask: StepUp): void {
+  stepUp = ask;
 }
 
 class Api extends ReviewClient {
@@ -58,10 +86,22 @@ class Api extends ReviewClient {
   }
 }
 
+/** Id of the project that calls act in; undefined until the session is loaded. */
+export const callsIn: { project: string | undefined } = { project: undefined };
+
+/** It belongs to no project, and names those of the user. */
+const SESSION_TARGET = "/session";
+
 /** The operations of the reviewer API. @throws Refusal */
-export const api = new Api(({ target, timeoutMs = TIMEOUT_MS, ...request }) =>
-  send(target, { ...request, timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined }),
-);
+export const api = new Api(({ target, timeoutMs = TIMEOUT_MS, headers, ...request }) => {
+  const { project } = callsIn;
+  const isNamed = project !== undefined && target !== SESSION_TARGET;
+  return send(target, {
+    ...request,
+    headers: { ...(isNamed && { "countersign-project": project }), ...headers },
+    timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined,
+  });
+});
 
 interface Sending {
   readonly method: string;
@@ -72,7 +112,17 @@ interface Sending {
 }
 
 /** @param target path below `/review/v1`, with the query */
-async function send(
+async function send(target: string, sending: Sending): Promise<Response> {
+  try {
+    return await sendOnce(target, sending);
+  } catch (error) {
+    const isStale = error instanceof Refusal && error.code === "stale_sign_in";
+    if (isStale && (await stepUp())) return sendOnce(target, sending);
+    throw error;
+  }
+}
+
+async function sendOnce(
   target: string,
   { method, headers, body, timeoutMs, signal }: Sending,
 ): Promise<Response> {
@@ -93,7 +143,8 @@ async function send(
     throw new Refusal(0, {});
   }
   if (response.ok) return response;
-  if (response.status === 401) onSignedOut();
+  const isSignIn = method === "POST" && SIGN_IN_TARGETS.includes(target);
+  if (response.status === 401 && !isSignIn) onSignedOut();
   throw new Refusal(response.status, errorIn(await response.text().catch(() => "")));
 }
 

@@ -1,5 +1,7 @@
 /** Names a browser and its device by the user agent string. */
 
+import { t } from "./language/t.ts";
+
 type Names = readonly (readonly [pattern: RegExp, name: string])[];
 
 const BROWSERS: Names = [
@@ -23,12 +25,14 @@ function find(names: Names, userAgent: string): string | undefined {
 
 /** For example `Firefox on Linux`. */
 export function deviceName(userAgent: string): string {
-  const parts = [find(BROWSERS, userAgent), find(SYSTEMS, userAgent)];
-  return parts.filter((part) => part !== undefined).join(" on ") || userAgent || "Unknown browser";
+  const browser = find(BROWSERS, userAgent);
+  const system = find(SYSTEMS, userAgent);
+  if (browser !== undefined && system !== undefined) return t`${browser} on ${system}`;
+  return browser ?? system ?? (userAgent || t`Unknown browser`);
 }
 
 /** The name of a new passkey until its owner changes it. */
 export function newPasskeyName(): string {
   const system = find(SYSTEMS, navigator.userAgent);
-  return system === undefined ? "Passkey" : `Passkey on ${system}`;
+  return system === undefined ? t`Passkey` : t`Passkey on ${system}`;
 }

@@ -8,8 +8,11 @@ import { render } from "preact";
 import { Refusal } from "./api.ts";
 import { App } from "./app.tsx";
 import "./device/register.ts";
+import "./live/badge.ts";
+import "./live/notices.ts";
+import { applyLanguage } from "./language/page-language.ts";
 import { listenForKeys } from "./parts/keys.tsx";
-import { loadPreferences } from "./preferences.ts";
+import { loadPreferences, preferences } from "./preferences.ts";
 import { followLinks } from "./route.ts";
 import { findScreen } from "./screens.ts";
 import { isOffline, loadSession, session } from "./session.ts";
@@ -43,4 +46,6 @@ async function begin(): Promise<void> {
 
 await begin();
 // The stored preferences apply until the server answers.
-if (session.value !== undefined) await loadPreferences().catch(console.info);
+if (session.value !== undefined) {
+  await loadPreferences().then(() => applyLanguage(preferences.peek().language), console.info);
+}

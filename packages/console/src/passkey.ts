@@ -1,15 +1,16 @@
 /** Asks the browser for a passkey. */
 
-import { Refusal } from "./api.ts";
+import { api, Refusal } from "./api.ts";
+import { t } from "./language/t.ts";
 
 /** The JSON that the server verifies. */
 type Answer = Readonly<Record<string, unknown>>;
 
 const FAULTS: Readonly<Record<string, string>> = {
-  NotAllowedError:
-    "The browser returned no passkey: the prompt was closed or timed out. Try again.",
-  InvalidStateError: "This device already has a passkey for this account.",
-  SecurityError: "Passkeys do not work at this address. Open the server by its domain name.",
+  NotAllowedError: t`The browser returned no passkey: the prompt was closed or timed out. Try \
+again.`,
+  InvalidStateError: t`This device already has a passkey for this account.`,
+  SecurityError: t`Passkeys do not work at this address. Open the server by its domain name.`,
 };
 
 /** Whether the browser supports passkeys and their JSON format. */
@@ -32,6 +33,17 @@ export function signWithPasskey(options: object): Promise<Answer> {
 }
 
 /**
+ * Signs in with a passkey; the answer sets the cookie.
+ *
+ * @throws Refusal
+ */
+export async function signInWithPasskey(): Promise<void> {
+  const { options } = await api.call("POST /session/passkey/options");
+  const answer = await signWithPasskey(options);
+  await api.call("POST /session/passkey", { body: { answer } });
+}
+
+/**
  * Creates a passkey.
  *
  * @throws Refusal when the browser returns none
@@ -47,7 +59,9 @@ export function createPasskey(options: object): Promise<Answer> {
 
 async function credentialOf(prompt: () => Promise<Credential | null>): Promise<Answer> {
   if (!supportsPasskeys()) {
-    throw new Refusal(400, { message: "This browser does not support passkeys. Use another one." });
+    throw new Refusal(400, {
+      message: t`This browser does not support passkeys. Use another one.`,
+    });
   }
   try {
     return { ...((await prompt()) as PublicKeyCredential).toJSON() };

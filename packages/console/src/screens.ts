@@ -2,37 +2,91 @@
 
 import type { Power } from "@countersign/review-api";
 import type { ComponentType } from "preact";
+import { t } from "./language/t.ts";
 import type { ScreenProps } from "./screen-props.ts";
 
 export type Screen = ComponentType<ScreenProps>;
 
 export interface ScreenEntry {
   readonly path: string;
+  /** Of its styles. */
+  readonly name: string;
   /** In the navigation; the same words as the screen's heading. */
   readonly title: string;
   /** The power that the screen requires; without one, viewing is enough. */
   readonly power?: Power;
+  /** Stays open while the rest of its path changes. */
+  readonly isKept?: boolean;
   load(): Promise<{ readonly Screen: Screen }>;
 }
 
 export const SCREENS: readonly ScreenEntry[] = [
-  { path: "/inbox", title: "Inbox", load: () => import("./screens/inbox/screen.tsx") },
-  { path: "/history", title: "History", load: () => import("./screens/history/screen.tsx") },
+  {
+    path: "/inbox",
+    name: "inbox",
+    title: t`Inbox`,
+    isKept: true,
+    load: () => import("./screens/inbox/screen.tsx"),
+  },
+  {
+    path: "/history",
+    name: "history",
+    title: t`History`,
+    load: () => import("./screens/history/screen.tsx"),
+  },
+  {
+    path: "/dashboard",
+    name: "dashboard",
+    title: t`Dashboard`,
+    load: () => import("./screens/dashboard/screen.tsx"),
+  },
   {
     path: "/audit",
-    title: "Audit",
+    name: "audit",
+    title: t`Audit`,
     power: "audit",
     load: () => import("./screens/audit/screen.tsx"),
   },
-  { path: "/policies", title: "Policies", load: () => import("./screens/policies/screen.tsx") },
-  { path: "/instances", title: "Instances", load: () => import("./screens/instances/screen.tsx") },
-  { path: "/settings", title: "Settings", load: () => import("./screens/settings/screen.tsx") },
+  {
+    path: "/policies",
+    name: "policies",
+    title: t`Policies`,
+    load: () => import("./screens/policies/screen.tsx"),
+  },
+  {
+    path: "/instances",
+    name: "instances",
+    title: t`Instances`,
+    load: () => import("./screens/instances/screen.tsx"),
+  },
+  {
+    path: "/settings",
+    name: "settings",
+    title: t`Settings`,
+    load: () => import("./screens/settings/screen.tsx"),
+  },
 ];
 
-const REQUEST: ScreenEntry = {
-  path: "/inbox",
-  title: "Request",
+/** One request, opened from the history. */
+const PAST_REQUEST: ScreenEntry = {
+  path: "/history",
+  name: "request",
+  title: t`Request`,
   load: () => import("./screens/request/screen.tsx"),
+};
+
+const SESSION: ScreenEntry = {
+  path: "/sessions",
+  name: "session",
+  title: t`Session`,
+  load: () => import("./screens/session/screen.tsx"),
+};
+
+const ALL: ScreenEntry = {
+  path: "/all",
+  name: "all",
+  title: t`All projects`,
+  load: () => import("./screens/all/screen.tsx"),
 };
 
 export interface FoundScreen {
@@ -44,7 +98,9 @@ export interface FoundScreen {
 export function findScreen(path: string): FoundScreen | undefined {
   const [, name = "", ...more] = path.split("/");
   const rest = more.join("/");
-  const entry = SCREENS.find((screen) => screen.path === `/${name}`);
+  const entry = [...SCREENS, SESSION, ALL].find((screen) => screen.path === `/${name}`);
   if (entry === undefined) return undefined;
-  return entry.path === "/inbox" && rest !== "" ? { entry: REQUEST, rest } : { entry, rest };
+  return entry.path === PAST_REQUEST.path && rest !== ""
+    ? { entry: PAST_REQUEST, rest }
+    : { entry, rest };
 }

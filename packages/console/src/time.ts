@@ -3,7 +3,7 @@
  * Times and buttons therefore depend on the latest server time.
  */
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 const TICK_MS = 250;
 
@@ -28,6 +28,9 @@ export function noteServerTime(at: number, askedAt: number): void {
 
 /** {@link serverNow}, four times a second while the page can be seen. */
 export const now = signal(serverNow());
+
+/** {@link now} once a second, for what shows no parts of a second. */
+export const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
 function tick(): void {
   if (!document.hidden) now.value = serverNow();

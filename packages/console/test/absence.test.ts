@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { picture, press } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { openRequest } from "./support/request-scene.ts";
+import { untilFits } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, instance, clock } = scene;
@@ -39,7 +40,7 @@ for (const width of [1280, 390]) {
     await openRequest(ben.page, id);
     assert.equal(await ben.page.locator("#absences").count(), 0);
     for (const { page, complaints, context } of [ana, ben]) {
-      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width);
+      await untilFits(page, width);
       assert.deepEqual(complaints, []);
       await context.close();
     }

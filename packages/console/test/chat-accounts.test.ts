@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { writeLink } from "../../server/src/storage/sql/chat/chat-links.ts";
 import { picture, press } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
+import { untilFits } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 
@@ -38,7 +39,7 @@ for (const width of [1280, 390]) {
     await press(page, "Done");
     await panel.getByRole("button", { name: /^Unlink/ }).click();
     await panel.getByText("No chat accounts").waitFor();
-    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width);
+    await untilFits(page, width);
     assert.deepEqual(complaints, []);
     await context.close();
   });

@@ -10,6 +10,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Worker } from "playwright-core";
 import { picture } from "../../server/test/support/page-scene.ts";
+import { projectPath } from "../../server/test/support/test-projects.ts";
 import { until } from "../../server/test/support/until.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { submitText, untilEnabled } from "./support/request-scene.ts";
@@ -18,6 +19,8 @@ import { answered } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, instance } = scene;
+/** Path of the pages of the project. */
+const project = await projectPath(server);
 
 /** Returns each notification that a push has shown. */
 const PUSH = `async (data) => {
@@ -72,7 +75,7 @@ function waiting(id: string): object {
   return {
     type: "request.waiting",
     tag: id,
-    path: `/inbox/${id}`,
+    path: `${project}/inbox/${id}`,
     tool: "stripe.refund",
     instance_name: "quiet-heron",
     deadline_at: "2026-01-01T01:00:00.000Z",
@@ -89,7 +92,7 @@ test("[ours.console.push] a push notification shows the tool and the remaining t
   assert.ok(note !== undefined && others.length === 0);
   assert.deepEqual(
     [note.title, note.tag, note.data.path],
-    ["stripe.refund needs your decision", id, `/inbox/${id}`],
+    ["stripe.refund needs your decision", id, `${project}/inbox/${id}`],
   );
   assert.match(note.body, /^quiet-heron, until \d/);
   assert.deepEqual(await tap(worker, note), []);
@@ -98,6 +101,10 @@ test("[ours.console.push] a push notification shows the tool and the remaining t
   await page.getByText('{"amount":12}').first().waitFor();
   assert.equal((await server.read(instance.token, id)).status, "pending");
   await picture(page, "push-tapped");
+  // A window of another project stays as it is.
+  const path = "/p/0123456789abcdef/inbox/one";
+  const elsewhere = new URL(path, server.provider.publicUrl).href;
+  assert.deepEqual(await tap(worker, { ...note, data: { path } }), [elsewhere]);
 
   await page.goto("/history");
   await page.getByRole("heading", { level: 1, name: "History" }).waitFor();
@@ -119,7 +126,7 @@ test("[ours.console.push] without an open window a tap opens one with the reques
   const [over] = await push(worker, {
     type: "request.resolved",
     tag: "one",
-    path: "/inbox/one",
+    path: `${project}/inbox/one`,
     tool: "stripe.refund",
     instance_name: "quiet-heron",
     status: "denied",
@@ -138,7 +145,37 @@ test("[ours.console.push] without an open window a tap opens one with the reques
     "the worker has no window",
   );
   assert.deepEqual(await tap(worker, note), [
-    new URL("/inbox/one", server.provider.publicUrl).href,
+    new URL(`${project}/inbox/one`, server.provider.publicUrl).href,
   ]);
+  await context.close();
+});
+
+test("[ours.console.push] a notification is in the language of the last page", async () => {
+  const { page, context } = await scene.visitor("pug");
+  await context.grantPermissions(["notifications"]);
+  await page.goto("/settings");
+  const worker = await untilInstalled(page, context);
+  await page.locator("[name=language]").selectOption("de");
+  await page.locator("form:has([name=language]) button[type=submit]").click();
+  const stored = "caches.match('language').then((one) => one?.text())";
+  await until(
+    async () => (await answered(worker.evaluate(stored), "the stored language")) === "de",
+    "the page has stored its language",
+  );
+  const [note] = await push(worker, waiting("one"));
+  const [over] = await push(worker, {
+    type: "request.resolved",
+    tag: "one",
+    path: `${project}/inbox/one`,
+    tool: "stripe.refund",
+    instance_name: "quiet-heron",
+    status: "denied",
+  });
+  assert.equal(note?.title, "stripe.refund braucht Ihre Entscheidung");
+  assert.match(note?.body ?? "", /^quiet-heron, bis \d\d:\d\d$/);
+  assert.deepEqual(
+    [over?.title, over?.body],
+    ["stripe.refund: abgelehnt", "quiet-heron. Es ist nichts mehr zu entscheiden."],
+  );
   await context.close();
 });

@@ -9,6 +9,7 @@ import { after, before, test } from "node:test";
 import { untilSealed } from "../../server/test/support/audit-logs.ts";
 import { picture } from "../../server/test/support/page-scene.ts";
 import { withBrowser } from "./support/console-scene.ts";
+import { openScreen, screensOf } from "./support/screens.ts";
 import { addBrowser, findSecrets, startSecretScene, storedSecrets } from "./support/secrets.ts";
 
 const scene = await withBrowser({ after }, await startSecretScene({ after }));
@@ -52,6 +53,14 @@ const STORED_TEXT = `JSON.stringify([
   history.state, { ...localStorage }, { ...sessionStorage }, document.cookie, location.href,
 ])`;
 
+/** With what only the scene of this test has. */
+const COMPLETE: Readonly<Record<string, string>> = {
+  inbox: ".members",
+  instance: "main table",
+  tokens: "main table",
+  channels: "main li",
+};
+
 interface Seen {
   readonly sideways: readonly [number, number];
   readonly outOfReach: readonly string[];
@@ -81,32 +90,15 @@ before(async () => {
     );
     arriving.push(keep);
   });
-  for (const [path, there] of [
-    ["/inbox", ".members"],
-    [`/inbox/${waits?.id}`, "#timeline"],
-    [`/inbox/${ended.id}`, "#timeline"],
-    ["/history", "ol.windowed a"],
-    ["/audit", "ol.windowed button"],
-    ["/audit?log=server", "ol.windowed button"],
-    ["/policies", "#policy-verdict"],
-    ["/policies/floor", "#policy-verdict"],
-    ["/instances", "main li a"],
-    ["/instances/new", "main input"],
-    [`/instances/${instance.id}`, "main table"],
-    ["/settings", "#push-title"],
-    ["/settings/people", "main table"],
-    ["/settings/tokens", "main table"],
-    ["/settings/channels", "main li"],
-  ] as const) {
+  const ids = { pending: waits?.id ?? "", resolved: ended.id, instance: instance.id };
+  for (const { name, path, complete } of screensOf(ids)) {
     await page.emulateMedia({ reducedMotion: "no-preference" });
-    await page.goto(path);
-    await page.locator(there).first().waitFor();
-    await page.locator(".connection.live").waitFor({ state: "attached" });
+    await openScreen(page, { path, complete: COMPLETE[name] ?? complete });
     const movingElse = await page.evaluate<string[]>(MOVING);
     await page.emulateMedia({ reducedMotion: "reduce" });
-    await picture(page, `zoomed${path.replaceAll(/\W+/g, "-").slice(0, 30)}`);
+    await picture(page, `zoomed-${name}`);
     const widths = "[document.documentElement.scrollWidth, innerWidth]";
-    seen.set(path.replace(/[0-9a-f-]{36}/, "ID"), {
+    seen.set(name, {
       sideways: await page.evaluate<[number, number]>(widths),
       outOfReach: await page.evaluate<string[]>(OUT_OF_REACH),
       moving: await page.evaluate<string[]>(MOVING),

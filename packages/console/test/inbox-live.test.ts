@@ -132,6 +132,10 @@ test("[ours.console.freeze] an active freeze is shown on every screen until it i
   await page.getByText("Every call in this project is denied").waitFor();
   await page.locator(".banners").getByText("Leaked key.").waitFor();
   await picture(page, "banner-frozen");
+  const second = await page.context().newPage();
+  await second.goto("/inbox");
+  await second.getByText("Every call in this project is denied").waitFor();
+  await second.close();
   await lift(server, reviewer, set.json.id);
   await page.getByText("Every call in this project is denied").waitFor({ state: "detached" });
 });
@@ -276,5 +280,5 @@ test("[ours.inbox.signed-out] a session that ends elsewhere leads every tab to t
   await page.goto("/inbox?filter=kept");
   await untilLive(page);
   await page.evaluate("fetch('/review/v1/session', { method: 'DELETE' })");
-  await page.waitForURL("**/sign-in?next=inbox%3Ffilter%3Dkept");
+  await page.waitForURL("**/sign-in?next=p%2F*%2Finbox%3Ffilter%3Dkept");
 });

@@ -147,8 +147,10 @@ test("active grants are listed with their terms and revoked", async () => {
   await table.getByText("0 of 5").waitFor();
   await picture(page, "instance-grants");
   await rest.getByRole("button", { name: "Revoke" }).click();
+  await press("Revoke grant");
   await rest.waitFor({ state: "detached" });
   await table.getByRole("button", { name: "Revoke" }).click();
+  await press("Revoke grant");
   await page.getByText("No active grants").waitFor();
 });
 
@@ -175,12 +177,17 @@ test("a credential is displayed once, with commands that work, and never again",
   await page.getByRole("heading", { level: 1, name: "Instance created" }).waitFor();
   const credential = (await page.locator("pre").first().textContent()) ?? "";
   assert.match(credential, /^cs_inst_\w{49}$/);
-  const shown = await page.locator("pre").allTextContents();
-  assert.equal(shown.length, 5);
+  const install = `npx countersign install claude-code --url ${server.provider.publicUrl}`;
+  await page.locator("pre").getByText(install, { exact: true }).waitFor();
   // Commands that prompt for the credential keep it out of the history of the shell.
-  const [install, curl = ""] = shown.filter((text) => !text.includes(credential));
-  assert.equal(install, `countersign install claude-code --url ${server.provider.publicUrl}`);
-  const run = promisify(execFile)("bash", ["-c", curl]);
+  const agents = page.getByLabel("Agent");
+  for (const option of await agents.locator("option").all()) {
+    await agents.selectOption({ label: (await option.textContent()) ?? "" });
+    const shown = await page.locator("pre").allTextContents();
+    assert.equal(shown.filter((text) => text.includes(credential)).length, 1);
+  }
+  const curl = page.locator("pre").getByText("curl -sS");
+  const run = promisify(execFile)("bash", ["-c", (await curl.textContent()) ?? ""]);
   run.child.stdin?.end(`${credential}\n`);
   assert.match((await run).stdout, /"status":"pending"/);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -206,6 +213,73 @@ test("a credential is displayed once, with commands that work, and never again",
   assert.equal(await isShown(), false);
   const kept = "JSON.stringify([history.state, { ...localStorage }, { ...sessionStorage }])";
   assert.doesNotMatch(await page.evaluate<string>(kept), /cs_inst_/);
+});
+
+test("[ours.instances.rotate] the credential is rotated: the new one is displayed once, the earlier one expires", async () => {
+  const made = await server.provision(provisioner, "rotated");
+  await page.goto(`/instances/${made.instance.id}`);
+  await press("Rotate credential");
+  await dialog.getByLabel("Validity of the earlier credential").selectOption("1 hour");
+  await picture(page, "instance-rotate");
+  await dialog.getByRole("button", { name: "Rotate credential" }).click();
+  await dialog.getByText("The earlier credential is valid until").waitFor();
+  const rotated = (await dialog.locator("code").textContent()) ?? "";
+  await assertAccessible(page);
+  assert.equal((await server.submit(rotated)).status, "pending");
+  assert.equal((await server.submit(made.credential.token)).status, "pending");
+  await dialog.getByText("Done").click();
+  assert.equal((await page.content()).includes(rotated), false);
+});
+
+test("[ours.instances.administer] an instance is renamed, found by its name, and ordered", async () => {
+  const made = await server.provision(provisioner, "before");
+  await page.goto(`/instances/${made.instance.id}`);
+  await press("Rename");
+  await dialog.getByLabel("Name").fill("");
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  await dialog.getByRole("alert").waitFor();
+  await dialog.getByLabel("Name").fill("aa-after");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "aa-after" }).waitFor();
+  await page.goto("/instances");
+  await page.getByRole("textbox", { name: "Search" }).fill("AA-after");
+  await page.keyboard.press("Enter");
+  await list.getByRole("link").filter({ hasText: "aa-after" }).waitFor();
+  await untilCount(list.getByRole("link"), 1);
+  await page.getByRole("textbox", { name: "Search" }).fill("no such name");
+  await page.keyboard.press("Enter");
+  await page.getByText("No instance matches the search").waitFor();
+  await page.goto("/instances?order=name");
+  await list.getByRole("link").first().filter({ hasText: "<b>x</b>" }).waitFor();
+  await page.goto("/instances?order=pending");
+  await list
+    .getByRole("link")
+    .first()
+    .filter({ hasText: /[1-9] pending/ })
+    .waitFor();
+  await assertAccessible(page);
+  await picture(page, "instances-ordered");
+});
+
+test("[ours.instances.administer] a receiver is added with a displayed secret, tested and removed", async () => {
+  const made = await server.provision(provisioner, "gets-receiver");
+  await page.goto(`/instances/${made.instance.id}`);
+  await press("Add a receiver");
+  await dialog.getByLabel("URL of the receiver").fill("http://localhost/hook");
+  await dialog.getByText("Verify and use").click();
+  await dialog.getByRole("alert").waitFor();
+  await dialog.getByText(/^whsec_/).waitFor();
+  await assertAccessible(page);
+  await picture(page, "instance-receiver");
+  await dialog.getByLabel("URL of the receiver").fill(deliveries.receiver.url("/hook?team=b"));
+  await dialog.getByText("Verify and use").click();
+  await page.getByText("No pending deliveries.").waitFor();
+  assert.doesNotMatch((await page.locator("main").textContent()) ?? "", /team=b|whsec/);
+  await press("Send a test");
+  await page.getByRole("status").getByText("The receiver gave a valid response").waitFor();
+  await press("Remove the receiver");
+  await dialog.getByRole("button", { name: "Remove receiver" }).click();
+  await page.getByText("No webhook. This agent polls for decisions.").waitFor();
 });
 
 test("deleting asks for the name, cancels what is pending in open inboxes too", async () => {

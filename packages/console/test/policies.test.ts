@@ -5,10 +5,12 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Page } from "playwright-core";
 import { picture } from "../../server/test/support/page-scene.ts";
 import { publish as publishAs, storePast } from "../../server/test/support/publishing.ts";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
+import { fillPolicy, policyField, policyText } from "./support/policy-editor.ts";
 import { submitText } from "./support/request-scene.ts";
 import { untilCount } from "./support/waits.ts";
 
@@ -28,16 +30,28 @@ tests:
     expect: { then: approve, because: small-refunds }
 `;
 
-const field = page.getByRole("textbox", { name: "Policy" });
+const field = policyField(page);
 const publish = page.getByRole("button", { name: "Publish", exact: true });
+const questions = page.getByRole("dialog");
+const outcome = page.locator(".outcome");
 const verdict = page.locator("#policy-verdict");
+
+/** Answers the question that a page has open. */
+async function confirm(at: Page, name: string): Promise<void> {
+  await at.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+}
+
+async function publishDraft(): Promise<void> {
+  await publish.click();
+  await confirm(page, "Publish");
+}
 
 async function write(source: string): Promise<void> {
   const answered = page.waitForResponse(
     (response) =>
       response.url().endsWith("/check") && response.request().postDataJSON().source === source,
   );
-  await field.fill(source);
+  await fillPolicy(page, source);
   await answered;
   await page.locator(".policy-verdict[aria-busy=false]").waitFor();
 }
@@ -56,7 +70,7 @@ test("[ours.console.policies.check] an error is shown with its line while typing
     assert.match((await fault.textContent()) ?? "", reason);
     assert.ok(await publish.isDisabled());
     await fault.getByRole("button", { name: "Line 5" }).click();
-    assert.equal(await page.locator(".bad-line").count(), 1);
+    assert.equal(await page.locator(".cm-lint-marker-error").count(), 1);
   }
   await picture(page, "policies-fault");
 });
@@ -70,10 +84,10 @@ test("[ours.console.policies.publish] a test that fails keeps a draft from being
   await verdict.getByText("1 rule, 1 of 1 tests pass.").waitFor();
   await page.getByLabel("Reason").fill("Refunds under 50");
   await picture(page, "policies-draft");
-  await publish.click();
+  await publishDraft();
   await page.getByText("active", { exact: true }).waitFor();
   await page.getByText("Refunds under 50").waitFor();
-  assert.equal(await publish.count(), 0);
+  await publish.waitFor({ state: "detached" });
 
   await write(POLICY.replace("< 50", "< 60"));
   const difference = page.locator(".diff");
@@ -84,23 +98,20 @@ test("[ours.console.policies.publish] a test that fails keeps a draft from being
 test("[ours.console.policies.draft] a draft survives a reload, and the page reports a version that another user published", async () => {
   await page.reload();
   await page.getByRole("button", { name: "Discard my changes" }).waitFor();
-  assert.match(await field.inputValue(), /< 60/);
+  assert.match(await policyText(page), /< 60/);
   const { visitor } = scene;
   const other = await visitor("edo", { role: "editor" });
   await other.page.goto("/policies");
-  await other.page.getByRole("textbox", { name: "Policy" }).fill(POLICY.replace("< 50", "< 20"));
+  await policyField(other.page).waitFor();
+  await fillPolicy(other.page, POLICY.replace("< 50", "< 20"));
   await other.page.getByRole("button", { name: "Publish", exact: true }).click();
-  await other.page.getByText("Version 2").waitFor();
+  await confirm(other.page, "Publish");
+  await other.page.getByText("Version 2 is active.").waitFor();
 
-  await publish.click();
-  await page
-    .getByRole("alert")
-    .getByText(/version 2/i)
-    .first()
-    .waitFor();
+  await publishDraft();
   await page.getByText("Version 2 is active, but this draft is based on version 1.").waitFor();
   await page.getByRole("button", { name: "Start from version 2" }).click();
-  assert.match(await field.inputValue(), /< 20/);
+  assert.match(await policyText(page), /< 20/);
 });
 
 test("[ours.console.policies.simulate] the simulation lists changed calls, each can be opened, and a missing field or a long integer asks", async () => {
@@ -112,8 +123,14 @@ test("[ours.console.policies.simulate] the simulation lists changed calls, each 
   await server.submit(instance.token, { tool: "stripe.refund", arguments: tooLong });
   await write(POLICY);
   await page.getByRole("button", { name: "Simulate" }).click();
-  await page.getByText(/calls checked, 2 unchanged: 1 ask becomes approve/).waitFor();
-  await page.getByText("ask → approve").waitFor();
+  assert.equal(
+    await page.getByText(/calls checked: /).textContent(),
+    "3 calls checked: 1 changes from ask to approve, 2 unchanged. 1 hit a rule error.",
+  );
+  const group = page.locator(".changes > li");
+  await group.getByText("ask to approve, 1 call").click();
+  await group.getByRole("button", { name: "Show arguments" }).click();
+  await group.getByText('{"amount":30}').waitFor();
   await picture(page, "policies-simulated");
   await assertAccessible(page);
   const changed = page.locator(".changes a");
@@ -147,15 +164,16 @@ test("[ours.console.policies.simulate] a draft over a thousand calls lists the c
   await write(POLICY);
   const before = await count();
   await page.getByRole("button", { name: "Simulate" }).click();
-  await page.getByText(/^1,?\d{3} calls checked, /).waitFor();
-  const change = (id: string) => page.locator(".changes li").filter({ hasText: id });
-  const failing = page.locator(".changes li").filter({ hasText: "approve → ask" });
+  await page.getByText(/^1,?\d{3} calls checked: /).waitFor();
+  const group = page.locator(".changes > li").filter({ hasText: "approve to ask" });
+  await group.locator("summary").click();
+  const failing = group.locator(".changed-calls > li");
   await failing.filter({ hasText: /small-refunds.*amount/ }).waitFor();
   await failing.filter({ hasText: /small-refunds.*more digits/ }).waitFor();
   await untilCount(failing, 2);
   await picture(page, "policies-simulated-errors");
   assert.deepEqual(await count(), before);
-  for (const link of await change("stripe.refund").getByRole("link").all()) {
+  for (const link of await failing.getByRole("link").all()) {
     assert.match((await link.getAttribute("href")) ?? "", /\/inbox\/[0-9a-f-]{36}$/);
   }
   await failing.first().getByRole("link").click();
@@ -171,9 +189,45 @@ test("[ours.console.policies.rollback] an earlier version is compared and publis
   await first.locator(".diff .removed").first().waitFor();
   await picture(page, "policies-versions");
   await first.getByRole("button", { name: "Roll back to this" }).click();
-  await page.getByText("Version 4").waitFor();
-  assert.match(await field.inputValue(), /< 50/);
+  await questions.getByRole("heading", { name: "Roll back to version 1?" }).waitFor();
+  await questions.getByText("Version 4 replaces version 3 with this text.").waitFor();
+  await questions.locator(".diff .added").first().waitFor();
+  await picture(page, "policies-roll-back");
+  await confirm(page, "Roll back");
+  await outcome.getByText("Version 4 is active. It has the text of version 1.").waitFor();
+  assert.match(await policyText(page), /< 50/);
   assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.policies.publish] publishing asks with the version and the difference, says what is active with the focus on it, and Undo brings the former version back", async () => {
+  await write(POLICY.replace("< 50", "< 45"));
+  await publish.click();
+  await questions.getByRole("heading", { name: "Publish version 5?" }).waitFor();
+  await questions.getByText("It replaces version 4").waitFor();
+  await questions.getByText("1 line added, 1 line removed.").waitFor();
+  await questions.locator(".diff .added").getByText("< 45").waitFor();
+  await picture(page, "policies-publish");
+  await questions.getByRole("button", { name: "Cancel" }).click();
+  await outcome.getByText("Version 4 is active.").waitFor();
+  await publish.and(page.locator(":focus")).waitFor();
+
+  await publishDraft();
+  await outcome.getByText("Version 5 is active.").waitFor();
+  await outcome.and(page.locator(":focus")).waitFor();
+  await picture(page, "policies-published");
+  await outcome.getByRole("button", { name: "Undo" }).click();
+  await outcome.getByText("Version 6 is active. It has the text of version 4.").waitFor();
+  await outcome.and(page.locator(":focus")).waitFor();
+  await page.locator(".versions > li").filter({ hasText: "Version 6" }).waitFor();
+  assert.match(await policyText(page), /< 50/);
+});
+
+test("[ours.console.policies.read] no heading of the screen skips a level", async () => {
+  const levels = await page
+    .locator("h1, h2, h3, h4")
+    .evaluateAll((all) => all.map(({ tagName }) => Number(tagName.slice(1))));
+  const skips = levels.filter((level, index) => level > (levels[index - 1] ?? 0) + 1);
+  assert.deepEqual(skips, [], levels.join(" "));
 });
 
 test("[ours.console.policies.publish] text typed while a draft is being published is kept", async () => {
@@ -188,27 +242,34 @@ test("[ours.console.policies.publish] text typed while a draft is being publishe
     await route.continue();
   });
   await publish.click();
+  await confirm(page, "Publish");
   await isPaused.promise;
+  // The question can be closed while the server works.
+  await page.keyboard.press("Escape");
   await write(POLICY.replace("< 50", "< 30"));
   isTyped.resolve();
-  await page.getByText("Version 5 is active, but this draft is based on version 4.").waitFor();
-  assert.match(await field.inputValue(), /< 30/);
+  await page.getByText("Version 7 is active, but this draft is based on version 6.").waitFor();
+  assert.match(await policyText(page), /< 30/);
   await page.unroute("**/review/v1/policy");
-  await page.getByRole("button", { name: "Start from version 5" }).click();
-  assert.match(await field.inputValue(), /< 40/);
+  await page.getByRole("button", { name: "Start from version 7" }).click();
+  assert.match(await policyText(page), /< 40/);
 });
 
 test("[ours.console.policies.two-person] with two people, the author proposes and cannot publish; another reviews the difference and the simulation, and publishes or rejects", async () => {
   await write(POLICY.replace("version: 1\n", "version: 1\ntwo_person: true\n"));
-  await publish.click();
-  await page.getByText("Version 6", { exact: true }).waitFor();
+  await publishDraft();
+  await page.getByText("Version 8", { exact: true }).waitFor();
+  await outcome.getByText("Version 8 is active.").waitFor();
+  // The way back needs a second person.
+  assert.equal(await page.getByRole("button", { name: "Undo" }).count(), 0);
   await publish.waitFor({ state: "detached" });
 
   await write(POLICY.replace("< 50", "< 70"));
-  assert.equal(await publish.count(), 0);
+  await publish.waitFor({ state: "detached" });
   await page.getByText("requires two people").waitFor();
   await page.getByLabel("Reason").fill("Without the second person again");
   await page.getByRole("button", { name: "Propose", exact: true }).click();
+  await outcome.getByText("Proposed. Another person must publish it.").waitFor();
   const mine = page.locator(".proposals > li");
   await mine.getByText("Yours").waitFor();
   await mine.getByRole("button", { name: "Review" }).click();
@@ -219,19 +280,21 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   // Every screen notifies the users who may publish it, except its author.
   await other.goto("/history");
   await other.getByRole("link", { name: "1 proposal for you to review" }).click();
-  assert.equal(await page.locator("nav .count .spoken").getByText("proposal").count(), 0);
+  await page.locator("nav .count .spoken").getByText("proposal").waitFor({ state: "detached" });
   const waiting = other.locator(".proposals > li");
   await waiting.getByText("eda").waitFor();
   await waiting.getByRole("button", { name: "Review" }).click();
   await waiting.locator(".diff .removed").getByText("two_person: true").waitFor();
   await waiting.getByRole("button", { name: "Simulate" }).click();
-  await waiting.getByText(/calls checked, /).waitFor();
+  await waiting.getByText(/calls checked: /).waitFor();
   await picture(other, "policies-proposal");
   await assertAccessible(other);
   await waiting.getByRole("button", { name: "Publish", exact: true }).click();
-  await other.getByText("Version 7", { exact: true }).waitFor();
+  await confirm(other, "Publish");
+  await other.getByText("Version 9", { exact: true }).waitFor();
+  await other.getByText("Version 9 is active.").waitFor();
   await other.getByText("written by eda").waitFor();
-  assert.equal(await waiting.count(), 0);
+  await waiting.waitFor({ state: "detached" });
   await other.locator("nav .count").waitFor({ state: "detached" });
   assert.deepEqual(others, []);
 });
@@ -240,7 +303,7 @@ test("[ours.console.policies.read] a user without the power to publish reads the
   const reader = await scene.visitor("rea", { role: "viewer" });
   await reader.page.goto("/policies");
   await reader.page.getByText("Your role can read this").waitFor();
-  assert.ok(!(await reader.page.getByRole("textbox", { name: "Policy" }).isEditable()));
+  assert.ok(!(await policyField(reader.page).isEditable()));
   for (const name of ["Publish", "Simulate", "Roll back to this"]) {
     assert.equal(await reader.page.getByRole("button", { name }).count(), 0);
   }

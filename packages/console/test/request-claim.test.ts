@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { picture, press } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { openRequest } from "./support/request-scene.ts";
+import { untilFits } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, instance } = scene;
@@ -28,12 +29,41 @@ for (const width of [1280, 390]) {
     await press(ben.page, "Take over");
     await ben.page.getByText("You are reviewing this request.").waitFor();
     await ana.page.getByText(`ben${width} is reviewing this request.`).waitFor();
-    await press(ben.page, "Release");
-    await ana.page.getByRole("button", { name: "I am reviewing it" }).waitFor();
+    await press(ben.page, "Hand over…");
+    await ben.page.getByLabel("Reviewer", { exact: true }).selectOption(`ana${width}`);
+    await picture(ben.page, `claim-hand-over-${width}`);
+    await press(ben.page, "Hand over");
+    await ana.page.getByText("You are reviewing this request.").waitFor();
+    await ben.page.getByText(`ana${width} is reviewing this request.`).waitFor();
+    await press(ana.page, "Release");
+    await ben.page.getByRole("button", { name: "I am reviewing it" }).waitFor();
     for (const { page, complaints, context } of [ana, ben]) {
-      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), width);
+      await untilFits(page, width);
       assert.deepEqual(complaints, []);
       await context.close();
     }
   });
 }
+
+test("[ours.claim.visible] a claim that is answered late does not move the focus out of a field, where letters are text", async () => {
+  const { page, context, complaints } = await scene.member("typist");
+  const { id } = await server.submit(instance.token);
+  await openRequest(page, id);
+  let release = () => {};
+  const isReleased = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(`**/requests/${id}/claim`, async (route) => {
+    await isReleased;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "I am reviewing it" }).click();
+  await page.locator("#comment").focus();
+  release();
+  await page.getByText("You are reviewing this request.").waitFor();
+  await page.keyboard.type("add");
+  assert.equal(await page.locator("#comment").inputValue(), "add");
+  assert.equal((await server.read(instance.token, id)).status, "pending");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

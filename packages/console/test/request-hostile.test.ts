@@ -10,6 +10,7 @@ import { picture, press } from "../../server/test/support/page-scene.ts";
 import { until } from "../../server/test/support/until.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { approveOn, openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
+import { untilFits } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { server } = scene;
@@ -42,7 +43,7 @@ test("[ours.inbox.exact] markup, invisible and bidirectional characters in every
   for (const field of ["tool", "instance", "reasoning"]) {
     assert.equal(await page.locator(`#${field}`).textContent(), seen(HOSTILE), field);
   }
-  assert.ok((await page.title()).startsWith(seen(HOSTILE)));
+  assert.ok((await page.title()).includes(seen(HOSTILE)));
   const labels = await page
     .locator("#arguments mark")
     .evaluateAll((marks) => marks.map((mark) => mark.getAttribute("data-label")));
@@ -51,7 +52,7 @@ test("[ours.inbox.exact] markup, invisible and bidirectional characters in every
   assert.equal(await page.evaluate("window.broken"), undefined);
   assert.equal(await page.locator("main img, main script").count(), 0);
   assert.equal(await page.locator("#exact a, #claim a, #around a").count(), 0);
-  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+  await untilFits(page, 360);
   await page.setViewportSize({ width: 1280, height: 720 });
   await page.emulateMedia({ colorScheme: "light" });
   assert.deepEqual(complaints, []);
@@ -110,7 +111,7 @@ test("[ours.inbox.exact] a text of 100 KB is displayed completely, and can be ap
   await press(page, "Show all");
   await untilEnabled(page);
   assert.equal(await page.locator("#arguments").textContent(), seen(`{"text":"${text}"}`));
-  assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
+  await page.getByRole("button", { name: "Show all" }).waitFor({ state: "detached" });
   await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   assert.deepEqual(complaints, []);

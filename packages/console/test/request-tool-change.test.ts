@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { picture } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
+import { untilFits } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { page, complaints } = await scene.visitor("ana", { width: 1280, height: 900 });
@@ -49,7 +50,7 @@ test("[ours.request.tool-change] the page shows the difference of both definitio
   await picture(page, "tool-change-1280");
   await page.setViewportSize({ width: 390, height: 844 });
   await picture(page, "tool-change-390");
-  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);
+  await untilFits(page, 390);
   await page.setViewportSize({ width: 1280, height: 900 });
 });
 

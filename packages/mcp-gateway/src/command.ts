@@ -12,7 +12,7 @@ import {
   usageError,
 } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
-import { type Probe, probeProvider, SdkError, type ToolIdentity } from "@countersign/sdk";
+import { keyFile, type Probe, probeProvider, SdkError, type ToolIdentity } from "@countersign/sdk";
 import { type CheckedServer, checkServers, writePins } from "./check.ts";
 import { askedAs, type GatewayConfig, type ListenConfig } from "./config.ts";
 import {
@@ -110,21 +110,29 @@ async function readParts(line: CommandLine, config: GatewayConfig): Promise<Gate
   if (!providerUrl) {
     throw usageError("no provider URL: give --provider-url, provider.url or COUNTERSIGN_URL");
   }
-  const file = line.text("token-file") ?? config.tokenFile;
-  const variable = file === undefined ? readKey(env) : undefined;
+  const named = line.text("token-file") ?? config.tokenFile;
+  const variable = named === undefined ? readKey(env) : undefined;
+  const file = named ?? (variable ? undefined : env.COUNTERSIGN_API_KEY_FILE || undefined);
   if (file === undefined && !variable) {
     throw usageError(
-      "no key of the agent: give --token-file, provider.token_file or COUNTERSIGN_API_KEY",
+      "no key of the agent: give --token-file, provider.token_file, COUNTERSIGN_API_KEY or " +
+        "COUNTERSIGN_API_KEY_FILE",
     );
   }
   return {
     config,
     providerUrl,
-    instanceToken: file === undefined ? (variable ?? "") : await readTokenFile(resolve(file)),
+    instanceToken: file === undefined ? (variable ?? "") : await openTokenFile(resolve(file)),
     stateFolder: stateFolderOf(config),
     version: VERSION,
     report: reportToStderr,
   };
+}
+
+/** Checks the file now, and reads it again before each use: another program may replace the key. */
+async function openTokenFile(file: string): Promise<() => string> {
+  await readTokenFile(file);
+  return keyFile(file);
 }
 
 function stateFolderOf({ stateFolder }: GatewayConfig): string {
@@ -217,7 +225,8 @@ async function checkProvider(
 ): Promise<Pick<Probe, "kind" | "text">> {
   try {
     const { providerUrl, instanceToken } = await readParts(line, config);
-    const { kind, text } = await probeProvider(providerUrl, instanceToken);
+    const key = typeof instanceToken === "string" ? instanceToken : instanceToken();
+    const { kind, text } = await probeProvider(providerUrl, key);
     return { kind, text: `${providerUrl}: ${text}` };
   } catch (error) {
     if (error instanceof CommandError || error instanceof GatewayConfigError) {

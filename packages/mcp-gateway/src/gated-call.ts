@@ -133,6 +133,7 @@ async function askAndCall(
       arguments: args ?? (parseJson("{}") as JsonObject),
       context: contextOf(order, listed, change),
       signal: AbortSignal.any([cancelled, disconnected]),
+      traceparent: traceOf(params),
     },
     async (approved) => {
       if (isRemembered && !(await context.memory.remember(server.name, listed, before))) {
@@ -201,6 +202,16 @@ function paramsBesides(params: JsonObject | undefined): string | undefined {
     ...(rest !== undefined && { _meta: rest.source === "{}" ? undefined : rest.source }),
   });
   return besides.source === "{}" ? undefined : besides.source;
+}
+
+/**
+ * The trace of the client. The SDK checks its form.
+ *
+ * @see MCP specification, `_meta`, key `traceparent`
+ */
+function traceOf(params: JsonObject | undefined): string | undefined {
+  const traceparent = objectIn(params, "_meta")?.members.get("traceparent");
+  return typeof traceparent === "string" ? traceparent : undefined;
 }
 
 /** @returns ends them */

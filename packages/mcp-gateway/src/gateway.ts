@@ -22,7 +22,8 @@ export interface GatewayParts {
   readonly config: GatewayConfig;
   readonly providerUrl: string;
   /** The credential of the instance, which no server gets. */
-  readonly instanceToken: string;
+  /** A function reads the current key. */
+  readonly instanceToken: string | (() => string);
   readonly stateFolder: string;
   readonly version: string;
   readonly report: Report;

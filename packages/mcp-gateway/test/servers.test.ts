@@ -225,6 +225,16 @@ test("[ours.mcp.check] a config is checked by listing what its servers have", as
   assert.match(stderr, /"event":"mcp_gateway.server_not_started"/);
 });
 
+test("[ours.workload.key-file] the gateway reads the key in the file of COUNTERSIGN_API_KEY_FILE", async (t) => {
+  const own = temporaryFolder(t);
+  const config = writeConfig(own, scene, { fickle: new Fickle(own).config });
+  const keyFile = join(own, "key");
+  writeFileSync(keyFile, `${scene.token}\n`, { mode: 0o600 });
+  const env = { COUNTERSIGN_API_KEY: "", COUNTERSIGN_API_KEY_FILE: keyFile };
+  const outcome = await spawnGateway(t, ["--config", config, "--check"], { env }).ends();
+  assert.match(outcome.stdout, /^provider: .*It accepts the credential/m);
+});
+
 test("[ours.mcp.check] the provider and the credential are tried as well", async (t) => {
   const own = temporaryFolder(t);
   const servers = { fickle: new Fickle(own).config };

@@ -70,6 +70,11 @@ export const PROBLEMS = {
     "authorization",
     "This credential does not permit this operation. Use one with the required role and scope.",
   ),
+  stale_sign_in: row(
+    403,
+    "authorization",
+    "You signed in more than 10 minutes ago. Sign in again, then repeat the request.",
+  ),
   sign_in_refused: row(
     403,
     "authorization",

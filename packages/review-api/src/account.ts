@@ -3,12 +3,37 @@
 import * as v from "valibot";
 import { operation } from "./operation.ts";
 import { passkey } from "./passkeys.ts";
-import { anyText, body, flag, id, SMALL_BODY_BYTES_MAX, timestamp, word } from "./schema.ts";
+import {
+  anyText,
+  body,
+  flag,
+  id,
+  SMALL_BODY_BYTES_MAX,
+  storable,
+  text,
+  timestamp,
+  visibleName,
+  word,
+} from "./schema.ts";
 import { signInMethod, user } from "./session.ts";
 
-export const THEMES = ["system", "light", "dark"] as const;
+/** The languages of the console. */
+export const LANGUAGES = ["en", "de"] as const;
 
+export const THEMES = ["system", "light", "dark", "contrast"] as const;
+
+/** Requests that a user is notified of: all that they may decide, those that name them, none. */
+export const NOTIFY = ["all", "named", "none"] as const;
+
+export type Notify = (typeof NOTIFY)[number];
+
+export type Language = (typeof LANGUAGES)[number];
 export type Theme = (typeof THEMES)[number];
+
+/** The page of the console after a decision: the next request, or the decided one. */
+export const AFTER_DECISION = ["next", "stay"] as const;
+
+export type AfterDecision = (typeof AFTER_DECISION)[number];
 
 const shownAccount = v.object({
   person: user,
@@ -40,11 +65,43 @@ const quietHours = v.object({
   time_zone: v.string(),
 });
 
+/** Saved views of a user, and the characters of each name and query. */
+export const VIEWS = { max: 20, nameChars: 60, queryChars: 500 };
+
+/** 20 views in escapes. */
+const PREFERENCES_BYTES_MAX = 65_536;
+
+const views = v.array(
+  v.object({
+    name: v.string(),
+    /** The filters of the history, as its address has them, without `?`. */
+    query: v.string(),
+  }),
+);
+
+export type SavedView = v.InferOutput<typeof views>[number];
+
+const sentViews = v.pipe(
+  v.array(
+    body({ name: visibleName(VIEWS.nameChars), query: v.pipe(text(VIEWS.queryChars), storable) }),
+    "must be an array of views",
+  ),
+  v.maxLength(VIEWS.max, `must not have more than ${VIEWS.max} views`),
+);
+
 const preferences = v.object({
   theme: v.picklist(THEMES),
   /** Whether single keys act in the console. */
   keys: v.boolean(),
+  after_decision: v.picklist(AFTER_DECISION),
   quiet_hours: v.nullable(quietHours),
+  /** A name of the IANA database for times in the console; null: the zone of the browser. */
+  time_zone: v.nullable(v.string()),
+  /** Of the console; null: the language of the browser. */
+  language: v.nullable(v.picklist(LANGUAGES)),
+  notify: v.picklist(NOTIFY),
+  /** Saved filters of the history. */
+  views,
 });
 
 export type Preferences = v.InferOutput<typeof preferences>;
@@ -105,11 +162,17 @@ export const account = {
     path: "/account/preferences",
     summary: "Change your preferences.",
     caller: "person",
-    bodyBytesMax: SMALL_BODY_BYTES_MAX,
+    bodyBytesMax: PREFERENCES_BYTES_MAX,
     body: body({
       theme: v.optional(word(THEMES)),
       keys: v.optional(flag),
+      after_decision: v.optional(word(AFTER_DECISION)),
       quiet_hours: v.nullish(body({ from: clockTime, to: clockTime, time_zone: anyText })),
+      time_zone: v.nullish(anyText),
+      language: v.nullish(word(LANGUAGES)),
+      notify: v.optional(word(NOTIFY)),
+      /** Replaces all views. */
+      views: v.optional(sentViews),
     }),
     answers: { 200: preferences },
     errors: [],

@@ -41,6 +41,8 @@ const checkpoint = v.object({
   checkpoint: v.string(),
   public_key: v.string(),
   size: v.number(),
+  /** Entries before this position are only in an archive. */
+  pruned: v.number(),
   sealed_at: timestamp,
 });
 
@@ -54,6 +56,8 @@ const verificationLine = v.variant("event", [
     verified: v.number(),
     unsealed: v.optional(v.number()),
     late: v.optional(v.number()),
+    /** Entries before this position are only in an archive, and were not verified. */
+    pruned: v.optional(v.number()),
     checkpoint: v.optional(v.string()),
     finding: v.optional(
       v.object({
@@ -87,7 +91,14 @@ export const audit = {
       until: timeParameter,
       ...pageById,
     }),
-    answers: { 200: v.object({ entries: v.array(auditEntry), next: v.nullable(id) }) },
+    answers: {
+      200: v.object({
+        entries: v.array(auditEntry),
+        next: v.nullable(id),
+        /** Entries of the log before this position are only in an archive. */
+        pruned: v.number(),
+      }),
+    },
     errors: [],
   }),
 

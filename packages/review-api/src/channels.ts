@@ -10,6 +10,7 @@ import {
   flag,
   groupNames,
   id,
+  type NamedSchema,
   texts,
   timestamp,
   visibleName,
@@ -50,7 +51,7 @@ export const testOutcome = v.object({
   message: v.string(),
 });
 
-export const channel = v.object({
+const channelMembers = {
   id,
   name: v.string(),
   kind: v.picklist(CHANNEL_KINDS),
@@ -85,7 +86,11 @@ export const channel = v.object({
   /** Since the last message that arrived. */
   failures: v.number(),
   last: v.optional(lastSending),
-});
+};
+
+export interface ChannelSchema extends NamedSchema<typeof channelMembers> {}
+
+export const channel: ChannelSchema = v.object(channelMembers);
 
 export type Channel = v.InferOutput<typeof channel>;
 export type LastSending = v.InferOutput<typeof lastSending>;

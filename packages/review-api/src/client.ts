@@ -35,6 +35,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** At most 255 characters; the same key and body create one resource. */
   readonly idempotencyKey?: string | undefined;
+  /** Id of the project to act in. [the project of the session or token] */
+  readonly project?: string | undefined;
   /** The page calls this by itself: the call does not count as activity of the session. */
   readonly isBackground?: boolean | undefined;
   /** How long to wait for the answer, in milliseconds. [decided by the transport] */
@@ -178,7 +180,8 @@ export class ReviewClient {
 
 function requestOf(route: string, input: AnyInput): WireRequest {
   const [method = "", path = ""] = route.split(" ");
-  const { body, query = {}, idempotencyKey, isBackground = false, signal, timeoutMs } = input;
+  const { body, query = {}, idempotencyKey, project, isBackground = false } = input;
+  const { signal, timeoutMs } = input;
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(pairs as [string, string][]).toString();
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -190,6 +193,7 @@ function requestOf(route: string, input: AnyInput): WireRequest {
     headers: {
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      ...(project !== undefined && { "countersign-project": project }),
       ...(isBackground && { "countersign-background": "1" }),
     },
     body: body === undefined ? undefined : JSON.stringify(body),

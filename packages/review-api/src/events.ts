@@ -1,6 +1,8 @@
 /** Live hints about a project. */
 
+import * as v from "valibot";
 import { operation } from "./operation.ts";
+import { projectParameter } from "./schema.ts";
 
 export const events = {
   followEvents: operation({
@@ -10,6 +12,7 @@ export const events = {
     caller: "reviewer",
     power: "read",
     background: true,
+    query: v.strictObject({ project: projectParameter }),
     answers: { 200: { stream: "text/event-stream" } },
     errors: [],
   }),

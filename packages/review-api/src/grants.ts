@@ -55,6 +55,46 @@ export const grant = v.object({
 
 export type Grant = v.InferOutput<typeof grant>;
 
+/** The calls that a grant approves. */
+const scope = {
+  /** A request that provides what is not given: instance, tool, server, session. */
+  from_request: v.optional(identifier("a request")),
+  instance_id: v.optional(identifier("an instance")),
+  tool: v.optional(text(NAME_CHARS_MAX)),
+  server: v.optional(text(NAME_CHARS_MAX)),
+  /** Calls of any server and calls without one; excludes `server`. */
+  any_server: v.optional(flag),
+  when: v.optional(v.pipe(v.string("must be a string"), v.minLength(1, "must not be empty"))),
+  session: v.optional(text(500)),
+  /** Excludes `session`. */
+  any_session: v.optional(flag),
+  /** A turn of the session: `turn_id` or `prompt_id` of the context. */
+  turn: v.optional(text(500)),
+  /** Takes session and turn from the request; excludes `session`, `any_session`, `turn`. */
+  same_turn: v.optional(flag),
+};
+
+/** A past call that a grant would have approved. */
+const answeredCall = v.object({
+  id,
+  tool: v.string(),
+  status: v.picklist(["pending", "approved", "denied", "expired", "cancelled"]),
+  created_at: timestamp,
+});
+
+export const grantPreview = v.object({
+  /** Questions of the last 7 days that the grant would have answered. */
+  approved: v.number(),
+  /** Those of them that a person denied. */
+  denied: v.number(),
+  /** Denied ones first, then the latest; at most 5. */
+  examples: v.array(answeredCall),
+  /** False: the project has more calls in these days than are searched. */
+  complete: v.boolean(),
+});
+
+export type GrantPreview = v.InferOutput<typeof grantPreview>;
+
 export const grants = {
   listGrants: operation({
     method: "GET",
@@ -80,21 +120,7 @@ export const grants = {
     power: "decide",
     idempotencyKey: "optional",
     body: body({
-      /** A request that provides what is not given: instance, tool, server, session. */
-      from_request: v.optional(identifier("a request")),
-      instance_id: v.optional(identifier("an instance")),
-      tool: v.optional(text(NAME_CHARS_MAX)),
-      server: v.optional(text(NAME_CHARS_MAX)),
-      /** Calls of any server and calls without one; excludes `server`. */
-      any_server: v.optional(flag),
-      when: v.optional(v.pipe(v.string("must be a string"), v.minLength(1, "must not be empty"))),
-      session: v.optional(text(500)),
-      /** Excludes `session`. */
-      any_session: v.optional(flag),
-      /** A turn of the session: `turn_id` or `prompt_id` of the context. */
-      turn: v.optional(text(500)),
-      /** Takes session and turn from the request; excludes `session`, `any_session`, `turn`. */
-      same_turn: v.optional(flag),
+      ...scope,
       note: v.optional(text(2_000)),
       valid_for: v.optional(duration()),
       calls: v.optional(wholeNumber(1, GRANT_CALLS.max), GRANT_CALLS.default),
@@ -102,6 +128,17 @@ export const grants = {
     }),
     answers: { 200: grant, 201: grant },
     errors: ["forbidden", "not_found", "idempotency_conflict"],
+  }),
+
+  previewGrant: operation({
+    method: "POST",
+    path: "/grant-preview",
+    summary: "Show the past calls that a grant would have approved.",
+    caller: "reviewer",
+    power: "decide",
+    body: body(scope),
+    answers: { 200: grantPreview },
+    errors: ["forbidden", "not_found"],
   }),
 
   showGrant: operation({

@@ -1,6 +1,7 @@
 /** History: requests that ended, page by page, in numbers and as an export. */
 
 import * as v from "valibot";
+import { filter, line, STATUSES } from "./history-shapes.ts";
 import { operation } from "./operation.ts";
 import {
   actor,
@@ -8,48 +9,14 @@ import {
   cursorParameter,
   exactObject,
   id,
-  identifierParameter,
   limitParameter,
   named,
   page,
-  parameter,
+  projectParameter,
   sha256,
-  timeParameter,
   timestamp,
   wordParameter,
 } from "./schema.ts";
-
-const STATUSES = ["approved", "denied", "expired", "cancelled"] as const;
-
-/** Statuses with commas between them; the handler receives a list. */
-const statusesParameter = v.optional(
-  v.pipe(
-    v.string("must be given once"),
-    v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const values = dataset.value.split(",");
-      const statuses = STATUSES.filter((status) => values.includes(status));
-      if (values.every((word) => statuses.some((status) => status === word))) return statuses;
-      addIssue({ message: `must be of ${STATUSES.join(", ")}` });
-      return NEVER;
-    }),
-    v.metadata({ pattern: `^(${STATUSES.join("|")})(,(${STATUSES.join("|")}))*$` }),
-  ),
-);
-
-/** An omitted filter matches everything. */
-const filter = {
-  tool: parameter(),
-  tool_prefix: parameter(),
-  server: parameter(),
-  instance_id: identifierParameter("an instance"),
-  /** Like `reviewer:ID`, or a kind like `policy`. */
-  decided_by: parameter(),
-  status: statusesParameter,
-  /** Decided then or later. */
-  since: timeParameter,
-  /** Decided earlier. */
-  until: timeParameter,
-};
 
 /** In the order in which the audit log has them. */
 export const HISTORY_FILTERS = Object.keys(filter);
@@ -72,7 +39,7 @@ const endedMembers = {
   note: v.nullable(v.string()),
 };
 
-const endedRequest = v.object(endedMembers);
+const endedRequest = v.object({ ...endedMembers, line });
 
 /** The time of the oldest decision that the server searched; null without any. */
 const scannedBackTo = v.nullable(timestamp);
@@ -168,7 +135,11 @@ export const history = {
     summary: "Export resolved requests as CSV or JSON lines.",
     caller: "reviewer",
     power: "read",
-    query: v.strictObject({ format: wordParameter(["csv", "jsonl"]), ...filter }),
+    query: v.strictObject({
+      format: wordParameter(["csv", "jsonl"]),
+      project: projectParameter,
+      ...filter,
+    }),
     answers: {
       200: { stream: "application/x-ndjson", line: exportLine, otherStream: "text/csv" },
     },

@@ -5,6 +5,7 @@ export * from "./account.ts";
 export * from "./audit.ts";
 export * from "./channels.ts";
 export * from "./chat.ts";
+export * from "./comments.ts";
 export * from "./deliveries.ts";
 export * from "./events.ts";
 export * from "./exact.ts";
@@ -20,6 +21,7 @@ export * from "./operations.ts";
 export * from "./passkeys.ts";
 export * from "./people.ts";
 export * from "./policy.ts";
+export * from "./policy-rules.ts";
 export {
   type Moment,
   type PolicyCheck,
@@ -34,6 +36,7 @@ export {
   policyProposal,
   proposalOutline,
   publishedPolicy,
+  type RuleSuggestions,
   type ShownPolicy,
   SIMULATION,
   type SimulatedChange,
@@ -47,6 +50,8 @@ export * from "./read-input.ts";
 export * from "./requests.ts";
 export * from "./roles.ts";
 export { type Cursor, type DeliveryAttempt, writeCursor } from "./schema.ts";
+export * from "./search.ts";
 export * from "./session.ts";
+export * from "./statistics.ts";
 export * from "./tokens.ts";
 export * from "./tool-change.ts";

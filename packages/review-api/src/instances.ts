@@ -6,8 +6,11 @@ import {
   anyText,
   body,
   deliveryAttempt,
+  duration,
   groupNames,
   id,
+  identifier,
+  type NamedSchema,
   pageById,
   storable,
   text,
@@ -34,7 +37,15 @@ const proposedChange = v.object({
   proposed_at: timestamp,
 });
 
-export const instance = v.object({
+const workload = v.object({
+  /** Name of the rule that created the instance. */
+  rule: v.string(),
+  issuer: v.string(),
+  /** The claims that named the instance, as `claim=value`. */
+  claims: v.array(v.string()),
+});
+
+const instanceMembers = {
   id,
   name: v.string(),
   groups: v.array(v.string()),
@@ -45,9 +56,15 @@ export const instance = v.object({
   pending: v.number(),
   last_request_at: v.nullable(timestamp),
   receiver: v.nullable(receiver),
+  /** Tokens of a platform that use the instance; absent without workload identity. */
+  workload: v.optional(workload),
   /** Takes effect when a second person requests the same; absent when there is none. */
   proposed_change: v.optional(proposedChange),
-});
+};
+
+export interface InstanceSchema extends NamedSchema<typeof instanceMembers> {}
+
+export const instance: InstanceSchema = v.object(instanceMembers);
 
 export type Receiver = v.InferOutput<typeof receiver>;
 export type ProposedChange = v.InferOutput<typeof proposedChange>;
@@ -58,6 +75,9 @@ const createdInstance = v.object({
   /** The token of the agent, displayed once. */
   credential: v.string(),
 });
+
+/** How long a replaced credential can stay valid. */
+const OVERLAP_MS_MAX = 720 * 3_600_000;
 
 export type CreatedInstance = v.InferOutput<typeof createdInstance>;
 
@@ -132,5 +152,80 @@ export const instances = {
     /** 202 while the change waits for a second person. */
     answers: { 200: instance, 202: instance },
     errors: ["forbidden", "not_found"],
+  }),
+
+  rotateCredential: operation({
+    method: "POST",
+    path: "/instances/{id}/credential",
+    summary: "Replace the credential of an instance.",
+    caller: "reviewer",
+    power: "people",
+    fresh: true,
+    body: body({
+      /** How long earlier credentials stay valid. When absent, they are revoked immediately. */
+      overlap: v.optional(duration(0, OVERLAP_MS_MAX)),
+    }),
+    answers: { 201: v.object({ credential: v.string(), earlier_until: timestamp }) },
+    errors: ["forbidden", "not_found"],
+  }),
+
+  renameInstance: operation({
+    method: "PUT",
+    path: "/instances/{id}/name",
+    summary: "Rename an instance.",
+    caller: "reviewer",
+    power: "people",
+    body: body({ name: text(128) }),
+    answers: { 200: instance },
+    errors: ["forbidden", "not_found"],
+  }),
+
+  setReceiver: operation({
+    method: "PUT",
+    path: "/instances/{id}/receiver",
+    summary: "Verify and install the webhook receiver of an instance.",
+    caller: "reviewer",
+    power: "people",
+    fresh: true,
+    body: body({
+      url: anyText,
+      registration_id: identifier("a registration"),
+      signing_secret: anyText,
+    }),
+    answers: { 200: instance },
+    errors: [
+      "forbidden",
+      "not_found",
+      "unsupported_delivery_type",
+      "invalid_webhook_url",
+      "webhook_verification_failed",
+      "update_superseded",
+    ],
+  }),
+
+  removeReceiver: operation({
+    method: "DELETE",
+    path: "/instances/{id}/receiver",
+    summary: "Remove the webhook receiver of an instance and end its deliveries.",
+    caller: "reviewer",
+    power: "people",
+    answers: { 200: instance },
+    errors: ["forbidden", "not_found"],
+  }),
+
+  testReceiver: operation({
+    method: "POST",
+    path: "/instances/{id}/receiver/test",
+    summary: "Send a challenge to the webhook receiver of an instance.",
+    caller: "reviewer",
+    power: "people",
+    answers: { 204: null },
+    errors: [
+      "forbidden",
+      "not_found",
+      "unsupported_delivery_type",
+      "invalid_webhook_url",
+      "webhook_verification_failed",
+    ],
   }),
 };

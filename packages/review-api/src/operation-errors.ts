@@ -26,8 +26,10 @@ export function possibleErrors(row: Operation): readonly ProblemCode[] {
   if (row.method !== "GET") codes.add("body_too_large");
   if (row.body !== undefined) for (const code of WITH_BODY) codes.add(code);
   if (row.caller !== "anonymous") for (const code of WITH_CREDENTIAL) codes.add(code);
+  // Of the project that the call names.
+  if (row.caller !== "anonymous") codes.add("not_found");
   if (row.caller === "reviewer") codes.add("forbidden");
-  if (row.path.includes("{")) codes.add("not_found");
+  if (row.fresh === true) codes.add("stale_sign_in");
   for (const code of row.errors) codes.add(code);
   return [...codes];
 }

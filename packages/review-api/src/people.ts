@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { operation } from "./operation.ts";
 import { REVIEWER_ROLES } from "./roles.ts";
-import { body, groupNames, id, word } from "./schema.ts";
+import { body, groupNames, id, named, word } from "./schema.ts";
 
 export const reviewer = v.object({
   id,
@@ -18,6 +18,24 @@ export const reviewer = v.object({
 export type Reviewer = v.InferOutput<typeof reviewer>;
 
 export const people = {
+  showProject: operation({
+    method: "GET",
+    path: "/project",
+    summary: "Show the project of the credential, and the reviewer that the caller is in it.",
+    caller: "reviewer",
+    power: "read",
+    answers: {
+      200: v.object({
+        /** Not a UUID. */
+        id: v.string(),
+        name: v.string(),
+        reviewer: named,
+        role: v.picklist(REVIEWER_ROLES),
+      }),
+    },
+    errors: [],
+  }),
+
   listReviewers: operation({
     method: "GET",
     path: "/reviewers",

@@ -2,12 +2,14 @@
 
 import { parseDuration } from "@countersign/protocol";
 import * as v from "valibot";
+import { ruleOutline } from "./policy-rules.ts";
 import {
   actor,
   anyText,
   body,
   id,
   identifier,
+  type NamedSchema,
   named,
   sha256,
   storable,
@@ -83,12 +85,16 @@ const finding = v.object({
   message: v.string(),
 });
 
-export const publishedPolicy = v.object({
+const publishedPolicyMembers = {
   ...policyOutline.entries,
   source: v.string(),
   outcome: v.picklist(["published", "in_force"]),
   warnings: v.array(finding),
-});
+};
+
+export interface PublishedPolicySchema extends NamedSchema<typeof publishedPolicyMembers> {}
+
+export const publishedPolicy: PublishedPolicySchema = v.object(publishedPolicyMembers);
 
 /** The result of a test that a policy contains. */
 const policyTest = v.object({
@@ -101,15 +107,21 @@ const policyTest = v.object({
   got: v.string(),
 });
 
-export const policyCheck = v.object({
+const policyCheckMembers = {
   /** Whether it could be published. */
   valid: v.boolean(),
   /** The number of rules. */
   rules: v.number(),
+  /** The rules as data; empty when the policy does not load. */
+  outlines: v.array(ruleOutline),
   findings: v.array(finding),
   warnings: v.array(finding),
   tests: v.array(policyTest),
-});
+};
+
+export interface PolicyCheckSchema extends NamedSchema<typeof policyCheckMembers> {}
+
+export const policyCheck: PolicyCheckSchema = v.object(policyCheckMembers);
 
 export const proposalOutline = v.object({
   id,
@@ -135,11 +147,15 @@ export const proposalOutline = v.object({
   reason: v.optional(v.string()),
 });
 
-export const policyProposal = v.object({
+const policyProposalMembers = {
   ...proposalOutline.entries,
   altered,
   source: v.string(),
-});
+};
+
+export interface PolicyProposalSchema extends NamedSchema<typeof policyProposalMembers> {}
+
+export const policyProposal: PolicyProposalSchema = v.object(policyProposalMembers);
 
 /** A time, or how long ago, in milliseconds. */
 export type Moment = { readonly at: number } | { readonly agoMs: number };
@@ -227,6 +243,33 @@ export const simulationEvent = v.variant("event", [
   simulationSummary,
 ]);
 
+export const ruleSuggestions = v.object({
+  /** The rules with the most approvals first. */
+  suggestions: v.array(
+    v.object({
+      tool: v.string(),
+      server: v.optional(v.string()),
+      instance: named,
+      /** Approvals of exactly this call by people. */
+      approvals: v.number(),
+      /** Questions that the rule would have answered. */
+      answered: v.number(),
+      /** All questions about this tool of this instance. */
+      questions: v.number(),
+      /** YAML of the rule. */
+      rule: v.string(),
+      /** The active policy with the rule. */
+      source: v.string(),
+    }),
+  ),
+  /** The active version; 0 for none. */
+  base_number: v.number(),
+  looked_at: v.number(),
+  /** False when older requests of the last 30 days exist. */
+  complete: v.boolean(),
+});
+
+export type RuleSuggestions = v.InferOutput<typeof ruleSuggestions>;
 export type PolicyOutline = v.InferOutput<typeof policyOutline>;
 export type ShownPolicy = v.InferOutput<typeof shownPolicy>;
 export type PublishedPolicy = v.InferOutput<typeof publishedPolicy>;

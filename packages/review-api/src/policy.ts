@@ -5,6 +5,7 @@
 
 import * as v from "valibot";
 import { operation } from "./operation.ts";
+import { policyUsage } from "./policy-rules.ts";
 import {
   type PolicyPath,
   policyCheck,
@@ -16,6 +17,7 @@ import {
   policySource,
   proposalOutline,
   publishedPolicy,
+  ruleSuggestions,
   shownPolicy,
   simulationEvent,
   simulationOrder,
@@ -207,7 +209,18 @@ const floor = rowsOf("floor", "server");
 /** The operations of one scope, by short names. */
 export type PolicyRows = typeof project;
 
+const usage = operation({
+  method: "GET",
+  path: "/policy/usage",
+  summary: "Count the calls that each rule matched, and list names for rules.",
+  caller: "reviewer",
+  power: "read",
+  answers: { 200: policyUsage },
+  errors: [],
+});
+
 export const policy = {
+  showPolicyUsage: usage,
   showPolicy: project.show,
   listPolicyVersions: project.versions,
   showPolicyVersion: project.version,
@@ -215,6 +228,15 @@ export const policy = {
   rollbackPolicy: project.rollback,
   checkPolicy: project.check,
   simulatePolicy: project.simulate,
+  suggestRules: operation({
+    method: "GET",
+    path: "/policy/suggestions",
+    summary: "Suggest rules that would have answered questions to people.",
+    caller: "reviewer",
+    power: "publish",
+    answers: { 200: ruleSuggestions },
+    errors: ["forbidden", "policy_invalid"],
+  }),
   listPolicyProposals: project.proposals,
   showPolicyProposal: project.proposal,
   proposePolicy: project.propose,

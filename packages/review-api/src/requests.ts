@@ -12,7 +12,9 @@ import {
   exactObject,
   flag,
   id,
+  identifier,
   jsonObject,
+  type NamedSchema,
   named,
   page,
   sha256,
@@ -132,6 +134,16 @@ const contractMembers = {
   ),
 };
 
+/** A fact about the call that a reviewer should check. */
+const signal = v.object({
+  /** Stable, such as `no_where`. */
+  id: v.string(),
+  /** The fact as a sentence. It can contain text of the agent. */
+  text: v.string(),
+  /** The argument that the fact is about, such as `to[0].amount`. */
+  path: v.optional(v.string()),
+});
+
 const reviewedMembers = {
   ...contractMembers,
   instance: named,
@@ -139,6 +151,27 @@ const reviewedMembers = {
   decided_by: v.optional(actor),
   /** The name of the reviewer who decided. */
   decider: v.optional(v.string()),
+  /** The freeze that denied the request; absent: none, or it was purged. */
+  freeze: v.optional(
+    v.object({
+      frozen_by: actor,
+      /** The name of the reviewer; absent: the reviewer is not in the project. */
+      reviewer: v.optional(v.string()),
+      frozen_at: timestamp,
+    }),
+  ),
+  /** The call in one line, from the agent's text; absent: the arguments are too large. */
+  line: v.optional(
+    v.object({
+      /** Such as `command`, `edit` or `custom`. */
+      kind: v.string(),
+      text: v.string(),
+      /** The parts that the text omits, such as "3 more arguments"; absent: none. */
+      more: v.optional(v.string()),
+    }),
+  ),
+  /** Of the call alone; absent: none. */
+  signals: v.optional(v.array(signal)),
   policy,
   requirement,
   /** Approvals so far, the earliest first. */
@@ -153,6 +186,8 @@ const reviewedMembers = {
       until: timestamp,
     }),
   ),
+  /** How many comments it has; not present: none. */
+  comment_count: v.optional(v.number()),
   /** Reviewers who may decide it and are absent now; not present: none. */
   absences: v.optional(v.array(absence)),
   /** The caller's own delayed verdict. */
@@ -165,10 +200,15 @@ const reviewedMembers = {
   }),
 };
 
-export const reviewedRequest = v.object(reviewedMembers);
+export interface ReviewedRequestSchema extends NamedSchema<typeof reviewedMembers> {}
+
+export interface ShownRequestSchema
+  extends NamedSchema<typeof reviewedMembers & { readonly now: typeof timestamp }> {}
+
+export const reviewedRequest: ReviewedRequestSchema = v.object(reviewedMembers);
 
 /** A request with the server's time, from which a client counts down. */
-export const shownRequest = v.object({ ...reviewedMembers, now: timestamp });
+export const shownRequest: ShownRequestSchema = v.object({ ...reviewedMembers, now: timestamp });
 
 export type ReviewedRequest = v.InferOutput<typeof reviewedRequest>;
 export type ShownRequest = v.InferOutput<typeof shownRequest>;
@@ -198,8 +238,17 @@ const background = v.object({
   }),
   /** A denied call with the same arguments. */
   denied_before: v.nullable(
-    v.object({ id, decided_at: timestamp, decided_by: actor, note: v.optional(v.string()) }),
+    v.object({
+      id,
+      decided_at: timestamp,
+      decided_by: actor,
+      /** The name of the reviewer. */
+      decider: v.optional(v.string()),
+      note: v.optional(v.string()),
+    }),
   ),
+  /** Of earlier calls; absent: none. */
+  signals: v.optional(v.array(signal)),
   timeline: v.array(
     v.object({
       at: timestamp,
@@ -338,6 +387,20 @@ export const requests = {
     caller: "reviewer",
     power: "decide",
     answers: { 200: v.object({ released: v.boolean() }) },
+    errors: ["forbidden", "not_found", "already_terminal"],
+  }),
+
+  handOverClaim: operation({
+    method: "POST",
+    path: "/requests/{id}/claim/hand-over",
+    summary: "Give your claim of a request to another reviewer.",
+    caller: "reviewer",
+    power: "decide",
+    body: body({ reviewer_id: identifier("a reviewer") }),
+    answers: {
+      /** False: you have no claim. */
+      200: v.object({ handed_over: v.boolean() }),
+    },
     errors: ["forbidden", "not_found", "already_terminal"],
   }),
 

@@ -12,6 +12,12 @@ import {
 import * as v from "valibot";
 import type { ExactObject } from "./exact.ts";
 
+/**
+ * An object as an interface extends it. Declarations refer to an interface by its name, and repeat
+ * every other schema wherever an answer has it.
+ */
+export type NamedSchema<Members extends v.ObjectEntries> = v.ObjectSchema<Members, undefined>;
+
 /** Longer than any login and password, written in escapes. */
 export const SMALL_BODY_BYTES_MAX = 8_192;
 
@@ -169,6 +175,9 @@ export function parameter(charsMax = 4_096) {
 export function wordParameter<const Words extends readonly [string, ...string[]]>(words: Words) {
   return v.pipe(v.string(ONCE), word(words));
 }
+
+/** For streams and downloads, with which browsers do not send the header Countersign-Project. */
+export const projectParameter = parameter(64);
 
 export function identifierParameter(of: string) {
   return v.optional(v.pipe(v.string(ONCE), identifier(of)));

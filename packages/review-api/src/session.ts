@@ -28,7 +28,7 @@ export const shownSession = v.object({
     /** When it ends without activity. */
     idle_at: timestamp,
   }),
-  /** The selected project; null for a user who belongs to none. */
+  /** The project of the call; null for a user who belongs to none. */
   project: v.nullable(project),
   projects: v.array(project),
   now: timestamp,
@@ -87,16 +87,6 @@ export const session = {
     caller: "person",
     answers: { 200: v.object({ signed_in: v.literal(false) }) },
     errors: [],
-  }),
-
-  switchProject: operation({
-    method: "POST",
-    path: "/session/project",
-    summary: "Select another of your projects.",
-    caller: "person",
-    body: body({ project_id: anyText }),
-    answers: { 200: shownSession },
-    errors: ["not_found"],
   }),
 
   openInvitation: operation({

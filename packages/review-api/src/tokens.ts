@@ -53,12 +53,14 @@ export const tokens = {
   issueToken: operation({
     method: "POST",
     path: "/tokens",
-    summary: "Create a token for the caller or for a bot.",
+    summary: "Create a token for the caller, a bot or a provisioner.",
     caller: "reviewer",
     power: "people",
     fresh: true,
     body: body({
-      /** Of a bot, which is created if it is new; absent: the caller. */
+      /** A provisioner creates instances. Default: reviewer. */
+      kind: v.optional(word(["reviewer", "provisioner"])),
+      /** Of a bot or provisioner, which is created if it is new; absent: the caller. */
       name: v.optional(botName),
       /** Of a new bot. */
       role: v.optional(word(REVIEWER_ROLES)),

@@ -23,6 +23,7 @@ import {
   readRequest,
   type Submission,
 } from "./answer.ts";
+import type { ApiKeySource } from "./api-key.ts";
 import {
   CONNECTION_OPTIONS,
   Connection,
@@ -57,6 +58,11 @@ export interface CreateInput {
   readonly reasoning?: string | undefined;
   /** Facts about the runtime for reviewers and policies, such as the model. */
   readonly context?: object | undefined;
+  /**
+   * Trace of the call, as the header `traceparent` (W3C Trace Context). Default: the active span of
+   * the application, if it has OpenTelemetry. An invalid one is ignored.
+   */
+  readonly traceparent?: string | undefined;
 }
 
 /** Options of {@link ApprovalClient.read}. */
@@ -89,8 +95,11 @@ export interface ApprovalProvider {
 export interface ApprovalClientOptions extends Omit<ConnectionOptions, "url" | "apiKey"> {
   /** Base URL of the provider, with https except on this machine. Default: COUNTERSIGN_URL. */
   readonly url?: string | undefined;
-  /** The credential of the agent's instance. Default: COUNTERSIGN_API_KEY. */
-  readonly apiKey?: string | undefined;
+  /**
+   * The credential of the agent's instance, or a function that returns it, such as that of
+   * `workloadIdentity`. Default: COUNTERSIGN_API_KEY, or the file COUNTERSIGN_API_KEY_FILE.
+   */
+  readonly apiKey?: string | ApiKeySource | undefined;
 }
 
 /** Options of {@link ApprovalClient.consume}. */
@@ -142,7 +151,8 @@ export class ApprovalClient implements ApprovalProvider {
     const onHeaders = (headers: Headers) => {
       link = headers.get("link");
     };
-    const order = { ...options, key, body, onHeaders };
+    const { traceparent } = input;
+    const order = { ...options, key, body, traceparent, onHeaders };
     const answer = await this.#connection.exchange(OPERATIONS.createApprovalRequest, order);
     const request = readRequest(answer);
     assertHolds(request, submission);

@@ -8,6 +8,7 @@
 
 import type { JsonValue } from "@countersign/protocol";
 import { type Operation, Problem, parseIdentifier, parseJsonBytes } from "@countersign/protocol";
+import type { ApiKeySource } from "./api-key.ts";
 import { readBaseUrl, readToken } from "./base-url.ts";
 import { readBody, TooLarge } from "./body.ts";
 import { readBound } from "./bounds.ts";
@@ -16,13 +17,14 @@ import { type Duration, readDuration } from "./duration.ts";
 import { SdkError } from "./errors.ts";
 import { causeOf, isForbidden, isNetworkError, isRefused } from "./network-error.ts";
 import { readRefusal } from "./refusal.ts";
+import { activeTraceparent, validTraceparent } from "./trace-context.ts";
 
 /** How a client reaches its provider. */
 export interface ConnectionOptions {
   /** Base URL of the provider. It may have a path. */
   readonly url: string;
-  /** The bearer token. */
-  readonly apiKey: string;
+  /** The bearer token, or a function that returns it. */
+  readonly apiKey: string | ApiKeySource;
   /** Replaces the runtime's `fetch`, for proxies and tests. */
   readonly fetch?: typeof fetch | undefined;
   /** Clocks, timers and randomness. Default: those of the runtime. */
@@ -66,6 +68,8 @@ export interface Order extends OperationOptions {
   readonly query?: string;
   readonly body?: string;
   readonly key?: string;
+  /** Replaces the trace of the application. An invalid one is ignored. */
+  readonly traceparent?: string | undefined;
   /** Receives the headers of the final answer. */
   readonly onHeaders?: (headers: Headers) => void;
   /** A secret in the body. The connection removes it from error messages. */
@@ -106,10 +110,43 @@ class Lost extends Error {
   }
 }
 
+/** The provider answered 401. The connection retries once if it gets another key. */
+class RefusedKey extends Error {
+  readonly error: SdkError;
+  readonly key: string;
+
+  constructor(error: SdkError, key: string) {
+    super();
+    this.error = error;
+    this.key = key;
+  }
+}
+
+/** The function of the program did not return a key. */
+class KeyFailure extends Error {
+  override readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    super();
+    this.cause = cause;
+  }
+}
+
+/** A key that is only unavailable now is worth another attempt. */
+function reasonOf(error: RefusedKey | KeyFailure): unknown {
+  if (error instanceof RefusedKey) return error;
+  const { cause } = error;
+  return cause instanceof SdkError && cause.code === "unavailable" ? new Lost(cause) : cause;
+}
+
 export class Connection {
   readonly url: string;
   readonly timing: Timing;
-  readonly #apiKey: string;
+  readonly #apiKey: ApiKeySource;
+  /** True when the key can change. */
+  readonly #isRenewable: boolean;
+  /** The last keys, which error messages must not contain. */
+  #usedKeys: readonly string[] = [];
   readonly #fetch: typeof fetch;
   readonly #isOwnFetch: boolean;
   readonly #attemptMs: number;
@@ -123,7 +160,10 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     this.url = readBaseUrl(options.url);
     this.timing = options.timing ?? systemTiming;
-    this.#apiKey = readToken("API key", options.apiKey);
+    const { apiKey } = options;
+    this.#isRenewable = typeof apiKey === "function";
+    const fixed = typeof apiKey === "function" ? "" : readToken("API key", apiKey);
+    this.#apiKey = typeof apiKey === "function" ? apiKey : () => fixed;
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#isOwnFetch = options.fetch === undefined;
     this.#attemptMs = readDuration("attemptTimeout", options.attemptTimeout, ATTEMPT_MS);
@@ -152,12 +192,19 @@ export class Connection {
     const retryMs = explicitMs ?? RETRY_MS;
     const startedAt = timing.monotonic();
     let unreachableSince: number | undefined;
+    let refused: RefusedKey | undefined;
     for (let attempt = 0; ; attempt++) {
       order.signal?.throwIfAborted();
       const leftMs = startedAt + retryMs - timing.monotonic();
       try {
-        return await this.#once(operation, order, Math.min(this.#attemptMs, leftMs));
+        const timeoutMs = Math.min(this.#attemptMs, leftMs);
+        return await this.#once(operation, order, timeoutMs, refused);
       } catch (error) {
+        if (error instanceof RefusedKey && refused === undefined && this.#isRenewable) {
+          refused = error;
+          continue;
+        }
+        if (error instanceof RefusedKey) throw error.error;
         if (!(error instanceof Lost)) throw error;
         const pauseMs = Math.max(this.#backoffMs(attempt), error.error.retryAfterMs ?? 0);
         const now = timing.monotonic();
@@ -186,25 +233,32 @@ export class Connection {
     return Math.min(ms, BACKOFF_MS_MAX);
   }
 
-  /** One attempt. @throws Lost, SdkError, the signal's reason, or an error of a custom `fetch` */
-  async #once(operation: Target, order: Order, timeoutMs: number) {
+  /**
+   * One attempt.
+   *
+   * @param refused the key of the previous attempt
+   * @throws Lost, RefusedKey, SdkError, the signal's reason, or an error of a custom `fetch`
+   */
+  async #once(operation: Target, order: Order, timeoutMs: number, refused: RefusedKey | undefined) {
     const { signal } = order;
     const ended = new AbortController();
     const abort = () => ended.abort(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
     const cancelTimer = this.timing.after(Math.max(1, timeoutMs), () => ended.abort());
     try {
+      const key = await abortable(this.#currentKey(refused), ended.signal);
       // A fetch that ignores the signal must not block the caller either.
-      const sent = this.#send(operation, order, ended.signal);
+      const sent = this.#send(operation, order, key, ended.signal);
       const response = await abortable(sent, ended.signal);
       this.#hasAnswered = true;
       this.#noteDate(response);
-      const answer = await this.#read(operation, response, order, ended.signal);
+      const answer = await this.#read(operation, response, order, key, ended.signal);
       order.onHeaders?.(response.headers);
       return answer;
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Lost || error instanceof SdkError) throw error;
+      if (error instanceof RefusedKey || error instanceof KeyFailure) throw reasonOf(error);
       throw this.#lost(error, order, ended.signal.aborted ? timeoutMs : undefined);
     } finally {
       cancelTimer();
@@ -253,23 +307,49 @@ export class Connection {
     this.#latestDate = { ms, receivedAt: now };
   }
 
-  #send({ method, path }: Target, order: Order, signal: AbortSignal): Promise<Response> {
+  /** @throws KeyFailure; RefusedKey if the key did not change */
+  async #currentKey(refused: RefusedKey | undefined): Promise<string> {
+    let key: string;
+    try {
+      key = readToken("API key", await this.#apiKey({ refused: refused?.key }));
+    } catch (error) {
+      throw new KeyFailure(error);
+    }
+    if (key === refused?.key) throw refused;
+    if (!this.#usedKeys.includes(key)) this.#usedKeys = [key, ...this.#usedKeys].slice(0, 2);
+    return key;
+  }
+
+  #send(
+    { method, path }: Target,
+    order: Order,
+    apiKey: string,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const { id = "", query = "", key, body } = order;
+    const traceparent = validTraceparent(order.traceparent) ?? activeTraceparent();
     return this.#fetch(this.url + path.replace(":id", encodeURIComponent(id)) + query, {
       method,
       redirect: "manual",
       signal,
       headers: {
         accept: "application/json",
-        authorization: `Bearer ${this.#apiKey}`,
+        authorization: `Bearer ${apiKey}`,
         ...(key !== undefined && { "idempotency-key": key }),
+        ...(traceparent !== undefined && { traceparent }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body }),
     });
   }
 
-  async #read({ success }: Target, response: Response, order: Order, signal: AbortSignal) {
+  async #read(
+    { success }: Target,
+    response: Response,
+    order: Order,
+    apiKey: string,
+    signal: AbortSignal,
+  ) {
     const { status } = response;
     const exchangeId = parseIdentifier(response.headers.get("x-request-id") ?? "");
     const detail = { status, exchangeId, idempotencyKey: order.key };
@@ -284,6 +364,7 @@ export class Connection {
       const { message, isLost, ...rest } = refusal;
       const code = isLost ? "unavailable" : "refused";
       const error = new SdkError(code, message, { ...detail, ...rest });
+      if (status === 401) throw new RefusedKey(error, apiKey);
       throw isLost ? new Lost(error) : error;
     }
     if (!success.includes(status)) throw invalidAnswer(`its status is ${status}`, detail);
@@ -305,7 +386,7 @@ export class Connection {
 
   /** A provider may echo secrets. Strings below the minimum length match ordinary words. */
   #redact(text: string, secret = ""): string {
-    const secrets = [this.#apiKey, secret].filter(({ length }) => length >= SECRET_CHARS_MIN);
+    const secrets = [...this.#usedKeys, secret].filter(({ length }) => length >= SECRET_CHARS_MIN);
     return secrets.reduce((redacted, each) => redacted.replaceAll(each, "[secret]"), text);
   }
 }

@@ -275,11 +275,11 @@ export class Countersign {
   }
 
   async #obtain(attempt: Attempt<object>, waits: boolean): Promise<Obtained> {
-    const { idempotencyKey, submission, signal } = attempt;
+    const { idempotencyKey, submission, signal, traceparent } = attempt;
     const { provider, timing, graceMs, cancelTimeout } = this.#settings;
     const { agentReasoning: reasoning, ...call } = submission;
     const obtained = await obtainDecision(
-      { ...call, idempotencyKey, reasoning },
+      { ...call, idempotencyKey, reasoning, traceparent },
       {
         provider,
         timing,

@@ -1,8 +1,10 @@
 /**
- * The environment variables of the SDK: COUNTERSIGN_URL and COUNTERSIGN_API_KEY, and NODE_ENV to
- * reject predefined outcomes in production. Runtimes without `process` have none of them.
+ * The environment variables of the SDK: COUNTERSIGN_URL, COUNTERSIGN_API_KEY and
+ * COUNTERSIGN_API_KEY_FILE, those of GitHub Actions, and NODE_ENV to reject predefined outcomes in
+ * production. Runtimes without `process` have none of them.
  */
 
+import { type ApiKeySource, keyFile } from "./api-key.ts";
 import { SdkError } from "./errors.ts";
 
 /** A part of `globalThis`, which is not the same in all runtimes. */
@@ -20,11 +22,19 @@ export function isProduction(environment: Environment = globalThis as Environmen
  * @throws SdkError `invalid_option` without the permission to read it
  */
 export function readEnvironment(
-  name: "COUNTERSIGN_URL" | "COUNTERSIGN_API_KEY",
+  name: VariableName,
   environment: Environment = globalThis as Environment,
 ): string | undefined {
-  return read(name, "COUNTERSIGN_URL,COUNTERSIGN_API_KEY", environment);
+  const isOther = name !== "COUNTERSIGN_URL" && name !== "COUNTERSIGN_API_KEY";
+  return read(name, isOther ? name : "COUNTERSIGN_URL,COUNTERSIGN_API_KEY", environment);
 }
+
+type VariableName =
+  | "COUNTERSIGN_URL"
+  | "COUNTERSIGN_API_KEY"
+  | "COUNTERSIGN_API_KEY_FILE"
+  | "ACTIONS_ID_TOKEN_REQUEST_URL"
+  | "ACTIONS_ID_TOKEN_REQUEST_TOKEN";
 
 function read(name: string, allow: string, environment: Environment): string | undefined {
   try {
@@ -39,11 +49,11 @@ function read(name: string, allow: string, environment: Environment): string | u
 /** Options that have a variable as their default. */
 interface Given {
   readonly url?: string | undefined;
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: string | ApiKeySource | undefined;
 }
 
 /** @throws SdkError `invalid_option` */
-export function readUrl(options: Given): string {
+export function readUrl(options: Pick<Given, "url">): string {
   const text = readOwn(options, "url") ?? readEnvironment("COUNTERSIGN_URL");
   if (text !== undefined) return text;
   const fix = "Set COUNTERSIGN_URL or pass url, such as http://localhost:8787.";
@@ -51,11 +61,27 @@ export function readUrl(options: Given): string {
 }
 
 /** @throws SdkError `invalid_option` */
-export function readApiKey(options: Given): string {
-  const text = readOwn(options, "apiKey") ?? readEnvironment("COUNTERSIGN_API_KEY");
-  if (text !== undefined) return text;
+export function readApiKey(options: Given): string | ApiKeySource {
+  const key = readOwn(options, "apiKey") ?? readEnvironment("COUNTERSIGN_API_KEY");
+  if (key !== undefined) return key;
+  const file = readOptional("COUNTERSIGN_API_KEY_FILE");
+  if (file !== undefined) {
+    const source = keyFile(file);
+    // A missing file is an error at the start, not at the first call.
+    source();
+    return source;
+  }
   const fix = "Set COUNTERSIGN_API_KEY or pass apiKey. Create one: countersign agents create NAME";
   throw new SdkError("invalid_option", `Missing API key. ${fix}`);
+}
+
+/** Without the permission to read the variable, it counts as not set. */
+function readOptional(name: VariableName): string | undefined {
+  try {
+    return readEnvironment(name);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -64,7 +90,7 @@ export function readApiKey(options: Given): string {
  *
  * @throws SdkError `invalid_option`
  */
-function readOwn(options: Given, name: "url" | "apiKey"): string | undefined {
+function readOwn<N extends keyof Given>(options: Pick<Given, N>, name: N): Given[N] {
   if (!Object.hasOwn(options, name) || options[name] !== undefined) return options[name];
   const variable = name === "url" ? "COUNTERSIGN_URL" : "COUNTERSIGN_API_KEY";
   const fix = `Set its variable, or remove ${name} to use ${variable}.`;

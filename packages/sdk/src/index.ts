@@ -13,6 +13,7 @@ export {
   type ToolIdentity,
 } from "@countersign/protocol";
 export type { ApprovalRequest, Decision } from "./answer.ts";
+export { type ApiKeyRequest, type ApiKeySource, keyFile, tokenFile } from "./api-key.ts";
 export {
   ApprovalClient,
   type ApprovalClientOptions,
@@ -34,6 +35,7 @@ export {
 export type { DecisionWindow, Duration } from "./duration.ts";
 export { SdkError, type SdkErrorCode, type SdkErrorDetail } from "./errors.ts";
 export { type FrameworkOptions, isNotRun, type NotRun } from "./framework-call.ts";
+export { githubActionsToken } from "./github-actions.ts";
 export type { PruningOptions } from "./hourly-pruning.ts";
 export type { DecisionNotice, Logger, ObserverOptions, PendingNotice } from "./observers.ts";
 export { type Probe, probeProvider } from "./probe-provider.ts";
@@ -79,3 +81,4 @@ export {
   verifyWebhook,
   type WebhookEvent,
 } from "./verify-webhook.ts";
+export { type WorkloadIdentityOptions, workloadIdentity } from "./workload-identity.ts";

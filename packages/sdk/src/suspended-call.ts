@@ -14,6 +14,8 @@ export interface Attempt<A extends object> {
   readonly submission: Submission;
   readonly snapshot: Snapshot<A>;
   readonly signal: AbortSignal | undefined;
+  /** Used to submit the call; a suspended call is submitted already. */
+  readonly traceparent?: string | undefined;
 }
 
 export function suspend<A extends object>(

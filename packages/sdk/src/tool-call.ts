@@ -28,6 +28,11 @@ export interface CallOptions {
   readonly wait?: boolean | undefined;
   /** Abandons the call: it does not start, and its request is cancelled. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Trace of the call, as the header `traceparent` (W3C Trace Context). Default: the active span of
+   * the application, if it has OpenTelemetry. An invalid one is ignored.
+   */
+  readonly traceparent?: string | undefined;
 }
 
 /** A tool call. */
@@ -80,6 +85,7 @@ export const CALL_OPTIONS = [
   "timeout",
   "wait",
   "signal",
+  "traceparent",
 ] as const;
 
 /**
@@ -92,7 +98,8 @@ export function readCall<A extends object>(
 ): Attempt<A> {
   const known = ["tool", "server", "arguments", ...CALL_OPTIONS];
   assertKnownOptions("a call", call, known, "invalid_call");
-  const { wait, signal, timeout = defaultTimeout, idempotencyKey = crypto.randomUUID() } = call;
+  const { wait, signal, traceparent, timeout = defaultTimeout } = call;
+  const { idempotencyKey = crypto.randomUUID() } = call;
   if (wait !== undefined && typeof wait !== "boolean") {
     throw new SdkError("invalid_call", "Invalid wait. Expected true or false.");
   }
@@ -107,5 +114,6 @@ export function readCall<A extends object>(
     submission,
     snapshot: taken,
     signal,
+    traceparent,
   };
 }

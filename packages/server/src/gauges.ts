@@ -3,23 +3,31 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { Failure } from "./failure.ts";
+import { measureStreamLag } from "./operations/audit/measureStreamLag.ts";
 import { countWaitingNotifications } from "./operations/deliveries/countWaitingNotifications.ts";
 import { countPendingRequests } from "./operations/requests/countPendingRequests.ts";
 import type { Report, StoreCounts } from "./report.ts";
 
-export function observe(context: Context, report: Report): void {
+/** @param lastBackup time of the last complete backup, epoch ms; undefined for PostgreSQL */
+export function observe(
+  context: Context,
+  report: Report,
+  lastBackup: (() => number | undefined) | undefined,
+): void {
   const { clock, wake, store } = context;
   const countAll = async (): Promise<StoreCounts> => {
-    const [requestsPending, deliveriesWaiting] = await Promise.all([
+    const [requestsPending, deliveriesWaiting, auditStreamLagMs] = await Promise.all([
       countPendingRequests(context),
       countWaitingNotifications(context),
+      measureStreamLag(context),
     ]);
-    return { requestsPending, deliveriesWaiting };
+    return { requestsPending, deliveriesWaiting, auditStreamLagMs };
   };
   report.observe({
     longPolls: () => wake.waiting,
     countStore: withinLimit(remembered(clock, countAll), report),
     countPool: store.countPool?.bind(store),
+    lastBackup,
   });
 }
 

@@ -1,5 +1,6 @@
 /** The provider as a library: read the configuration, open the database, serve. */
 
+export { exportEvents } from "./audit/export-events.ts";
 export { exportLog } from "./audit/export-log.ts";
 export type { Finding } from "./audit/finding.ts";
 export { findEntriesOfRequest, proveEntries, writeProven } from "./audit/prove-entries.ts";
@@ -10,6 +11,12 @@ export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/opti
 export { publicUrlOf } from "./config/public-url.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
+export {
+  parseStreamFormat,
+  SINK_KINDS,
+  type SinkKind,
+  type StreamFormat,
+} from "./core/audit-stream.ts";
 export { assertGroups } from "./core/groups.ts";
 export { REVIEWER_ROLES, type ReviewerRole } from "./core/roles.ts";
 export { scopesFault } from "./core/scopes.ts";
@@ -21,7 +28,10 @@ export {
   writeVerifier,
 } from "./core/signed-note.ts";
 export { Failure } from "./failure.ts";
-export { type AuditDatabase, withAuditDatabase } from "./maintenance/audit-database.ts";
+export { archiveDatabase, type LogArchive, sinksOf } from "./maintenance/archive-database.ts";
+export { type ArchiveFile, folderOf, listArchive } from "./maintenance/archive-files.ts";
+export { type AuditDatabase, withAuditDatabase, withBackup } from "./maintenance/audit-database.ts";
+export { compactDatabase } from "./maintenance/compact-database.ts";
 export {
   type Imported,
   type ImportOptions,
@@ -33,6 +43,9 @@ export {
   migrateDatabase,
   type SchemaState,
 } from "./maintenance/migrate-database.ts";
+export { proveArchived } from "./maintenance/prove-archived.ts";
+export { readLines } from "./maintenance/read-lines.ts";
+export { verifyArchive } from "./maintenance/verify-archive.ts";
 export { type DatabaseVerification, verifyDatabase } from "./maintenance/verify-database.ts";
 export {
   type OpenedContext,
@@ -58,6 +71,9 @@ export { removeReviewerNamed } from "./operations/people/removeReviewer.ts";
 export { type ReviewerChange, setReviewer } from "./operations/people/setReviewer.ts";
 export { publishFirstPolicy, readActivePolicyNumber } from "./operations/policy/publishPolicy.ts";
 export { type Release, releaseProposal } from "./operations/policy/publishProposal.ts";
+export { createScimToken } from "./operations/scim/createScimToken.ts";
+export { type ListedScimToken, listScimTokens } from "./operations/scim/listScimTokens.ts";
+export { revokeScimToken } from "./operations/scim/revokeScimToken.ts";
 export { linkPerson, type PersonLink } from "./operations/sign-in/linkPerson.ts";
 export { makeReturnLink } from "./operations/sign-in/makeReturnLink.ts";
 export { makeSetupLink, needsSetup } from "./operations/sign-in/makeSetupLink.ts";
@@ -70,4 +86,5 @@ export { describeKeys, type Secrets } from "./secrets/master-key.ts";
 export { backupDatabase } from "./storage/sqlite/backup.ts";
 export { databaseFile } from "./storage/sqlite/data-folder.ts";
 export { DataInUse } from "./storage/sqlite/data-lock.ts";
+export { recordBackup } from "./storage/sqlite/last-backup.ts";
 export { readServerFile, type ServerFile } from "./storage/sqlite/server-file.ts";

@@ -1,17 +1,28 @@
 /** Prometheus metrics of the process. Labels have few, fixed values. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { CHANNEL_KINDS } from "@countersign/review-api";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+  type RegistryContentType,
+} from "prom-client";
+import { SINK_KINDS, type SinkKind } from "./core/audit-stream.ts";
 import { PUSH_CHANNEL } from "./core/push.ts";
 import { DECIDER_KINDS } from "./core/request-filter.ts";
 import type { PoolCounts } from "./storage/store.ts";
+import type { MetricSnapshot } from "./telemetry-interface.ts";
+import { VERSION } from "./version.ts";
 
 /** Row counts of the store for a scrape. */
 export interface StoreCounts {
   readonly deliveriesWaiting: number;
   readonly requestsPending: number;
+  /** By sink; without a stream, the sink has none. */
+  readonly auditStreamLagMs: Partial<Readonly<Record<SinkKind, number>>>;
 }
 
 export interface Gauges {
@@ -20,6 +31,27 @@ export interface Gauges {
   readonly countStore: () => Promise<StoreCounts | undefined>;
   /** Undefined for SQLite, which has no pool. */
   readonly countPool: (() => PoolCounts) | undefined;
+  /**
+   * Time of the last complete backup, epoch ms. Undefined for PostgreSQL, which has its own tools.
+   */
+  readonly lastBackup: (() => number | undefined) | undefined;
+}
+
+/** An answer to a scrape. */
+export interface Scrape {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+/** An exchange, for its metrics. */
+export interface MeasuredExchange {
+  readonly operation: string;
+  /** True for a read that waits for a decision. */
+  readonly isLongPoll: boolean;
+  readonly status: number;
+  readonly seconds: number;
+  /** The trace that the exchange belongs to; undefined without telemetry. */
+  readonly traceId: string | undefined;
 }
 
 export interface WakeState {
@@ -48,6 +80,8 @@ const DEPENDENCIES = [
   "schema",
   "secret-key",
   "store",
+  "streaming",
+  "telemetry",
   "wake",
 ];
 
@@ -57,6 +91,9 @@ const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 /** Kinds of `SendOutcome`. */
 const SEND_OUTCOMES = ["sent", "rejected", "refused", "unreachable", "off", "unwanted"];
+
+/** Of them, those of a batch of audit entries. */
+const STREAM_OUTCOMES = ["sent", "rejected", "refused", "unreachable"];
 
 /**
  * Milliseconds between samples of the event loop. A sample measures the time between two timers, so
@@ -70,6 +107,14 @@ const PROBES: ReadonlySet<string> = new Set(["healthz", "readyz", "metrics"]);
 
 export function isProbe(operation: string): boolean {
   return PROBES.has(operation);
+}
+
+const NO_EXEMPLAR: { readonly [name: string]: string } = {};
+
+function newRegistry<T extends RegistryContentType>(type: T): Registry<T> {
+  const registry = new Registry<T>();
+  registry.setContentType(type);
+  return registry;
 }
 
 let ofProcess: Registry | undefined;
@@ -91,23 +136,23 @@ function metricsOfProcess(): Registry {
 }
 
 function addBuildInfo(registry: Registry): void {
-  const file = join(import.meta.dirname, "../package.json");
-  const { version } = JSON.parse(readFileSync(file, "utf8")) as { readonly version: string };
   new Gauge({
     name: "countersign_build_info",
     help: "Always 1; the labels are the versions of Countersign and Node.js.",
     labelNames: ["version", "node"],
     registers: [registry],
-  }).set({ version, node: process.version }, 1);
+  }).set({ version: VERSION, node: process.version }, 1);
 }
 
 export class Metrics {
-  readonly registry = new Registry();
+  /** Of this type because prom-client accepts exemplars in no other. Scrapes select the format. */
+  readonly registry = newRegistry(Registry.OPENMETRICS_CONTENT_TYPE);
   readonly exchanges = new Histogram({
     name: "countersign_exchange_seconds",
     help: "Duration of HTTP exchanges. pollApprovalRequest: a read with the parameter wait.",
     labelNames: ["operation", "status"],
     buckets: DURATION_BUCKETS_S,
+    enableExemplars: true,
     registers: [this.registry],
   });
   readonly exchangesByClass = new Counter({
@@ -158,6 +203,18 @@ export class Metrics {
     help: "Audit entries sealed by this process.",
     registers: [this.registry],
   });
+  readonly streamBatches = new Counter({
+    name: "countersign_audit_stream_batches_total",
+    help: "Attempts to send a batch of audit entries to a SIEM, by sink and outcome.",
+    labelNames: ["sink", "outcome"],
+    registers: [this.registry],
+  });
+  readonly streamEntries = new Counter({
+    name: "countersign_audit_stream_entries_total",
+    help: "Audit entries sent to a SIEM by this process, with repetitions.",
+    labelNames: ["sink"],
+    registers: [this.registry],
+  });
   readonly integrityFailures = new Counter({
     name: "countersign_integrity_failures_total",
     help: "Altered or damaged rows. Each process counts a row once.",
@@ -177,16 +234,48 @@ export class Metrics {
     this.#zeroAlertedSeries();
   }
 
-  /** All metrics in the Prometheus text format. Waits for the store up to its time limit. */
-  async text(): Promise<string> {
+  /**
+   * All metrics. Waits for the store up to its time limit.
+   *
+   * @param withExemplars true: in the OpenMetrics format, which has exemplars
+   */
+  async text(withExemplars = false): Promise<Scrape> {
     await this.#beforeText();
-    return await Registry.merge([this.#ofProcess, this.registry]).metrics();
+    const registry = this.#all(
+      withExemplars ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE,
+    );
+    return { contentType: registry.contentType, text: await registry.metrics() };
   }
 
-  /** Counts an exchange. @param isLongPoll a read that waits for a decision */
-  exchangeEnded(operation: string, isLongPoll: boolean, status: number, seconds: number): void {
+  /** All metrics as data. Waits for the store up to its time limit. */
+  async snapshot(): Promise<readonly MetricSnapshot[]> {
+    await this.#beforeText();
+    const metrics = await this.#all(Registry.PROMETHEUS_CONTENT_TYPE).getMetricsAsJSON();
+    return metrics as unknown as readonly MetricSnapshot[];
+  }
+
+  /**
+   * A registry of the same metrics. The OpenMetrics format of prom-client renames counters, so it
+   * receives an object that inherits from the metric.
+   */
+  #all(type: RegistryContentType): Registry<RegistryContentType> {
+    const all = newRegistry(type);
+    for (const registry of [this.#ofProcess, this.registry]) {
+      for (const metric of registry.getMetricsAsArray()) {
+        all.registerMetric(Object.create(metric) as Metric);
+      }
+    }
+    return all;
+  }
+
+  /** Counts an exchange. */
+  exchangeEnded({ operation, isLongPoll, status, seconds, traceId }: MeasuredExchange): void {
     const measured = isLongPoll ? "pollApprovalRequest" : operation;
-    this.exchanges.observe({ operation: measured, status }, seconds);
+    this.exchanges.observe({
+      labels: { operation: measured, status },
+      value: seconds,
+      exemplarLabels: traceId === undefined ? NO_EXEMPLAR : { trace_id: traceId },
+    });
     if (isProbe(operation)) return;
     this.exchangesByClass.inc({ class: STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "5xx" });
     if (operation === "createApprovalRequest" && status === 201) this.created.inc();
@@ -204,6 +293,10 @@ export class Metrics {
     for (const kind of [...CHANNEL_KINDS, PUSH_CHANNEL]) {
       for (const outcome of SEND_OUTCOMES) this.announcements.inc({ kind, outcome }, 0);
     }
+    for (const sink of SINK_KINDS) {
+      this.streamEntries.inc({ sink }, 0);
+      for (const outcome of STREAM_OUTCOMES) this.streamBatches.inc({ sink, outcome }, 0);
+    }
     for (const name of STATUS_CLASSES.slice(1)) this.exchangesByClass.inc({ class: name }, 0);
     this.exchanges.zero({ operation: "createApprovalRequest", status: 201 });
   }
@@ -213,6 +306,7 @@ export class Metrics {
     const registers = [this.registry];
     this.#observeStore(gauges.countStore);
     if (gauges.countPool !== undefined) this.#observePool(gauges.countPool);
+    if (gauges.lastBackup !== undefined) this.#observeBackup(gauges.lastBackup);
     new Gauge({
       name: "countersign_polls_held",
       help: "Long polls that are waiting.",
@@ -236,6 +330,12 @@ export class Metrics {
       help: "Approval requests without a decision.",
       registers,
     });
+    const auditStreamLag = new Gauge({
+      name: "countersign_audit_stream_lag_seconds",
+      help: "Time since the oldest audit entry was sealed that a SIEM lacks. 0: none, or off.",
+      labelNames: ["sink"],
+      registers,
+    });
     const isRead = new Gauge({
       name: "countersign_store_scrape_success",
       help: "1 if this scrape counted the rows of the database. 0: their gauges are missing.",
@@ -244,12 +344,16 @@ export class Metrics {
     this.#beforeText = async () => {
       const counts = await countStore();
       isRead.set(counts === undefined ? 0 : 1);
+      auditStreamLag.reset();
       if (counts === undefined) {
         deliveriesWaiting.remove();
         requestsPending.remove();
       } else {
         deliveriesWaiting.set(counts.deliveriesWaiting);
         requestsPending.set(counts.requestsPending);
+        for (const sink of SINK_KINDS) {
+          auditStreamLag.set({ sink }, (counts.auditStreamLagMs[sink] ?? 0) / 1000);
+        }
       }
     };
   }
@@ -262,6 +366,17 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         for (const [state, count] of Object.entries(countPool())) this.set({ state }, count);
+      },
+    });
+  }
+
+  #observeBackup(lastBackup: () => number | undefined): void {
+    new Gauge({
+      name: "countersign_last_backup_timestamp_seconds",
+      help: "Unix time of the last complete countersign backup; 0 without one. SQLite only.",
+      registers: [this.registry],
+      collect() {
+        this.set((lastBackup() ?? 0) / 1000);
       },
     });
   }

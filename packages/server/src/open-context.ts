@@ -17,6 +17,7 @@ import { NoNotifier } from "./notify/no-notifier.ts";
 import { releaseLeases } from "./operations/deliveries/releaseLeases.ts";
 import { adoptSecretKey } from "./operations/operate/adoptSecretKey.ts";
 import type { Reencryption } from "./operations/operate/reencryptSecrets.ts";
+import { CLAIM_MS } from "./operations/requests/claimRequest.ts";
 import { PolicyCache } from "./policy/policy-cache.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RecentlyUsed } from "./recently-used.ts";
@@ -168,6 +169,9 @@ export async function rotateSecretKey(
 /** For each user: enough to decide quickly, too few to guess a code. */
 const CHAT_EVENTS = { perSecond: 1 / 6, burst: 20 };
 
+/** One in the time of a claim. */
+const HAND_OVER_NOTICES = { perSecond: 1000 / CLAIM_MS, burst: 1 };
+
 export async function open(
   settings: Settings,
   secrets: SecretSettings,
@@ -189,7 +193,7 @@ export async function open(
   const policies = new PolicyCache();
   const activeStates = new RecentlyUsed<string, CachedActiveState>(ACTIVE_STATES_CACHED_MAX);
   const passwords = new PasswordHasher(random);
-  const sending = { delivery, notifier, outbound: NO_OUTBOUND };
+  const sending = { delivery, notifier, outbound: NO_OUTBOUND, auditSinks: [] };
   const examiners = { drafts: new ExaminerThread(clock), active: new ExaminerThread(clock) };
   const context = {
     store,
@@ -202,10 +206,14 @@ export async function open(
     ...sending,
     submissions: new RateLimiter(settings.rates.accountSubmissions, clock),
     chatEvents: new RateLimiter(CHAT_EVENTS.perSecond, clock, CHAT_EVENTS.burst),
+    handOverNotices: new RateLimiter(HAND_OVER_NOTICES.perSecond, clock, HAND_OVER_NOTICES.burst),
     policies,
     examiners,
     activeStates,
     identityProvider: undefined,
+    onLastAdminLost: () => {},
+    workloadTokens: undefined,
+    tracing: undefined,
   };
   const close = async () => {
     await Promise.all([examiners.drafts.close(), examiners.active.close()]);

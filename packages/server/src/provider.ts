@@ -6,6 +6,7 @@ import { systemClock } from "./clock.ts";
 import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
+import { createAuditSinks } from "./delivery/create-audit-sinks.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
 import { createOutbound } from "./egress/outbound.ts";
 import type { Failure } from "./failure.ts";
@@ -13,13 +14,18 @@ import { observe } from "./gauges.ts";
 import { abortHttpServer } from "./http/abort-http-server.ts";
 import { addAgentRoutes } from "./http/agent-routes.ts";
 import { createGate } from "./http/authenticate.ts";
+import { addAuthzenRoutes } from "./http/authzen-routes.ts";
 import { addChatRoutes } from "./http/chat-routes.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addHookRoutes } from "./http/hook-routes.ts";
 import { addOperationalRoutes, type OperationalState } from "./http/operational-routes.ts";
+import { addProviderLogoutRoutes } from "./http/provider-logout-routes.ts";
+import { addScimRoutes } from "./http/scim-routes.ts";
+import { addTokenRoutes } from "./http/token-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
+import { WorkloadTokens } from "./oidc/workload-tokens.ts";
 import {
   isShared,
   makeDataDirectory,
@@ -27,6 +33,7 @@ import {
   open,
   type Parts,
 } from "./open-context.ts";
+import { traceDecision } from "./operations/requests/traceDecision.ts";
 import { needsSetup } from "./operations/sign-in/makeSetupLink.ts";
 import { releaseOnFailure } from "./release-on-failure.ts";
 import { Report } from "./report.ts";
@@ -34,7 +41,10 @@ import { findConsole } from "./review/pages/page-files.ts";
 import { addPageRoutes } from "./review/pages/page-routes.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { type DataLock, lockDataDirectory } from "./storage/sqlite/data-lock.ts";
+import { readLastBackup } from "./storage/sqlite/last-backup.ts";
 import type { Store } from "./storage/store.ts";
+import { closeTelemetry, startTelemetry } from "./telemetry.ts";
+import type { Telemetry } from "./telemetry-interface.ts";
 import type { Worker } from "./timer-loop.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
@@ -86,10 +96,17 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     return releaseOnFailure(async () => {
       const report = parts.report ?? new Report(settings.logLevel);
-      const withIdentity = withIdentityProvider(opened.context, secrets, report);
-      const sending = withDelivery(withIdentity, secrets, parts, report);
-      const { context, shared } = await withSharedWake(sending, secrets);
-      return serve({ ...opened, context }, shared, report, lock);
+      const telemetry = await startTelemetry(settings, report);
+      return releaseOnFailure(
+        async () => {
+          const traced = { ...opened.context, tracing: telemetry };
+          const withIdentity = withIdentityProvider(traced, secrets, report);
+          const sending = withDelivery(withWorkloads(withIdentity), secrets, parts, report);
+          const { context, shared } = await withSharedWake(sending, secrets);
+          return serve({ ...opened, context }, { shared, report, telemetry, lock });
+        },
+        () => closeTelemetry(telemetry, async () => {}, systemClock),
+      );
     }, opened.close);
   }, lock.release);
 }
@@ -104,26 +121,38 @@ function withDelivery(
   const { settings, clock, random } = context;
   const notifier = createNotifier(settings, secrets, { clock, resolver, ca });
   const outbound = createOutbound(settings, { clock, resolver, ca });
-  if (!settings.webhooks.enabled) return { ...context, notifier };
+  const print = (text: string) => report.print(text);
+  const auditSinks = createAuditSinks(settings, secrets, { clock, resolver, ca, print });
+  if (!settings.webhooks.enabled) return { ...context, notifier, auditSinks };
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
-  return { ...context, notifier, outbound, delivery };
+  return { ...context, notifier, auditSinks, outbound, delivery };
 }
 
-/** Only the context of a server has an identity provider. */
-function withIdentityProvider(context: Context, secrets: SecretSettings, report: Report): Context {
-  const { settings, clock } = context;
+/** Only the context of a server has an identity provider, and logs what it does. */
+function withIdentityProvider(other: Context, secrets: SecretSettings, report: Report): Context {
+  const { settings, clock } = other;
+  const context = { ...other, onLastAdminLost: report.lastAdminLost.bind(report) };
   if (settings.oidc === undefined) return context;
-  const { issuer, clientId, scopes, mapping } = settings.oidc;
+  const { issuer, clientId, scopes } = settings.oidc;
+  const { loginClaim, nameClaim, groupsClaim, externalIdClaim } = settings.mapping;
   const identityProvider = new OpenidProvider({
     issuer,
     clientId,
     scopes,
     clock,
     clientSecret: secrets.oidcClientSecret,
-    wantedClaims: [mapping.loginClaim, mapping.nameClaim, mapping.groupsClaim],
+    wantedClaims: [loginClaim, nameClaim, groupsClaim, externalIdClaim],
     onRefused: (reason) => report.signInRefused(reason),
   });
   return { ...context, identityProvider };
+}
+
+/** Only the context of a server exchanges tokens. */
+function withWorkloads(context: Context): Context {
+  const { settings, clock } = context;
+  if (settings.workloadIdentity === undefined) return context;
+  const { issuers } = settings.workloadIdentity;
+  return { ...context, workloadTokens: new WorkloadTokens({ issuers, clock }) };
 }
 
 interface Waking {
@@ -144,11 +173,17 @@ async function withSharedWake(context: Context, secrets: SecretSettings): Promis
   return { context: { ...context, wake: shared }, shared };
 }
 
+/** The parts of a server beside its context. */
+interface Serving {
+  readonly shared: SharedWake | undefined;
+  readonly report: Report;
+  readonly telemetry: Telemetry | undefined;
+  readonly lock: DataLock;
+}
+
 async function serve(
   { context, isNew, schema, schemaKnown, reencryption, close: closeStore }: OpenedContext,
-  shared: SharedWake | undefined,
-  report: Report,
-  lock: DataLock,
+  { shared, report, telemetry, lock }: Serving,
 ): Promise<Provider> {
   const { settings } = context;
   let accepting = true;
@@ -159,10 +194,10 @@ async function serve(
   const publicUrl = () => publicUrlOf(settings, port);
   const consoleFolder = findConsole();
   addRoutes(app, context, report, { accepting: () => accepting, publicUrl, consoleFolder });
-  context.wake.onSignal((signal) => {
-    if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
-  });
-  observe(context, report);
+  const isShared = shared !== undefined;
+  const lastBackup = isShared ? undefined : () => readLastBackup(settings.dataDirectory);
+  observe(context, report, lastBackup);
+  const decisionsTraced = observeDecisions(context, report);
   context.store.integrity.onFailure = (failure) => report.integrityFailed(failure);
   // Before the port is open, so that no client connects when this query fails.
   const isSetUp = !(await needsSetup(context));
@@ -195,6 +230,8 @@ async function serve(
     report.stopping();
     await drain(app, context, workers);
     await shared?.close();
+    // Before the store, because the last spans and the last export read it.
+    await closeTelemetry(telemetry, decisionsTraced, systemClock);
     await closeStore();
     lock.release();
     await report.stopped();
@@ -211,6 +248,31 @@ async function serve(
   };
 }
 
+/** Decisions beyond it have no span, so that memory stays bounded. */
+const UNTRACED_DECISIONS_MAX = 1_000;
+
+/**
+ * Counts decisions, and records their spans one after another: a commit can resolve many requests.
+ *
+ * @returns resolves when the spans of all decisions so far are recorded
+ */
+function observeDecisions(context: Context, report: Report): () => Promise<void> {
+  let tracing = Promise.resolve();
+  let waiting = 0;
+  context.wake.onSignal((signal) => {
+    if (signal.kind !== "resolved") return;
+    report.requestResolved(signal.status, signal.by);
+    if (context.tracing === undefined || waiting >= UNTRACED_DECISIONS_MAX) return;
+    waiting++;
+    const key = { projectId: signal.projectId, id: signal.requestId };
+    tracing = tracing
+      .then(() => traceDecision(context, key))
+      .catch((error: unknown) => report.dependencyFailed("telemetry", error))
+      .finally(() => waiting--);
+  });
+  return () => tracing;
+}
+
 /** Stops workers and open exchanges. Cuts them off after the grace period. */
 async function drain(
   app: FastifyInstance,
@@ -221,6 +283,7 @@ async function drain(
     context.delivery.close();
     context.notifier.close();
     context.outbound.close();
+    for (const sink of context.auditSinks) sink.close();
   };
   // Closes idle connections while stopping: no connection waits for another exchange.
   app.server.keepAliveTimeout = 1;
@@ -252,8 +315,13 @@ export function addRoutes(
   const prefixed = { prefix: context.settings.pathPrefix };
   app.register(async (scope) => addContractRoutes(scope, context, gate, hasConsole), prefixed);
   app.register(async (scope) => addAgentRoutes(scope, context, gate), prefixed);
+  app.register(async (scope) => addTokenRoutes(scope, context, gate, report), prefixed);
   app.register(async (scope) => addHookRoutes(scope, context, gate, state.accepting), prefixed);
+  if (context.settings.authzen.enabled)
+    addAuthzenRoutes(app, context, gate, state.publicUrl, hasConsole);
   addChatRoutes(app, context, gate, report);
+  addProviderLogoutRoutes(app, context, gate, report);
+  addScimRoutes(app, context, gate, state.publicUrl);
   addReviewRoutes(app, context, gate, state.publicUrl, report);
   addPageRoutes(app, context, state.consoleFolder);
   addOperationalRoutes(app, context, report, state);

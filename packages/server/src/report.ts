@@ -7,10 +7,13 @@
 import type { TerminalStatus } from "@countersign/protocol";
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { LogLevel } from "./config/settings.ts";
+import type { LastAdminLoss } from "./context.ts";
 import type { ActorKind } from "./core/actor.ts";
+import type { SinkKind } from "./core/audit-stream.ts";
 import type { Failure } from "./failure.ts";
-import { type Gauges, isProbe, Metrics, type WakeState } from "./metrics.ts";
+import { type Gauges, isProbe, Metrics, type Scrape, type WakeState } from "./metrics.ts";
 import type { CheckedTable, IntegrityFailure } from "./storage/integrity.ts";
+import type { MetricSnapshot } from "./telemetry-interface.ts";
 
 export type { StoreCounts } from "./metrics.ts";
 
@@ -28,6 +31,8 @@ export interface ExchangeEnd {
   readonly credentialId: string | undefined;
   /** Id of the request or instance of the exchange. */
   readonly subjectId: string | undefined;
+  /** Undefined without telemetry, and for operations without a trace. */
+  readonly traceId: string | undefined;
 }
 
 /** The result of one attempt to deliver a notification. */
@@ -73,6 +78,19 @@ export interface Announced {
   readonly retryInMs: number | undefined;
 }
 
+/** The result of one attempt to send audit entries to a SIEM. */
+export interface AuditStreamed {
+  readonly sink: SinkKind;
+  readonly projectId: string;
+  readonly entries: number;
+  readonly outcome: string;
+  readonly isSent: boolean;
+  /** HTTP status; null without an answer. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly retryInMs: number | undefined;
+}
+
 /** The longest time that a buffered line waits for its block. */
 const LOG_FLUSH_MS = 250;
 const LOG_BLOCK_BYTES = 8_192;
@@ -87,10 +105,17 @@ const CHECKED_TABLES: Readonly<Record<CheckedTable, true>> = {
   policy_proposal: true,
 };
 
+/** @see https://github.com/prometheus/OpenMetrics */
+const OPENMETRICS = "application/openmetrics-text";
+
 export class Report {
   readonly #metrics = new Metrics();
   readonly #log: Logger;
+  #hasExemplars = false;
   readonly #flush: () => Promise<void>;
+  readonly #print: (text: string) => Promise<void>;
+  /** Sinks of the audit stream with a failure since the last success. */
+  readonly #failingSinks = new Set<SinkKind>();
 
   /** @param stream destination of the lines; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
@@ -99,6 +124,7 @@ export class Report {
     const log = stream === undefined ? standardOutput() : undefined;
     const output = stream ?? log?.stream ?? { write: () => {} };
     this.#flush = async () => log?.flush();
+    this.#print = log?.print ?? (async (text) => void output.write(text));
     const formatters = { level: (label: string) => ({ level: label }) };
     this.#log = pino({ level, base: null, formatters }, output);
   }
@@ -114,8 +140,9 @@ export class Report {
   }
 
   exchangeEnded(end: ExchangeEnd): void {
-    const { operation, status } = end;
-    this.#metrics.exchangeEnded(operation, end.isLongPoll, status, end.durationMs / 1000);
+    const { operation, status, isLongPoll, traceId } = end;
+    const seconds = end.durationMs / 1000;
+    this.#metrics.exchangeEnded({ operation, isLongPoll, status, seconds, traceId });
     // Probes arrive every few seconds. They would fill the log of an idle server.
     const level = isProbe(operation) && status < 500 ? "debug" : "info";
     this.#log[level]({
@@ -128,6 +155,7 @@ export class Report {
       error_code: end.errorCode,
       credential_id: end.credentialId,
       subject_id: end.subjectId,
+      trace_id: traceId,
     });
   }
 
@@ -179,6 +207,32 @@ export class Report {
     });
   }
 
+  /** Logs the first failure and the first success after it: a retry follows each failure. */
+  auditStreamed(attempt: AuditStreamed): void {
+    const { sink, projectId, entries, outcome, isSent, status } = attempt;
+    const [kind = ""] = outcome.split(":", 1);
+    this.#metrics.streamBatches.inc({ sink, outcome: kind });
+    if (isSent) this.#metrics.streamEntries.inc({ sink }, entries);
+    const about = { sink, project_id: projectId, outcome, http_status: status || undefined };
+    if (!isSent && !this.#failingSinks.has(sink)) {
+      this.#failingSinks.add(sink);
+      const retry = { duration_ms: attempt.durationMs, retry_in_ms: attempt.retryInMs };
+      this.#log.warn({ event: "audit_stream.failed", ...about, ...retry });
+    }
+    if (isSent && this.#failingSinks.delete(sink)) {
+      this.#log.info({ event: "audit_stream.recovered", ...about, count: entries });
+    }
+  }
+
+  /**
+   * Writes complete lines to standard output, between lines of the log.
+   *
+   * @throws when they were not written
+   */
+  print(text: string): Promise<void> {
+    return this.#print(text);
+  }
+
   requestResolved(status: TerminalStatus, by: ActorKind): void {
     this.#metrics.resolved.inc({ status, by });
   }
@@ -198,6 +252,31 @@ export class Report {
   /** An invalid response of the identity provider. The user receives a shorter reason. */
   signInRefused(reason: string): void {
     this.#log.warn({ event: "sign_in.refused", reason });
+  }
+
+  /** The identity provider ended its session of a user. */
+  providerLoggedOut(sessions: number): void {
+    this.#log.info({ event: "provider_logout.applied", sessions });
+  }
+
+  lastAdminLost({ projectId, projectName, reviewerId, actor }: LastAdminLoss): void {
+    this.#log.warn({
+      event: "project.last_admin_lost",
+      project_id: projectId,
+      project: projectName,
+      subject_id: reviewerId,
+      actor,
+    });
+  }
+
+  /** Someone sent an invalid logout token. */
+  providerLogoutRefused(reason: string): void {
+    this.#log.warn({ event: "provider_logout.refused", reason });
+  }
+
+  /** A token of a workload that the server did not exchange. The client receives the reason. */
+  exchangeRefused(error: string, reason: string, exchangeId: string): void {
+    this.#log.warn({ event: "workload.refused", request_id: exchangeId, error, reason });
   }
 
   /** A defect of this program: a failed assertion or an unexpected exception. */
@@ -290,12 +369,33 @@ export class Report {
     await this.#flush();
   }
 
-  get metricsContentType(): string {
-    return this.#metrics.registry.contentType;
+  /** Called once for each outage. The server continues, and drops spans beyond a limit. */
+  telemetryLost(error: Error): void {
+    this.#metrics.failures.inc({ dependency: "telemetry" });
+    this.#log.warn({ event: "telemetry.lost", error: describe(error) });
   }
 
-  metrics(): Promise<string> {
-    return this.#metrics.text();
+  telemetryRestored(): void {
+    this.#log.info({ event: "telemetry.restored" });
+  }
+
+  /** From now on, scrapes that accept OpenMetrics receive it, with exemplars. */
+  exposeExemplars(): void {
+    this.#hasExemplars = true;
+  }
+
+  /**
+   * All metrics as text.
+   *
+   * @param accept the header `Accept` of the scrape
+   */
+  metrics(accept = ""): Promise<Scrape> {
+    return this.#metrics.text(this.#hasExemplars && accept.includes(OPENMETRICS));
+  }
+
+  /** All metrics as data, for exporters. */
+  readMetrics(): Promise<readonly MetricSnapshot[]> {
+    return this.#metrics.snapshot();
   }
 }
 
@@ -303,7 +403,7 @@ export class Report {
  * Standard output, written in blocks. A synchronous flush retries forever on a full disk or a
  * closed pipe. So `flush` is asynchronous, and nothing flushes synchronously after the first error.
  */
-function standardOutput(): { stream: DestinationStream; flush: () => Promise<void> } {
+function standardOutput(): StandardOutput {
   const stream = destination({
     dest: 1,
     sync: false,
@@ -320,9 +420,44 @@ function standardOutput(): { stream: DestinationStream; flush: () => Promise<voi
   stream.flushSync = () => {
     if (!broken) flushSync();
   };
-  // The callback also receives the error of a failed write. The lines are lost, and the stop
-  // continues.
-  return { stream, flush: () => new Promise((resolve) => stream.flush(() => resolve())) };
+  const flush = () =>
+    new Promise<Error | undefined>((resolve) =>
+      stream.flush((error) => resolve(error ?? undefined)),
+    );
+  return {
+    stream,
+    // The lines of a failed write are lost, and the stop continues.
+    flush: async () => void (await flush()),
+    print: (text) => printLines(stream, flush, text),
+  };
+}
+
+interface StandardOutput {
+  readonly stream: DestinationStream;
+  readonly flush: () => Promise<void>;
+  readonly print: (text: string) => Promise<void>;
+}
+
+/** @throws when the buffer of the stream was full, or the write failed */
+async function printLines(
+  stream: ReturnType<typeof destination>,
+  flush: () => Promise<Error | undefined>,
+  text: string,
+): Promise<void> {
+  let isDropped = false;
+  const onDrop = () => {
+    isDropped = true;
+  };
+  stream.once("drop", onDrop);
+  stream.write(text);
+  stream.off("drop", onDrop);
+  if (isDropped) throw Object.assign(new Error("standard output is blocked"), { code: "EAGAIN" });
+  // The first flush may complete an earlier write and leave the text in the buffer.
+  for (let flushes = 0; flushes < 2; flushes++) {
+    const error: NodeJS.ErrnoException | undefined = await flush();
+    // Not every kind of output supports fsync, and the text is written by then.
+    if (error !== undefined && error.syscall !== "fsync") throw error;
+  }
 }
 
 /** The messages of the error and its causes. */

@@ -16,6 +16,7 @@ import {
 } from "./support/channel-scene.ts";
 import { startMailServer } from "./support/mail-server.ts";
 import { enforce, policyOf } from "./support/policies.ts";
+import { projectPath } from "./support/test-projects.ts";
 import type { Lifetime } from "./support/test-provider.ts";
 
 const TO = { kind: "email", url: undefined, to: ["ops@example.com", "anna@example.com"] };
@@ -81,7 +82,10 @@ test("[ours.notify.email] one mail goes to all addresses, over TLS, with the log
     assert.match(head, /^Auto-Submitted: auto-generated$/m);
     assert.match(head, /^Message-ID: <[0-9a-f-]{36}@example\.com>$/m);
     assert.match(head, /^Content-Type: text\/plain; charset=utf-8$/m);
-    assert.match(decode(head, body), new RegExp(`https://countersign.example/inbox/${id}`));
+    assert.match(
+      decode(head, body),
+      new RegExp(`https://countersign.example${await projectPath(scene.server)}/inbox/${id}`),
+    );
     assert.match(decode(head, body), /^"wire €\\u\{000D\}\\u\{000A\}Bcc: evil@example\.com" of /);
     assert.doesNotMatch(decode(head, body), /^Bcc/m);
   }

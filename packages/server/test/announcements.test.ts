@@ -20,6 +20,7 @@ import {
 import { ManualMessages } from "./support/notifications.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { cancel, submitBody } from "./support/scene.ts";
+import { projectPath } from "./support/test-projects.ts";
 import { SUBMISSION } from "./support/test-provider.ts";
 
 test("[ours.notify.one-message] a pending request is announced once through each channel", async (t) => {
@@ -65,7 +66,7 @@ test("[ours.notify.one-message] a pending request is announced once through each
       `Time left: 1h (until ${first.json.deadline_at})`,
       "Why: `Deploys to production` (rule `prod`)",
       "Needs: 2 approvals of `group:leads or group:ops`",
-      `https://countersign.example/inbox/${first.json.id}`,
+      `https://countersign.example${await projectPath(scene.server)}/inbox/${first.json.id}`,
     ].join("\n"),
   );
 });
@@ -218,7 +219,7 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
   const text = textOf(scene.at("/all")[1] as never);
   assert.equal(
     text,
-    `23 calls wait; earliest deadline in 3m (${deadlines[0]}).\nhttps://countersign.example/inbox`,
+    `23 calls wait; earliest deadline in 3m (${deadlines[0]}).\nhttps://countersign.example${await projectPath(scene.server)}/inbox`,
   );
   await server.submit(instance.token, { tool: "later" });
   await server.submit(instance.token, { tool: "latest", timeout: "2h" });

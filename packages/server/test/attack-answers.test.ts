@@ -16,7 +16,7 @@ const server = await startTestProvider(
   { after },
   {
     report: new Report("debug", { write: (line: string) => log.push(line) }),
-    settings: { reviewer_rate: "0", unauthenticated_rate: "0" },
+    settings: { reviewer_rate: "0", unauthenticated_rate: "0", authzen: "true" },
   },
 );
 const person = await newPerson(server, { login: "ana", role: "admin" });
@@ -56,7 +56,8 @@ test("[ours.exchange.answer-headers] every response declares its type, forbids f
       assert.doesNotMatch(headers.get("content-security-policy") ?? "", /unsafe|\*|http:/, what);
       assert.equal(headers.get("access-control-allow-origin"), null, what);
       assert.equal(headers.get("service-worker-allowed"), null, what);
-      const isPage = route.path.startsWith("/assets/") || !/^\/(v1|review)\//.test(route.path);
+      const isPage =
+        route.path.startsWith("/assets/") || !/^\/(v1|review|scim|access)\//.test(route.path);
       const isData = headers.get("content-type") === "application/json" || !isPage;
       assert.equal(headers.get("cache-control"), isData ? "no-store" : cacheOf(route), what);
       if (!isPage) assert.doesNotMatch(headers.get("content-type") ?? "", /html|javascript/, what);

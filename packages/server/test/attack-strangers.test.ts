@@ -15,6 +15,7 @@ import { setStage } from "./support/operation-calls.ts";
 import { asPage, callAs, newPerson } from "./support/people.ts";
 import { answerTo, connectRaw } from "./support/raw-connection.ts";
 import { type Route, routesOf } from "./support/routes.ts";
+import { ScimClient } from "./support/scim.ts";
 import { startTestProvider } from "./support/test-provider.ts";
 
 const bugs: string[] = [];
@@ -28,12 +29,14 @@ const server = await startTestProvider(
       instance_rate: "0",
       provisioner_rate: "0",
       account_submission_rate: "0",
+      authzen: "true",
     },
   },
 );
 const stage = await setStage(server);
 const person = await newPerson(server, { login: "ana", role: "admin" });
 const operator = await server.token({ kind: "reviewer", name: "op", role: "operator" });
+const scim = await ScimClient.create(server);
 const routes = await routesOf(server);
 
 /** Begun before all tests, whose time is then not waited for twice. */
@@ -150,7 +153,11 @@ const BODIES: readonly string[] = [
 ];
 
 test("[ours.exchange.no-leaks] no body causes a 5xx or changes an object prototype", async () => {
-  const taking = routes.filter(({ method }) => ["POST", "PATCH", "PUT"].includes(method));
+  // Unsupported parts of SCIM answer 501 to every body.
+  const taking = routes.filter(
+    ({ method, operation }) =>
+      ["POST", "PATCH", "PUT"].includes(method) && operation !== "rejectScimMethod",
+  );
   assert.ok(taking.length > 40, String(taking.length));
   for (const route of taking) {
     // Operations for people only refuse a token before they read the body.
@@ -173,6 +180,10 @@ function sendBody({ method, path, operation }: Route, body: string, isPerson: bo
     const token = operation.endsWith("Instance") ? stage.provisioner : stage.credential;
     return server.call(method, target, { key, token, body });
   }
+  if (path.startsWith("/access/")) {
+    return server.call(method, target, { key, token: stage.credential, body });
+  }
+  if (path.startsWith("/scim/")) return server.call(method, target, { token: scim.token, body });
   if (!isPerson) return server.call(method, target, { key, token: operator, body });
   return server.call(method, target, { key, headers: asPage(person), body });
 }

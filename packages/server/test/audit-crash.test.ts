@@ -12,32 +12,15 @@ import type { ApprovalRequest } from "@countersign/protocol";
 import { Agent, makeToken, provision, SUBMISSION } from "@countersign/testing/agents";
 import { temporaryFolder } from "@countersign/testing/child";
 import { countersign, type Server, startServer } from "@countersign/testing/countersign";
+import { withStore } from "@countersign/testing/deliveries";
 import { eventually } from "@countersign/testing/eventually";
-import { openContext, readConfig, toSecrets, toSettings } from "../src/index.ts";
-import type { Store } from "../src/storage/store.ts";
-import { assertAllOnce, countUnsealed } from "./support/audit-logs.ts";
+import { assertAllOnce, untilAllSealed } from "./support/audit-logs.ts";
 import * as clusters from "./support/cluster.ts";
 import { copyOf, decide, makeSource, newTarget, runImport } from "./support/imports.ts";
 
 const ARGS = ["--instance-rate", "0", "--reviewer-rate", "0", "--webhooks-off"];
 
 type Environment = Readonly<Record<string, string>>;
-
-/** Reads beside the running server, wherever its database is. */
-async function withStore<T>({ data, env }: Server, work: (store: Store) => Promise<T>): Promise<T> {
-  const config = readConfig({ data }, env);
-  const opened = await openContext(toSettings(config), toSecrets(config));
-  try {
-    return await work(opened.context.store);
-  } finally {
-    await opened.close();
-  }
-}
-
-async function untilAllSealed(store: Store): Promise<void> {
-  const isSealed = async () => ((await countUnsealed(store)) === 0 ? true : undefined);
-  await eventually("everything is sealed", isSealed);
-}
 
 /** By the command, as an operator runs it. */
 async function assertVerifies(

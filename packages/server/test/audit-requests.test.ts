@@ -3,21 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { appendAudit } from "../src/audit/append-audit.ts";
-import { sha256Hex } from "../src/core/digest.ts";
 import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
-import { readRequest, updateDecision } from "../src/storage/sql/requests/requests.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,
   countUnsealed,
-  projectId,
   storeOf,
   tamper,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
 import { freeze, lift } from "./support/freezes.ts";
+import { makeUp, reviewerOf } from "./support/made-up-approvals.ts";
 import { approve, newSigner } from "./support/passkeys.ts";
 import { callAs } from "./support/people.ts";
 import { enforce, policyOf } from "./support/policies.ts";
@@ -29,44 +26,6 @@ const HOUR = 3_600_000;
 
 function policyAsking(ask: string): string {
   return policyOf(`{ id: all, match: { tool: "*" }, then: ask, ask: ${ask} }`);
-}
-
-async function reviewerOf(scene: Scene, { login }: { readonly login: string }): Promise<string> {
-  const row = await storeOf(scene).get("select id from reviewer where name = $1", [login]);
-  return String(row?.id);
-}
-
-/** Approves as the storage functions would, with the keys of the server and without its checks. */
-async function makeUp(
-  scene: Scene,
-  id: string,
-  actor: `${"reviewer" | "grant" | "policy"}:${string}`,
-) {
-  const { random } = scene.server.provider.context;
-  const project = await projectId(storeOf(scene));
-  const at = scene.clock.now();
-  await storeOf(scene).transact(async (tx) => {
-    const request = await readRequest(tx, { projectId: project, id });
-    assert.ok(request);
-    const decision = { status: "approved", note: null, decidedBy: actor } as const;
-    const expiresAt = at + HOUR;
-    await updateDecision(tx, request, { ...decision, decidedAt: at, expiresAt });
-    await appendAudit(tx, random, {
-      at,
-      projectId: project,
-      kind: "request.resolved",
-      actor,
-      subject: `request:${id}`,
-      detail: {
-        status: "approved",
-        tool_sha256: sha256Hex(request.tool),
-        arguments_sha256: sha256Hex(request.arguments),
-        deadline_at: request.deadlineAt,
-        expires_at: expiresAt,
-        note_sha256: null,
-      },
-    });
-  });
 }
 
 test("[ours.audit.requirement] request.opened records the requirement of the rule, and nothing where policy did not ask", async (t) => {

@@ -40,6 +40,7 @@ test("[ours.audit.verify-http] a log that is whole is good, that of the server t
     verified: size,
     unsealed: 0,
     late: 0,
+    pruned: 0,
     checkpoint,
   });
   const ofServer = (await verify(operator, "?log=server")).at(-1);

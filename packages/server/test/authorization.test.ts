@@ -23,7 +23,11 @@ const { server } = scene;
 const callers = await setCallers(scene);
 const stage = await setAuthorizationStage(scene);
 
-const routes = await routesOf(server);
+/** Routes of identity providers, with tokens of their own. */
+const SCIM = "/scim/v2/";
+
+const all = await routesOf(server);
+const routes = all.filter(({ path }) => !path.startsWith(SCIM));
 
 function titleOf({ operation, about }: AuthorizationRow): string {
   return about === undefined ? operation : `${operation}, ${about}`;
@@ -73,3 +77,20 @@ for (const row of ROWS) {
     assert.deepEqual(wrong, []);
   });
 }
+
+test("[ours.scim.token] every route of SCIM rejects every caller without a SCIM token", async () => {
+  const scim = all.filter(({ path }) => path.startsWith(SCIM));
+  assert.ok(scim.length > 20, String(scim.length));
+  const wrong: string[] = [];
+  for (const { method, path } of scim) {
+    for (const caller of CALLERS) {
+      const authorization = callers.header(caller, "reviewer");
+      const response = await fetch(server.url + path.replace(":id", stage.bystanderId), {
+        method,
+        headers: authorization === undefined ? {} : { authorization },
+      });
+      if (response.status !== 401) wrong.push(`${caller}: ${method} ${path}: ${response.status}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});

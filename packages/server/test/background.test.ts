@@ -106,6 +106,7 @@ test("[ours.background.denied] an earlier denial with the same arguments is show
   const shown = (await background(submitted)).json.denied_before;
   assert.deepEqual([shown?.id, shown?.note], [denied, "deny"]);
   assert.match(String(shown?.decided_by), /^reviewer:/);
+  assert.equal(typeof shown?.decider, "string", "its name is known");
   const other = await submit("drop", '{"a": 1}');
   assert.equal((await background(other)).json.denied_before, null);
 });
@@ -157,4 +158,29 @@ test("[ours.background.timeline] a verdict that lapsed says why", async () => {
       ({ kind, reason }) => `${kind} ${reason}` === "verdict.lapsed already_terminal",
     );
   }, "it lapses");
+});
+
+test("[ours.background.timeline] entries of the same millisecond are in the order of cause and effect", async () => {
+  // The ids of the entries are random, so one request could be in order by chance.
+  const ids: string[] = [];
+  for (let i = 0; i < 8; i++) {
+    const { id } = await submitRequiring(scene, { quorum: 2 });
+    await server.decide(reviewer, id, "approve", { hold: "5s" });
+    ids.push(id);
+  }
+  clock.advance(5_000);
+  for (const id of ids) {
+    await until(async () => {
+      clock.advance(0);
+      const { timeline } = (await background(id)).json;
+      return timeline.some(({ kind }) => kind === "verdict.cast");
+    }, "the verdict takes effect");
+    const { timeline } = (await background(id)).json;
+    assert.deepEqual(
+      timeline.map(({ kind }) => kind),
+      ["request.opened", "verdict.held", "verdict.cast", "vote.cast"],
+    );
+    const [cast, vote] = timeline.slice(-2);
+    assert.equal(cast?.at, vote?.at);
+  }
 });

@@ -19,6 +19,7 @@ import {
   untilNotified,
 } from "./support/channel-scene.ts";
 import { auditOf } from "./support/scene.ts";
+import { projectPath } from "./support/test-projects.ts";
 import { startTestProvider } from "./support/test-provider.ts";
 import { OTHER_SECRET, SIGNING_SECRET } from "./support/webhook-scene.ts";
 
@@ -61,7 +62,7 @@ test("[ours.notify.webhook] a generic webhook is signed as every other and says 
     type: "request.waiting",
     created_at: "2026-01-01T00:00:00.000Z",
     text: '"dépl\\u{202E}oy" waits: 1h left',
-    url: `https://countersign.example/inbox/${request.id}`,
+    url: `https://countersign.example${await projectPath(scene.server)}/inbox/${request.id}`,
     request: {
       id: request.id,
       tool,
@@ -86,7 +87,12 @@ test("[ours.notify.ntfy] a topic of ntfy gets title, priority, link and its toke
   const { title, priority, click, authorization } = message?.headers ?? {};
   assert.deepEqual(
     [title, priority, click, authorization],
-    ['"deploy" waits: 4m left', "5", `https://countersign.example/inbox/${id}`, "Bearer tk_secret"],
+    [
+      '"deploy" waits: 4m left',
+      "5",
+      `https://countersign.example${await projectPath(scene.server)}/inbox/${id}`,
+      "Bearer tk_secret",
+    ],
   );
   assert.match(
     message?.body.toString() ?? "",
@@ -157,7 +163,9 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
   const texts = [
     ...answers.map(({ text }) => text),
     ...lines,
-    await server.provider.context.store.all("select 1").then(() => report.metrics()),
+    await server.provider.context.store
+      .all("select 1")
+      .then(async () => (await report.metrics()).text),
     JSON.stringify(rows),
   ];
   for (const text of texts) {
@@ -172,7 +180,7 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
     [sent[0].outcome, sent[0].status, typeof sent[0].retry_in_ms, sent[0].count],
     ["rejected", 403, "number", 1],
   );
-  const metrics = await report.metrics();
+  const { text: metrics } = await report.metrics();
   assert.match(metrics, /^countersign_announcements_total\{kind="ntfy",outcome="rejected"\} \d$/m);
 });
 

@@ -110,6 +110,46 @@ test("[ours.claim.ends] a claim ends after ten minutes, by hand, and when its re
   assert.equal((await shown(scene, ben)).claim, undefined);
 });
 
+test("[ours.claim.handed] a reviewer hands a claim over to another one, who can release it", async (t) => {
+  const scene = await startClaimScene(t);
+  const { server, ana, ben, id } = scene;
+  type Listed = { reviewers: { id: string; name: string }[] };
+  const { reviewers } = (await callAs<Listed>(server, ana, "GET", "/reviewers")).json;
+  const idOf = (name: string) => reviewers.find((one) => one.name === name)?.id;
+  const give = (from: SignedInPerson, to: string | undefined) =>
+    callAs(server, from, "POST", `/requests/${id}/claim/hand-over`, { body: { reviewer_id: to } });
+  assert.deepEqual((await give(ana, idOf("ben"))).json, { handed_over: false });
+  await claim(scene, ana);
+  assert.deepEqual((await give(ben, idOf("ana"))).json, { handed_over: false });
+  assert.deepEqual((await give(ana, idOf("ben"))).json, { handed_over: true });
+  assert.equal((await shown(scene, ana)).claim?.reviewer, "ben");
+  assert.equal((await shown(scene, ben)).claim?.own, true);
+  const entries = await auditOf({ server }, `request:${id}`);
+  const handed = entries.find(({ kind }) => kind === "request.handed_over");
+  assert.equal(handed?.actor, `reviewer:${idOf("ana")}`);
+  assert.deepEqual(handed?.detail, { to: `reviewer:${idOf("ben")}` });
+  const released = await callAs(server, ben, "DELETE", `/requests/${id}/claim`);
+  assert.deepEqual(released.json, { released: true });
+});
+
+test("[ours.claim.handed] a claim is not handed over to the owner or to a reviewer who may not decide", async (t) => {
+  const scene = await startClaimScene(t);
+  const { server, ana, id } = scene;
+  await newPerson(server, { login: "viv", role: "viewer" });
+  await newPerson(server, { login: "eve", project: "elsewhere" });
+  await claim(scene, ana);
+  const { store } = server.provider.context;
+  const rows = await store.all("select id, name from reviewer where name in ('ana', 'viv', 'eve')");
+  assert.equal(rows.length, 3);
+  for (const { id: to } of rows) {
+    const body = { reviewer_id: to as string };
+    const answer = await callAs(server, ana, "POST", `/requests/${id}/claim/hand-over`, { body });
+    assert.equal(answer.status, 400, answer.text);
+    assert.match(answer.text, /reviewer_id/);
+  }
+  assert.equal((await shown(scene, ana)).claim?.own, true);
+});
+
 test("[ours.claim.visible] of two claims at the same time, one wins", async (t) => {
   const scene = await startClaimScene(t);
   const answers = await Promise.all([claim(scene, scene.ana), claim(scene, scene.ben)]);

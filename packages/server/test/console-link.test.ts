@@ -7,6 +7,7 @@ import { createHttpServer } from "../src/http/create-http-server.ts";
 import { Report } from "../src/index.ts";
 import { addRoutes } from "../src/provider.ts";
 import { cancel, startScene, submitBody, UNKNOWN_ID } from "./support/scene.ts";
+import { projectPath } from "./support/test-projects.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
 
 /** The reference in the header, which must have the form that the documentation states. */
@@ -28,7 +29,7 @@ test("[ours.agent.review-link] creating, replaying and reading a request return 
   const replayed = await submitBody(server, token, SUBMISSION, "once");
   assert.deepEqual([created.status, replayed.status], [201, 200]);
   const { id } = created.json;
-  const page = `${server.url}/inbox/${id}`;
+  const page = `${server.url}${await projectPath(server)}/inbox/${id}`;
   for (const answer of [created, replayed]) {
     assert.equal(resolve(answer, server.url, "/v1/requests"), page);
   }
@@ -47,8 +48,8 @@ test("[ours.agent.review-link] without public_url the link stays below the path 
   const created = await submitBody(server, instance.token, SUBMISSION);
   const path = `/v1/requests/${created.json.id}`;
   const read = await server.call("GET", path, { token: instance.token });
-  const page = `https://proxy.example/tools/approvals/inbox/${created.json.id}`;
   const base = "https://proxy.example/tools/approvals";
+  const page = `${base}${await projectPath(server)}/inbox/${created.json.id}`;
   assert.equal(resolve(created, base, "/v1/requests"), page);
   assert.equal(resolve(read, base, path), page);
 });
@@ -66,7 +67,7 @@ test("[ours.agent.review-link] with path_prefix the link leads to the root, wher
   const { token } = json.credential;
   const create = { token, key: "request", body: SUBMISSION };
   const created = await server.call<ApprovalRequest>("POST", `${prefix}/v1/requests`, create);
-  const page = `${server.url}/inbox/${created.json.id}`;
+  const page = `${server.url}${await projectPath(server)}/inbox/${created.json.id}`;
   assert.equal(resolve(created, server.url, `${prefix}/v1/requests`), page);
   const path = `${prefix}/v1/requests/${created.json.id}`;
   assert.equal(resolve(await server.call("GET", path, { token }), server.url, path), page);
@@ -77,8 +78,13 @@ test("[ours.agent.review-link] with public_url the link is absolute and ASCII", 
   const { server, instance } = await startScene(t, { settings });
   const created = await submitBody(server, instance.token, SUBMISSION);
   assert.equal(created.status, 201, created.text);
-  const { href } = new URL(`https://freigabe-büro.example/übersicht/inbox/${created.json.id}`);
-  assert.match(href, /^https:\/\/xn--[a-z0-9-]+\.example\/%C3%BCbersicht\/inbox\//);
+  const { href } = new URL(
+    `https://freigabe-büro.example/übersicht${await projectPath(server)}/inbox/${created.json.id}`,
+  );
+  assert.match(
+    href,
+    /^https:\/\/xn--[a-z0-9-]+\.example\/%C3%BCbersicht\/p\/[0-9a-f]{16}\/inbox\//,
+  );
   assert.equal(targetOf(created), href);
 });
 
@@ -113,7 +119,7 @@ test("[ours.agent.review-link] a server without the console returns no link", as
   addRoutes(app, context, report, { accepting: () => true, publicUrl, consoleFolder: undefined });
   const headers = { authorization: `Bearer ${instance.token}` };
   const answer = await app.inject({ url: `/v1/requests/${id}`, headers });
-  const page = await app.inject({ url: `/inbox/${id}` });
+  const page = await app.inject({ url: `${await projectPath(server)}/inbox/${id}` });
   await app.close();
   assert.deepEqual([answer.statusCode, answer.headers.link], [200, undefined]);
   assert.equal(page.statusCode, 503);

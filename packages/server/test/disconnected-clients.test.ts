@@ -116,7 +116,7 @@ test("[ours.events.bounded] readers that disconnect before their stream opens do
     handlers.followEvents({
       caller,
       path: {},
-      query: undefined,
+      query: {},
       body: undefined,
       idempotencyKey: undefined,
       request,

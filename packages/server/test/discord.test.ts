@@ -27,6 +27,7 @@ import {
   startFakeDiscord,
   submitted,
 } from "./support/fake-discord.ts";
+import { projectPath } from "./support/test-projects.ts";
 
 const TARGET = {
   kind: "discord",
@@ -82,7 +83,7 @@ test("[ours.bots.update] a Discord message shows the call with its exact argumen
   const lines = shownText(message).split("\n");
   assert.match(lines[0] ?? "", /^`@everyone \\u\{0060\}x\\u\{0060\}` of `[^`]+` waits/);
   const shown = ["```", '{"a":"<@1>\\u{202E}"}', "```"];
-  const url = `<https://countersign.example/inbox/${request.id}>`;
+  const url = `<https://countersign.example${await projectPath(scene.server)}/inbox/${request.id}>`;
   assert.deepEqual(lines.slice(-5), ["Arguments:", ...shown, url]);
   assert.deepEqual(buttonsOf(message), ["Approve", "Deny"]);
   await server.decide(reviewer, request.id, "deny", { note: "not *now*" });

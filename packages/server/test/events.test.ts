@@ -41,7 +41,7 @@ async function pass<T>(pending: Promise<T>, ms = 1_000): Promise<T> {
   return pending;
 }
 
-test("[ours.events.told] a request that is opened, voted on, resolved or cancelled makes a hint with its id alone", async (t) => {
+test("[ours.events.hints] a request that is opened, voted on, resolved or cancelled makes a hint with its id alone", async (t) => {
   const reader = await follow(t);
   const { headers } = reader.response;
   assert.deepEqual(
@@ -67,7 +67,7 @@ test("[ours.events.told] a request that is opened, voted on, resolved or cancell
   assert.deepEqual(reader.requests, []);
 });
 
-test("[ours.events.told] a delayed verdict sends an event only to its reviewer", async (t) => {
+test("[ours.events.hints] a delayed verdict sends an event only to its reviewer", async (t) => {
   const other = await server.token({ kind: "reviewer", name: "other" });
   const { id } = await server.submit(instance.token);
   const [mine, theirs] = [await follow(t), await follow(t, other)];
@@ -83,7 +83,7 @@ test("[ours.events.told] a delayed verdict sends an event only to its reviewer",
   }
 });
 
-test("[ours.events.told] a request that policy answers makes no hint, nor does one of another project", async (t) => {
+test("[ours.events.hints] a request that policy answers makes no hint, nor does one of another project", async (t) => {
   const project = "answered";
   const token = await server.token({ kind: "reviewer", project });
   const there = await server.instance(project);
@@ -100,7 +100,7 @@ test("[ours.events.told] a request that policy answers makes no hint, nor does o
   assert.deepEqual(reader.requests, []);
 });
 
-test("[ours.events.told] a freeze makes a hint when it is set and when it is lifted", async (t) => {
+test("[ours.events.hints] a freeze makes a hint when it is set and when it is lifted", async (t) => {
   const reader = await follow(t);
   await reader.next("ready");
   const frozen = await server.call<{ id: string }>("POST", "/review/v1/freezes", {
@@ -112,7 +112,7 @@ test("[ours.events.told] a freeze makes a hint when it is set and when it is lif
   await reader.next("freezes");
 });
 
-test("[ours.events.told] a scan finds within a second what no signal announced", async (t) => {
+test("[ours.events.hints] a scan finds within a second what no signal announced", async (t) => {
   const reader = await follow(t);
   await reader.next("ready");
   const { id } = await server.submit(instance.token);

@@ -64,6 +64,32 @@ test("[ours.freeze.pending] freezing denies at once what is pending under the sc
   }
 });
 
+test("[ours.freeze.pending] a reviewer reads who set the freeze that denied a request, and the agent does not", async () => {
+  const { reviewer, instance } = await newTestProject(server, "operator");
+  const { reviewer: outsider } = await newTestProject(server, "operator");
+  const show = async (id: string) => {
+    const path = `/review/v1/requests/${id}`;
+    type Shown = ReviewedRequest & { readonly freeze?: object };
+    return (await server.call<Shown>("GET", path, { token: reviewer })).json;
+  };
+  const frozen_at = new Date(clock.now()).toISOString();
+  const own = await freeze(server, reviewer, { scope: "project" });
+  const { id } = await server.submit(instance.token);
+  await lift(server, reviewer, own.json.id);
+  const { frozen_by } = own.json;
+  assert.deepEqual((await show(id)).freeze, { frozen_by, reviewer: "ana", frozen_at });
+  const answer = await server.call("GET", `/v1/requests/${id}`, { token: instance.token });
+  assert.doesNotMatch(answer.text, /freeze|frozen_by|reviewer/);
+  const other = await freeze(server, outsider, { scope: "server" });
+  const denied = await server.submit(instance.token);
+  await lift(server, outsider, other.json.id);
+  const { frozen_by: stranger } = other.json;
+  assert.deepEqual((await show(denied.id)).freeze, { frozen_by: stranger, frozen_at });
+  const { id: open } = await server.submit(instance.token);
+  await server.decide(reviewer, open, "deny");
+  assert.equal((await show(open)).freeze, undefined);
+});
+
 test("[ours.freeze.new] everything new is denied at once until the freeze is lifted, a replay as well", async () => {
   for (const scope of ["instance", "project", "server"] as const) {
     const { reviewer, instance, other } = await newTestProject(server, "operator");

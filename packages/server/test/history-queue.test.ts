@@ -79,6 +79,7 @@ test("[ours.history.line] a history query stops reading when its client has disc
   let steps = 0;
   const reader = {
     integrity: store.integrity,
+    search: store.search,
     get: store.get.bind(store),
     all: async (...query: Parameters<typeof store.all>) => {
       if (++steps === 2) gone.abort();

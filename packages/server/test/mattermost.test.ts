@@ -25,6 +25,7 @@ import {
   startFakeMattermost,
   submitted,
 } from "./support/fake-mattermost.ts";
+import { projectPath } from "./support/test-projects.ts";
 import { until } from "./support/until.ts";
 
 const ANA = "anaanaanaanaanaanaanaanaan";
@@ -78,7 +79,7 @@ test("[ours.bots.update] a Mattermost post shows the call with its exact argumen
   assert.match(lines[0] ?? "", /^`@all` of `[^`]+` waits for a decision\.$/);
   const tick = "\\u{0060}";
   const shown = `{"a":"${tick.repeat(3)}\\n\\u{202E}"}`;
-  const url = `<https://countersign.example/inbox/${request.id}>`;
+  const url = `<https://countersign.example${await projectPath(scene.server)}/inbox/${request.id}>`;
   assert.deepEqual(lines.slice(-5), ["Arguments:", "```", shown, "```", url]);
   assert.deepEqual(
     buttonsOf(post).map(({ name }) => name),

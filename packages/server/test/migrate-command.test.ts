@@ -11,7 +11,7 @@ import { databaseFile } from "../src/index.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { readMigrations } from "../src/storage/read-migrations.ts";
 import { SqliteStore } from "../src/storage/sqlite/sqlite-store.ts";
-import { KNOWN } from "./support/later-migrations.ts";
+import { KNOWN, PREVIOUS } from "./support/later-migrations.ts";
 import { createDatabase } from "./support/postgres.ts";
 
 const OFF = { COUNTERSIGN_MIGRATIONS_OFF: "true" };
@@ -61,14 +61,14 @@ test("[ours.migrate.command] a data folder is migrated while no server runs on i
   const check = await countersign(t, ["migrate", "--check", "--json", "--data", data]);
   assert.equal(check.code, 1);
   assert.deepEqual(JSON.parse(check.stdout), {
-    version: KNOWN - 1,
+    version: PREVIOUS,
     needed: KNOWN,
     oldest_program: OLDEST,
     usable: false,
   });
   const migrated = await countersign(t, ["migrate", "--json", "--data", data]);
   assert.equal(migrated.code, 0, migrated.stderr);
-  assert.deepEqual(JSON.parse(migrated.stdout).from, KNOWN - 1);
+  assert.deepEqual(JSON.parse(migrated.stdout).from, PREVIOUS);
 
   const server = await startServer(t);
   const agent = await newAgent(server);
@@ -120,7 +120,7 @@ test("[ours.migrate.off] with migrations off a start changes no schema and names
     env: { ...OFF, COUNTERSIGN_SECRET_KEY: key },
   });
   assert.equal(older.code, 1);
-  const message = `has schema ${KNOWN - 1}, this program needs ${KNOWN}: run countersign migrate`;
+  const message = `has schema ${PREVIOUS}, this program needs ${KNOWN}: run countersign migrate`;
   assert.match(older.stderr, new RegExp(message));
 });
 

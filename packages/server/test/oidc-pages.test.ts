@@ -4,9 +4,11 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
+import { PROVIDER_LOGOUT_PATH } from "../src/http/provider-logout-routes.ts";
 import { newVisitor, startBrowser } from "./support/browser.ts";
 import { type OidcScene, startOidcScene } from "./support/oidc-scene.ts";
 import { startTestProvider } from "./support/test-provider.ts";
+import { turns, until } from "./support/until.ts";
 
 const browser = await startBrowser({ after });
 
@@ -43,6 +45,23 @@ test("[ours.oidc.pages] [ours.oidc.flow] a user signs in with the button in a re
     [["__Host-countersign", true, true, "Lax"]],
   );
   assert.deepEqual(others(), []);
+});
+
+test("[ours.oidc.back-channel-logout] the open inbox goes to the sign-in page when the provider ends the session", async (t) => {
+  const scene = await startOidcScene(t);
+  const { server, idp, clock } = scene;
+  const { page } = await visit(scene, "/sign-in?next=/inbox");
+  await page.getByRole("button", { name: "Sign in with SSO", exact: true }).click();
+  await page.waitForURL("**/inbox");
+  await page.getByRole("heading", { name: "Inbox" }).first().waitFor();
+  const body = new URLSearchParams({ logout_token: idp.logoutToken({ sub: "ana-1" }) });
+  const sent = await fetch(server.url + PROVIDER_LOGOUT_PATH, { method: "POST", body });
+  assert.equal(sent.status, 200);
+  await until(async () => {
+    clock.advance(1_000);
+    await turns();
+    return new URL(page.url()).pathname === "/sign-in";
+  }, "the page opens the sign-in page");
 });
 
 test("[ours.oidc.pages] [ours.oidc.refused] a rejected user sees the reason and a link back", async (t) => {

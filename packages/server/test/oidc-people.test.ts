@@ -60,7 +60,8 @@ test("[ours.oidc.roles] a role that the provider removes is gone with the next s
   assert.deepEqual(rolesOf(elsewhere), { default: "reviewer" });
   assert.deepEqual((await auditOf(scene, "reviewer.updated", "reviewer.removed")).sort(), [
     'reviewer.removed system:sign-in {"because":"the identity provider gives no role"}',
-    'reviewer.updated system:sign-in {"role":"reviewer","groups":["approvers"]}',
+    "reviewer.updated system:sign-in " +
+      '{"role":"reviewer","groups":["approvers"],"last_admin_of":"default"}',
   ]);
   // And given again with it, to the same reviewer.
   idp.account = { ...idp.account, groups };

@@ -186,7 +186,7 @@ test("[ours.operations.logs] an exchange is one line with what helps: its id, op
 test("[ours.operations.logs] a secret that is malformed stops the start and is not repeated", async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, "countersign.yaml");
-  writeFileSync(file, `secret_key: ${MARK}\n`);
+  writeFileSync(file, `secret_key: ${MARK}\n`, { mode: 0o600 });
   const data = join(folder, "data");
   mkdirSync(data);
   writeFileSync(join(data, "secret.key"), MARK, { mode: 0o600 });

@@ -9,7 +9,7 @@ const server = await startTestProvider({ after });
 
 /** The addresses that a page loads at once. */
 async function addressesOn(path: string): Promise<string[]> {
-  const response = await fetch(server.url + path);
+  const response = await fetch(server.url + path, { headers: { accept: "text/html" } });
   const html = await response.text();
   return [...html.matchAll(/(?:src|href)="([^"]*assets[^"]*)"/g)].map(
     ([, address = ""]) => new URL(address, response.url).href,
@@ -29,7 +29,14 @@ const TYPES: Readonly<Record<string, RegExp>> = {
 };
 
 test("[ours.sign-in.pages] each file of a page has its type, may be cached for ever and returns 304 for its ETag", async () => {
-  for (const path of ["/sign-in", "/invitation", "/inbox", "/inbox/one"]) {
+  for (const path of [
+    "/sign-in",
+    "/invitation",
+    "/inbox",
+    "/inbox/one",
+    "/p/0/inbox",
+    "/p/0/inbox/one",
+  ]) {
     const addresses = await addressesOn(path);
     assert.ok(addresses.length > 5, path);
     for (const address of addresses) {
@@ -42,6 +49,16 @@ test("[ours.sign-in.pages] each file of a page has its type, may be cached for e
       const again = await revalidate(address, etag);
       assert.equal(again.statusCode, 304, address);
       assert.equal(await text(again), "");
+    }
+  }
+});
+
+test("[ours.sign-in.pages] an unknown page of a project is the page of the console with 404", async () => {
+  for (const path of ["/p/0/none", "/p/0/none/one", "/p/0", "/p/0/inbox/one/more"]) {
+    const response = await fetch(server.url + path, { headers: { accept: "text/html" } });
+    assert.equal(response.status, 404, path);
+    for (const address of await addressesOn(path)) {
+      assert.equal((await fetch(address)).status, 200, address);
     }
   }
 });

@@ -163,9 +163,9 @@ test("[ours.passkey.account] ten minutes after the sign-in, passkeys can only be
   const added = await callAs(server, person, "POST", "/account/passkeys", {
     body: { answer: late },
   });
-  assertRefused(added, 403, "forbidden");
-  assertRefused(await addPasskey(server, person, authenticator()), 403, "forbidden");
-  assertRefused(await callAs(server, person, "DELETE", path), 403, "forbidden");
+  assertRefused(added, 403, "stale_sign_in");
+  assertRefused(await addPasskey(server, person, authenticator()), 403, "stale_sign_in");
+  assertRefused(await callAs(server, person, "DELETE", path), 403, "stale_sign_in");
   assert.equal((await passkeysOf(person)).length, 1);
   const named = await callAs(server, person, "PATCH", path, { body: { name: "Old" } });
   assert.equal(named.status, 200);

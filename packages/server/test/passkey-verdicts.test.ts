@@ -23,6 +23,7 @@ import {
 import { callAs, newPerson } from "./support/people.ts";
 import { submitRequiring } from "./support/requirements.ts";
 import { auditOf, startScene } from "./support/scene.ts";
+import { projectPath } from "./support/test-projects.ts";
 import type { ReviewedRequest } from "./support/test-provider.ts";
 
 const scene = await startScene({ after }, { settings: { validity_default: "2m" } });
@@ -295,6 +296,6 @@ test("[ours.verdict.shown] where a passkey is asked for, the page to sign on is 
   const shown = await callAs<ReviewedRequest>(server, ana, "GET", `/requests/${id}`);
   assert.deepEqual(shown.json.may_decide, { approve: true, deny: true });
   const { confirm } = (shown.json as unknown as { requirement: { confirm: unknown } }).requirement;
-  const sign_at = `${server.provider.publicUrl}/inbox/${id}`;
+  const sign_at = `${server.provider.publicUrl}${await projectPath(server)}/inbox/${id}`;
   assert.deepEqual(confirm, { kind: "passkey", sign_at });
 });

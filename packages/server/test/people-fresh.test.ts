@@ -6,7 +6,7 @@ import { assertRefused } from "./support/envelope.ts";
 import { callAs, newPerson } from "./support/people.ts";
 import { startScene } from "./support/scene.ts";
 
-const { server, clock } = await startScene({ after });
+const { server, clock, instance } = await startScene({ after });
 const admin = await newPerson(server, { login: "ana@example.com", role: "admin" });
 await newPerson(server, { login: "vic", role: "viewer" });
 const { reviewers } = (
@@ -31,6 +31,15 @@ const CALLS: Readonly<
 > = {
   issueToken: ["/tokens", { name: "night-watch" }],
   createInstance: ["/instances", {}],
+  rotateCredential: [`/instances/${instance.id}/credential`, {}],
+  setReceiver: [
+    `/instances/${instance.id}/receiver`,
+    {
+      url: "https://192.0.2.1/a",
+      registration_id: "5f6c1c0e-7a0e-4b9e-9d43-0f9a8f1f1c11",
+      signing_secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+    },
+  ],
   createInvitation: ["/invitations", { name: "Li", role: "viewer" }],
   changeReviewer: [`/reviewers/${viewer}`, { role: "admin" }],
   beginPasskey: ["/account/passkeys/options"],
@@ -47,7 +56,7 @@ test("[ours.people.fresh] operations that the table marks as fresh require a rec
   for (const [name, [path, body]] of Object.entries(CALLS)) {
     const { method } = REVIEW_OPERATIONS[name as FreshOperation];
     const rejected = await callAs(server, admin, method, path, { body });
-    assertRefused(rejected, 403, "forbidden");
+    assertRefused(rejected, 403, "stale_sign_in");
     assert.match(rejected.text, /Sign in again, then/, name);
   }
   assert.equal((await callAs(server, admin, "GET", "/tokens")).status, 200);
@@ -70,7 +79,7 @@ test("[ours.people.fresh] an open browser can remove powers, but not add any", a
   clock.advance(SESSION_FRESH_MS);
   for (const more of [{ role: "admin" }, { groups: ["app", "dba", "lead"] }]) {
     const refused = await change(more);
-    assertRefused(refused, 403, "forbidden");
+    assertRefused(refused, 403, "stale_sign_in");
     assert.match(refused.text, /Sign in again, then/);
   }
   assert.equal((await change({ role: "viewer", groups: [] })).status, 200);

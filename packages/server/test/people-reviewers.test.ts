@@ -30,6 +30,20 @@ test("[ours.people.reviewers] every role sees the permissions of all reviewers, 
   assertRefused(await server.call("GET", path, { token: viewer }), 404, "not_found");
 });
 
+test("[ours.people.project] every reviewer can read the project and the own name and role of the credential", async () => {
+  const elsewhere = await people.token("guest", { role: "viewer", project: "elsewhere" });
+  const answer = await server.call("GET", "/review/v1/project", { token: elsewhere });
+  const id = await server.provider.context.store.get("select id from project where name = $1", [
+    "elsewhere",
+  ]);
+  assert.deepEqual(answer.json, {
+    id: id?.id,
+    name: "elsewhere",
+    reviewer: { id: await people.idOf("guest"), name: "guest" },
+    role: "viewer",
+  });
+});
+
 test("[ours.people.reviewers] role and groups change at once, omitted fields are unchanged, and the log names the actor", async () => {
   const token = await people.token("ana");
   const changed = await people.change(root, "ana", { role: "editor" });

@@ -63,6 +63,34 @@ test("[ours.people.tokens] tokens of provisioners are listed, those of instances
   assert.notEqual(provisioner, "");
 });
 
+test("[ours.tokens.provisioner] a token for a provisioner creates instances, and expires with the issuing token at the latest", async () => {
+  const issued = await people.issue(root, { kind: "provisioner", name: "platform" });
+  assert.equal(issued.status, 201, issued.text);
+  const { token, ...rest } = issued.json;
+  assert.deepEqual(
+    [rest.kind, rest.holder.name, rest.expires_at],
+    ["provisioner", "platform", null],
+  );
+  await server.provision(token);
+  const again = await people.issue(root, { kind: "provisioner", name: "platform" });
+  assert.equal(again.json.holder.id, rest.holder.id);
+  const [entry] = await auditOf(scene, `provisioner:${rest.holder.id}`);
+  assert.equal(entry?.actor, `reviewer:${await people.idOf("root")}`);
+
+  const short = await people.issue(root, { expires_in: "1h" });
+  const late = { kind: "provisioner", name: "late", expires_in: "2h" };
+  assertRefused(await people.issue(short.json.token, late), 403, "forbidden");
+  for (const [body, param] of [
+    [{}, "name"],
+    [{ name: "x", role: "viewer" }, "role"],
+    [{ name: "x", groups: [] }, "groups"],
+    [{ name: "x", scopes: ["people"] }, "scopes"],
+  ] as const) {
+    const order = { kind: "provisioner", ...body };
+    assertRefused(await people.issue(root, order), 400, "invalid_request", param);
+  }
+});
+
 test("[ours.authorization.scopes] [ours.people.tokens] an invalid token order is rejected with its field", async () => {
   for (const [body, param] of [
     [{ scopes: ["write"] }, "scopes"],

@@ -157,12 +157,13 @@ test("[ours.policy.publish.conflict] a conflict with the active version names it
   const who = `Olga (${first.json.published_by})`;
   assert.equal(
     message,
-    `Version 1, published by ${who} at ${when}, is active, but expected_number names none.`,
+    `Version 1, published by ${who} at ${when}, is active, ` +
+      "but the request expected no active version.",
   );
   const ahead = await publish(server, editor, policySaying("deny", "b"), 7);
   assert.match(
     ahead.json.error.message,
-    /^Version 1, .* is active, but expected_number names version 7\.$/,
+    /^Version 1, .* is active, but the request expected version 7\.$/,
   );
   assert.equal(await countVersions(scene), 1);
 });
@@ -284,6 +285,7 @@ test("[ours.policy.check] a check returns all findings of a publication, and wri
   assert.deepEqual(await check(good), {
     valid: true,
     rules: 1,
+    outlines: [{ id: "deny-it", line: 3, verb: "deny", tools: ["x"] }],
     findings: [],
     warnings: [],
     tests: [

@@ -27,7 +27,7 @@ async function submit(at: TestProvider): Promise<ApprovalRequest> {
   return answer.json;
 }
 
-test("[ours.events.told] a change at one replica makes a hint at the other", async (t) => {
+test("[ours.events.hints] a change at one replica makes a hint at the other", async (t) => {
   const reader = await follow(t, there);
   await reader.next("ready");
   const first = await submit(here);

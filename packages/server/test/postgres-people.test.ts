@@ -28,8 +28,8 @@ test("[ours.sign-in.any-text] a value that no row can hold is rejected like a va
   const signIn = { body: { answer } };
   const signed = await callAs(server, undefined, "POST", "/session/passkey", signIn);
   assertRefused(signed, 403, "passkey_refused");
-  const move = { body: { project_id: NUL } };
-  assertRefused(await callAs(server, person, "POST", "/session/project", move), 404, "not_found");
+  const named = await callAs(server, person, "GET", "/requests?project=%00");
+  assertRefused(named, 400, "invalid_request", "project");
   const shown = await callAs<{ arguments_sha256: string }>(
     server,
     person,

@@ -34,9 +34,13 @@ async function startHeld(t: TestContext) {
   const admin = await server.token({ kind: "reviewer", name: "boss", role: "admin" });
   const people = peopleOf({ server });
 
-  /** Lets the other replica remove `ana` while a decision waits for what is held. */
-  async function removeBeside(decision: Promise<{ readonly json: { readonly status: string } }>) {
-    await until(async () => (await waiting()) === 1, "the decision waits");
+  /**
+   * Lets the other replica remove `ana` while an exchange waits for what is held.
+   *
+   * @returns the answer of the exchange, and whether the removal was answered before
+   */
+  async function removeDuring<A>(exchange: Promise<A>) {
+    await until(async () => (await waiting()) === 1, "the exchange waits");
     let isAnswered = false;
     const path = `/review/v1/reviewers/${await people.idOf("ana")}`;
     const removal = other.call("DELETE", path, { token: admin }).finally(() => {
@@ -45,12 +49,19 @@ async function startHeld(t: TestContext) {
     await until(async () => isAnswered || (await waiting()) === 2, "the removal waits or is over");
     const wasAnswered = isAnswered;
     await holder.query("commit");
-    const { json } = await decision;
+    const answer = await exchange;
     assert.equal((await removal).status, 204);
-    assert.equal(wasAnswered && json.status === "approved", false, "approved behind the removal");
+    return { answer, wasAnswered };
   }
 
-  return { server, other, holder, people, removeBeside };
+  /** No decision approves after the removal was answered. */
+  async function removeBeside(decision: Promise<{ readonly json: { readonly status: string } }>) {
+    const { answer, wasAnswered } = await removeDuring(decision);
+    const isLate = wasAnswered && answer.json.status === "approved";
+    assert.equal(isLate, false, "approved behind the removal");
+  }
+
+  return { server, other, holder, people, removeBeside, removeDuring };
 }
 
 test("[ours.people.removed] [ours.grant.authority] after a removal was answered, no call that was under way is approved by a grant of theirs", async (t) => {
@@ -86,4 +97,22 @@ test("[ours.people.removed] after a removal was answered, no approval of theirs 
   const body = { verdict: "approve", arguments_sha256 };
   const path = `/requests/${id}/verdict`;
   await removeBeside(callAs<ReviewedRequest>(server, ana, "POST", path, { body }));
+});
+
+test("[ours.claim.handed] after a removal was answered, no claim is handed over to the removed reviewer", async (t) => {
+  const { server, holder, people, removeDuring } = await startHeld(t);
+  await people.token("ana");
+  const receiver = await people.idOf("ana");
+  const ben = await newPerson(server, { login: "ben" });
+  const instance = await server.instance();
+  const { id } = await server.submit(instance.token);
+  const path = `/requests/${id}/claim`;
+  assert.equal((await callAs(server, ben, "POST", path, { body: {} })).status, 200);
+  await holder.query("begin");
+  await holder.query("lock table request_claim in share mode");
+  const body = { reviewer_id: receiver };
+  const { answer, wasAnswered } = await removeDuring(
+    callAs<{ handed_over: boolean }>(server, ben, "POST", `${path}/hand-over`, { body }),
+  );
+  assert.deepEqual([answer.json.handed_over, wasAnswered], [true, false]);
 });

@@ -18,10 +18,13 @@ import {
 import { assertRefused } from "./support/envelope.ts";
 import { callAs, newPerson, type SignedInPerson } from "./support/people.ts";
 import { PushBrowser, type PushMessage } from "./support/push-browser.ts";
+import { projectPath } from "./support/test-projects.ts";
 import type { Answer, Lifetime } from "./support/test-provider.ts";
-import { turns } from "./support/until.ts";
+import { turns, until } from "./support/until.ts";
 
 const PATH = "/account/push";
+
+const DUE = "select 1 from push_message where request_id = $1 and next_at is not null";
 
 interface Subscription {
   readonly id: string;
@@ -170,7 +173,7 @@ test("[ours.push.subscribed] a subscription belongs to one person until another 
   assert.equal(kinds.length, 4);
 });
 
-test("[ours.push.told] a request is announced once without its arguments, and again when it has ended", async (t) => {
+test("[ours.push.notified] a request is announced once without its arguments, and again when it has ended", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, browser, receiver, reviewer } = scene;
   const request = await server.submit(instance.token, {
@@ -184,7 +187,7 @@ test("[ours.push.told] a request is announced once without its arguments, and ag
     request_id: request.id,
     tag: request.id,
     silent: false,
-    path: `/inbox/${request.id}`,
+    path: `${await projectPath(scene.server)}/inbox/${request.id}`,
     tool: "dépl\\u{202E}oy",
     instance_name: waiting?.instance_name,
     deadline_at: request.deadline_at,
@@ -216,7 +219,7 @@ test("[ours.push.told] a request is announced once without its arguments, and ag
   assert.deepEqual(left, []);
 });
 
-test("[ours.push.told] only reviewers who can decide are notified", async (t) => {
+test("[ours.push.notified] only reviewers who can decide are notified", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, admin, browser } = scene;
   const others: PushBrowser[] = [];
@@ -247,6 +250,32 @@ test("[ours.push.told] only reviewers who can decide are notified", async (t) =>
   assert.deepEqual(toolsOf(dba), ["db", "other"]);
   assert.deepEqual(toolsOf(browser), ["other"]);
   assert.deepEqual([toolsOf(viewer), toolsOf(elsewhere)], [[], []]);
+});
+
+test("[ours.push.notified] a reviewer is notified of the requests that they chose: only requests that name them, or none", async (t) => {
+  const scene = await startPushScene(t);
+  const { server, instance, admin, ana, browser } = scene;
+  const dba = await newPerson(server, { login: "dba", groups: ["dba"] });
+  const dbaBrowser = new PushBrowser(scene.receiver.url("/push/dba"));
+  await subscribe(scene, dba, dbaBrowser);
+  const choose = (person: SignedInPerson, notify: string) =>
+    callAs(server, person, "PATCH", "/account/preferences", { body: { notify } });
+  await choose(dba, "named");
+  await choose(ana, "none");
+  const source =
+    "version: 1\nrules:\n  - id: r\n    match: { tool: db }\n    then: ask\n" +
+    "    ask: { from: [group:dba] }\n";
+  const body = { source, expected_number: 0 };
+  await server.call("POST", "/review/v1/policy", { token: admin, body });
+  await server.submit(instance.token, { tool: "other" });
+  await server.submit(instance.token, { tool: "db" });
+  await untilNotes(scene, 1, dbaBrowser);
+  await passTime(scene, 2_000);
+  assert.deepEqual(
+    notes(scene, dbaBrowser).map(({ tool }) => tool),
+    ["db"],
+  );
+  assert.deepEqual(notes(scene, browser), []);
 });
 
 test("[ours.push.quiet] in quiet hours no push is sent; requests still pending are pushed afterwards", async (t) => {
@@ -351,7 +380,7 @@ test("[ours.notify.tests] [ours.push.subscribed] test messages to browsers and c
   }
 });
 
-test("[ours.push.told] a disabled or removed person gets no more messages", async (t) => {
+test("[ours.push.notified] a disabled or removed person gets no more messages", async (t) => {
   const scene = await startPushScene(t);
   const { server, instance, ana } = scene;
   const { store } = server.provider.context;
@@ -359,4 +388,32 @@ test("[ours.push.told] a disabled or removed person gets no more messages", asyn
   await server.submit(instance.token);
   await passTime(scene, 3_000);
   assert.deepEqual(scene.receiver.requests, []);
+});
+
+test("[ours.claim.handed] repeated hand-overs of a request notify the same receiver once in ten minutes", async (t) => {
+  const scene = await startPushScene(t);
+  const { server, instance, ana, clock } = scene;
+  const ben = await newPerson(server, { login: "ben" });
+  const { store } = server.provider.context;
+  const row = await store.get("select id from reviewer where person_id = $1", [ana.id]);
+  const { id } = await server.submit(instance.token);
+  await untilNotes(scene, 1);
+  const path = `/requests/${id}/claim`;
+  const claimAndHandOver = async () => {
+    await callAs(server, ben, "POST", path, { body: { take_over: true } });
+    const body = { reviewer_id: row?.id };
+    const handed = await callAs(server, ben, "POST", `${path}/hand-over`, { body });
+    assert.deepEqual(handed.json, { handed_over: true });
+    const repeated = await callAs(server, ben, "POST", `${path}/hand-over`, { body });
+    assert.deepEqual(repeated.json, { handed_over: false });
+  };
+  const countDue = async () => (await store.all(DUE, [id])).length;
+  await claimAndHandOver();
+  await untilNotes(scene, 2);
+  await until(async () => (await countDue()) === 0, "the second message is stored as sent");
+  await claimAndHandOver();
+  assert.equal(await countDue(), 0);
+  clock.advance(10 * 60_000);
+  await claimAndHandOver();
+  assert.equal(await countDue(), 1);
 });

@@ -49,8 +49,10 @@ test("[ours.review.show] a reviewer sees the contract's fields, the instance, an
   assert.equal(shown.status, 200);
   assert.ok(shown.text.startsWith(text.slice(0, -1)), "the contract's resource, letter for letter");
   const { policy, requirement, votes, may_decide, ...asked } = shown.json;
-  const { instance: owner, arguments_sha256, decided_by, now, ...resource } = asked;
+  const { instance: owner, arguments_sha256, decided_by, line, signals, now, ...resource } = asked;
   assert.deepEqual(resource, json);
+  assert.equal(line?.text, "n: 1.0, s: Aéé");
+  assert.equal(signals, undefined, "a harmless call has none");
   assert.equal(owner.id, instance.id);
   assert.match(owner.name, /./);
   assert.equal(arguments_sha256, createHash("sha256").update(args, "utf8").digest("hex"));

@@ -8,6 +8,7 @@ import { type TestContext, test } from "node:test";
 import { firstIdAt } from "@countersign/protocol";
 import { countersign, startServer } from "@countersign/testing/countersign";
 import { systemRandom } from "../src/clock.ts";
+import { endsSession } from "../src/core/logout-token.ts";
 import { Failure, openContext, Report, readConfig, toSecrets, toSettings } from "../src/index.ts";
 import { claimRescans, recordRescan } from "../src/operations/audit/claimRescans.ts";
 import { migrate } from "../src/storage/migrate.ts";
@@ -16,9 +17,11 @@ import { readMigrations } from "../src/storage/read-migrations.ts";
 import { readSchemaVersion } from "../src/storage/schema-version.ts";
 import { readDueEscalations } from "../src/storage/sql/requests/escalations.ts";
 import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
+import { listSessions } from "../src/storage/sql/sign-in/sessions.ts";
 import type { Row } from "../src/storage/store.ts";
 import { ADDITIVE, BREAKING, KNOWN, laterMigrations } from "./support/later-migrations.ts";
 import { ManualClock } from "./support/manual-clock.ts";
+import { newPerson } from "./support/people.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { createDatabase } from "./support/postgres.ts";
 import { submitBody } from "./support/scene.ts";
@@ -195,6 +198,68 @@ test("[ours.migrate.rolling] a program of schema 21 stores requests without step
   assert.equal((await server.read(token, id)).status, "denied");
   const due = await readDueEscalations(store, Date.now() + 3_000_000, 10);
   assert.deepEqual(due, [], "the worker finds neither");
+});
+
+test("[ours.migrate.rolling] a program of schema 30 stores requests without a trace, and decides those with one", async (t) => {
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
+  const { token } = await server.instance();
+  const { id } = await server.submit(token);
+  const row = await store.get("select * from request where id = $1", [id]);
+  const { traceparent: _, ...columns }: Row = { ...row };
+  const integrity = server.provider.context.store.integrity;
+  const old: Row = { ...columns, id: randomUUID(), key_hash: "k" };
+  const copy = { ...old, ...authenticateRow(integrity, old) };
+  const names = Object.keys(copy);
+  const places = names.map((_, i) => `$${i + 1}`);
+  const sql = `insert into request (${names.join(", ")}) values (${places.join(", ")})`;
+  await store.transact(async (tx) => {
+    await tx.run(sql, Object.values(copy));
+    await tx.run("update request set traceparent = 'a text' where id = $1", [id]);
+  });
+  const reviewer = await server.token({ kind: "reviewer" });
+  for (const each of [String(old.id), id]) {
+    assert.equal((await server.decide(reviewer, each, "approve")).status, 200);
+  }
+});
+
+test("[ours.migrate.rolling] a session that a program of schema 34 starts is one of an unknown session at the provider", async (t) => {
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
+  const person = await newPerson(server, { login: "ana" });
+  await store.transact((tx) =>
+    tx.run(
+      `insert into session (token_hash, id, person_id, project_id, method, user_agent, created_at,
+         seen_at, expires_at)
+       select 'of the old program', 'of the old program', person_id, project_id, 'oidc', user_agent,
+         created_at, seen_at, expires_at from session`,
+    ),
+  );
+  const sessions = await listSessions(store, person.id);
+  const old = sessions.find(({ id }) => id === "of the old program");
+  assert.ok(old !== undefined);
+  assert.equal(endsSession({ hash: "any", issuedAt: 0 }, old), true);
+});
+
+test("[ours.migrate.rolling] a program of schema 34 purges the instance of a workload", async (t) => {
+  const database = await newDatabase();
+  const { server } = await start(t, database);
+  const store = await openStore(t, database);
+  const { id } = await server.instance();
+  await store.transact(async (tx) => {
+    await tx.run(
+      `insert into workload_instance
+       select project_id, 'b', id, 'ci', 'https://issuer.example', '{}', 0
+       from instance where id = $1`,
+      [id],
+    );
+    await tx.run("delete from idempotency where instance_id = $1", [id]);
+    await tx.run("delete from credential where holder_id = $1", [id]);
+    await tx.run("delete from instance where id = $1", [id]);
+  });
+  assert.deepEqual(await store.all("select binding from workload_instance"), []);
 });
 
 test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {

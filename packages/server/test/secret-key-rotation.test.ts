@@ -191,11 +191,13 @@ function addResults(data: string, keyring: Keyring): void {
 class EndingStore implements Store {
   readonly isExclusive = false;
   readonly integrity: Store["integrity"];
+  readonly search: Store["search"];
   readonly #store: Store;
   #left: number;
 
   constructor(store: Store, transactions: number) {
     this.integrity = store.integrity;
+    this.search = store.search;
     this.#store = store;
     this.#left = transactions;
   }

@@ -106,31 +106,6 @@ test("[ours.sign-in.at-once] a user who is disabled, or removed from the project
   assert.deepEqual([json.project, json.projects], [null, []]);
 });
 
-test("[ours.sign-in.projects] a session selects one project of its person at a time", async () => {
-  const ana = await person();
-  const outsider = await person({ project: "elsewhere" });
-  await store.transact(async (tx) => {
-    await tx.run(
-      `insert into reviewer (id, project_id, name, role, group_names, created_at, person_id)
-       values ('r', $1, 'ana', 'viewer', '[]', 0, $2)`,
-      [outsider.projectId, ana.id],
-    );
-  });
-  const request = await server.submit(scene.instance.token);
-  const path = `/requests/${request.id}`;
-  assert.equal((await callAs(server, ana, "GET", path)).status, 200);
-  const switching = { body: { project_id: outsider.projectId } };
-  const switched = await callAs<Session>(server, ana, "POST", "/session/project", switching);
-  assert.deepEqual(
-    [switched.json.project?.role, switched.json.projects.map(({ name }) => name)],
-    ["viewer", ["default", "elsewhere"]],
-  );
-  assertRefused(await callAs(server, ana, "GET", path), 404, "not_found");
-  const other = { body: { project_id: ana.projectId } };
-  const refused = await callAs(server, outsider, "POST", "/session/project", other);
-  assertRefused(refused, 404, "not_found");
-});
-
 const CROSS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ["another site", { "sec-fetch-site": "cross-site" }],
   ["a neighbour under the same domain", { "sec-fetch-site": "same-site" }],

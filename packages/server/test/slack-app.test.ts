@@ -19,6 +19,7 @@ import { BOT_TOKEN, type FakeSlack, OPS, shownText, startFakeSlack } from "./sup
 import { freeze } from "./support/freezes.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { cancel } from "./support/scene.ts";
+import { projectPath } from "./support/test-projects.ts";
 import { until } from "./support/until.ts";
 
 const CHANNELS = "/review/v1/channels";
@@ -96,7 +97,7 @@ test("[ours.slack.message] a message states the call, the rule, what an approval
     "Contains confusable characters. They are written as code points such as \\u{0430}.",
     "Arguments:",
     '{"note":"<!channel> `x`\\u{202E}"}',
-    `https://countersign.example/inbox/${request.id}`,
+    `https://countersign.example${await projectPath(scene.server)}/inbox/${request.id}`,
   ]);
   const [preformatted] = message.blocks.filter(({ type }) => type === "rich_text");
   assert.deepEqual(preformatted?.elements?.[0], {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { ConfigError, readConfig, toSettings } from "../src/index.ts";
+import { callOverTls } from "./support/call-over-tls.ts";
 import { type AnyAnswer, assertRefused, UUID } from "./support/envelope.ts";
 import { connectRaw } from "./support/raw-connection.ts";
 import { createSelfSigned } from "./support/self-signed.ts";
@@ -28,24 +28,7 @@ function callSecurely(
   headers: Readonly<Record<string, string>> = {},
   body = "",
 ): Promise<AnyAnswer> {
-  return new Promise((resolve, reject) => {
-    const options = { method, headers, ca: certificate, agent: false };
-    const sent = request(server.url + path, options, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.on("end", () => {
-        const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => {
-          return [name, String(value)];
-        });
-        resolve({ status: response.statusCode ?? 0, headers: new Headers(pairs), text });
-      });
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
+  return callOverTls(server.url + path, { method, headers, body, certificate });
 }
 
 test("[ours.config.tls] [service.https.required] with certificate and key the operations are served over HTTPS", async () => {

@@ -64,12 +64,12 @@ export async function notify(
   });
 }
 
-/** Opens the store of the running server. */
+/** Opens the store of a server, which may run, wherever its database is. */
 export async function withStore<T>(
-  { data }: Server,
+  { data, env }: Server,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig({ data }, {});
+  const config = readConfig({ data }, env);
   const opened = await openContext(toSettings(config), toSecrets(config));
   try {
     return await work(opened.context.store);

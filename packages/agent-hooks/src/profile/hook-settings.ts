@@ -8,8 +8,12 @@
  */
 
 import { isAbsolute } from "node:path";
+import { keyFile } from "@countersign/sdk";
 import { profileFile, usesFolder } from "./folders.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "./profile.ts";
+
+/** Names a file with the key. Only used without COUNTERSIGN_API_KEY. */
+const KEY_FILE = "COUNTERSIGN_API_KEY_FILE";
 
 /** A setup that the hook cannot use. The message goes to the model: it names no file. */
 export class UnusableSetup extends Error {}
@@ -116,9 +120,10 @@ export function readHookSettings(setup: HookSetup): HookSettings {
     );
   }
   const { url, token, wait, leave, keepPrompts } = VARIABLES;
+  const key = environment[token] || keyIn(environment[KEY_FILE]);
   return {
     url: pick(environment[url], profile?.url, url, `${install} ${name}`),
-    token: pick(environment[token], profile?.token, token, `${install} ${name}`),
+    token: pick(key, profile?.token, token, `${install} ${name}`),
     waitMs: waitOf(environment[wait], profile, install) ?? profile?.waitMs ?? WAIT_MS,
     leave: environment[leave] ? namesIn(environment[leave]) : (profile?.leave ?? []),
     keepPrompts: flagOf(environment[keepPrompts]) ?? profile?.keepPrompts ?? false,
@@ -134,6 +139,16 @@ export function namesIn(text: string): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
+}
+
+/** @throws UnusableSetup for a file that the hook cannot read */
+function keyIn(file: string | undefined): string | undefined {
+  if (!file) return undefined;
+  try {
+    return keyFile(file)();
+  } catch {
+    throw new UnusableSetup(`${KEY_FILE} does not name a readable file with a key.`);
+  }
 }
 
 function pick(

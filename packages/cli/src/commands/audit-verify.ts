@@ -1,12 +1,15 @@
-/** The command that verifies the sealed log of a database, an export or a proof. */
+/** The command that verifies the sealed log of a database, a backup, an export or a proof. */
 
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import {
   type DatabaseVerification,
   type Finding,
+  listArchive,
+  readLines,
   readSigned,
   type Verifier,
+  verifyArchive,
   verifyDatabase,
   verifyExport,
   verifyProof,
@@ -19,9 +22,9 @@ import {
   verifierOf,
   WHICH_LOG,
   withAudit,
+  withAuditOf,
 } from "../audit-options.ts";
 import type { Command } from "../command.ts";
-import { readLines } from "../read-lines.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -34,7 +37,7 @@ interface Outcome {
 
 export const auditVerify: Command = {
   usage: "audit verify",
-  help: "Verify the audit log, an export or a proof.",
+  help: "Verify the audit log, a backup, an export or a proof.",
   example: "audit verify --project default",
   settings: ["server"],
   options: {
@@ -43,7 +46,10 @@ export const auditVerify: Command = {
     server: { type: "flag", help: "Only the log of the whole server." },
     "public-key": { type: "text", value: "KEY", help: "Output of audit key, or a file with it." },
     checkpoint: { type: "text", value: "FILE", help: "Older checkpoint to compare with." },
-    file: { type: "text", value: "EXPORT", help: "Export to verify, instead of the database." },
+    since: { type: "text", value: "FILE", help: "Verify only entries after this checkpoint." },
+    backup: { type: "text", value: "FILE", help: "Backup to restore and verify, instead of it." },
+    archive: { type: "text", value: "DIR", help: "Archive to verify with the database." },
+    file: { type: "text", value: "EXPORT", help: "Export, or archive folder of a log, to verify." },
     proof: { type: "text", value: "FILE", help: "Proofs to verify, instead of the database." },
   },
 
@@ -60,18 +66,29 @@ export const auditVerify: Command = {
 };
 
 async function outcomeOf(line: SettingsLine, terminal: Terminal): Promise<Outcome> {
-  const [file, proof] = [line.text("file"), line.text("proof")];
-  if (file !== undefined && proof !== undefined) {
-    throw usageError("give --file or --proof, not both");
+  const [file, proof, backup] = [line.text("file"), line.text("proof"), line.text("backup")];
+  if (line.text("archive") !== undefined && (file ?? proof) !== undefined) {
+    throw usageError("--archive requires a database; give a folder of it with --file");
+  }
+  if (line.text("since") !== undefined) assertIncremental(line);
+  if ([file, proof, backup].filter((each) => each !== undefined).length > 1) {
+    throw usageError("give only one of --backup, --file and --proof");
   }
   try {
     if (file !== undefined) return await ofExport(line, file, offlineKey(line), terminal);
     if (proof !== undefined) return await ofProofs(proof, offlineKey(line));
-    return await ofDatabase(line, terminal);
+    return await ofDatabase(line, backup, terminal);
   } catch (error) {
     const finding = findingOf(error);
     if (finding === undefined) throw error;
     return { finding, lines: [], json: {} };
+  }
+}
+
+/** @throws CommandError when an option does not fit an incremental verification */
+function assertIncremental(line: SettingsLine): void {
+  for (const name of ["checkpoint", "archive", "file", "proof"]) {
+    if (line.text(name) !== undefined) throw usageError(`give --since or --${name}, not both`);
   }
 }
 
@@ -89,13 +106,21 @@ function offlineKey(line: SettingsLine): Verifier {
   return verifier;
 }
 
-async function ofDatabase(line: SettingsLine, terminal: Terminal): Promise<Outcome> {
-  const [verifier, older] = [verifierOf(line), olderOf(line)];
-  return withAudit(line, async (database) => {
+async function ofDatabase(
+  line: SettingsLine,
+  backup: string | undefined,
+  terminal: Terminal,
+): Promise<Outcome> {
+  const [verifier, since] = [verifierOf(line), olderOf(line, "since")];
+  const older = since ?? olderOf(line);
+  const open = backup === undefined ? withAudit : withAuditOf(backup);
+  return open(line, async (database) => {
     const { logs, finding } = await verifyDatabase(database, {
       log: isLogNamed(line) ? { project: projectOf(line) } : undefined,
       verifier,
       older: older?.checkpoint,
+      isIncremental: since !== undefined,
+      archive: line.text("archive"),
       onProgress: (project, entries, size) => {
         terminal.status(`${nameOf(project)}: ${entries.toLocaleString("en")} of ${size} entries`);
       },
@@ -115,18 +140,44 @@ const NO_LOG = "There is no log yet. The server creates it with the first sealed
 
 type VerifiedLog = DatabaseVerification["logs"][number];
 
-function good({ project, size, unsealed, late, checkpoint }: VerifiedLog): string {
+function good(log: VerifiedLog): string {
+  const { project, size, unsealed, late, checkpoint, pruned, archived, notCompared } = log;
   const [, , root = ""] = checkpoint.split("\n");
+  if (log.since > 0) return goodSince(log, root);
+  const isPartial = pruned > archived;
   const more = [
     unsealed > 0 ? `; not sealed yet: ${unsealed}` : "",
     late > 0 ? `; sealed late: ${late}` : "",
+    archived > 0 ? `; ${archived} of them in the archive` : "",
+    notCompared > 0 ? `; requests not compared: ${notCompared}` : "",
   ];
-  const label = `${nameOf(project)}: ${size} entries`;
-  return `${label} verified, root ${root}${more.join("")}`;
+  const count = isPartial ? `entries ${pruned} to ${size - 1}` : `${size} entries`;
+  const verified = `${nameOf(project)}: ${count} verified, root ${root}${more.join("")}`;
+  if (!isPartial) return verified;
+  const rest = `entries 0 to ${pruned - 1} are in an archive and were not verified`;
+  return `${verified}\n${nameOf(project)}: ${rest}; give its folder with --archive`;
 }
 
-function toLog({ project, origin, size, unsealed, late, checkpoint }: VerifiedLog): object {
-  return { project: project ?? null, origin, size, unsealed, late, checkpoint };
+function goodSince({ project, since, size }: VerifiedLog, root: string): string {
+  const range = size === since ? "no new entries" : `entries ${since} to ${size - 1} verified`;
+  const rest = `the stored hashes of entries 0 to ${since - 1} match the given checkpoint`;
+  return `${nameOf(project)}: ${range}, root ${root}\n${nameOf(project)}: ${rest}`;
+}
+
+function toLog(log: VerifiedLog): object {
+  const { project, origin, size, unsealed, late, checkpoint, pruned, archived, notCompared } = log;
+  return {
+    project: project ?? null,
+    origin,
+    since: log.since,
+    size,
+    unsealed,
+    late,
+    checkpoint,
+    pruned,
+    archived,
+    not_compared: notCompared,
+  };
 }
 
 async function ofExport(
@@ -139,10 +190,27 @@ async function ofExport(
     terminal.status(`${entries.toLocaleString("en")} entries so far`);
   };
   const options = { verifier, older: olderBy(line, verifier), onProgress };
+  if (isFolder(file)) return ofFolder(file, options);
   const { origin, from, size, finding } = await verifyExport(linesOf(file), options);
   const range = size === from ? "no entry" : `entries ${from} to ${size - 1}`;
   const lines = [`${origin}: ${range} verified`];
   return { finding, lines, json: { origin, from, size } };
+}
+
+async function ofFolder(
+  folder: string,
+  options: Parameters<typeof verifyArchive>[1],
+): Promise<Outcome> {
+  const files = listArchive(folder);
+  if (files.length === 0) throw usageError(`${folder} has no files of an archive`);
+  const { from, size } = await verifyArchive(files, options);
+  const { name: origin } = options.verifier;
+  const lines = [`${origin}: entries ${from} to ${size - 1} verified (files: ${files.length})`];
+  return { finding: undefined, lines, json: { origin, from, size, files: files.length } };
+}
+
+function isFolder(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 async function ofProofs(file: string, verifier: Verifier): Promise<Outcome> {

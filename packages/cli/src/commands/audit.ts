@@ -4,15 +4,23 @@ import { writeFileSync } from "node:fs";
 import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import {
+  type AuditDatabase,
+  exportEvents,
   exportLog,
   findEntriesOfRequest,
+  folderOf,
+  listArchive,
+  parseStreamFormat,
+  proveArchived,
   proveEntries,
+  type StreamFormat,
   writeProven,
   writeVerifier,
 } from "@countersign/server";
 import { projectOf, refuse, timeOf, WHICH_LOG, withAudit } from "../audit-options.ts";
 import type { Command } from "../command.ts";
 import { writeLines } from "../line-writer.ts";
+import type { SettingsLine } from "../settings-line.ts";
 
 export const auditExport: Command = {
   usage: "audit export",
@@ -22,20 +30,52 @@ export const auditExport: Command = {
   options: {
     ...WHICH_LOG,
     since: { type: "text", value: "TIME", help: "Start time, approximate. [the first entry]" },
+    format: { type: "text", value: "FORMAT", help: "Format: log, cloudevents or ocsf. [log]" },
+    after: { type: "text", value: "POSITION", help: "Last exported position. Needs --format." },
     out: { type: "text", value: "FILE", help: "Output file. [stdout]" },
   },
 
   async run(line, terminal) {
     line.take();
     const [since, out, project] = [timeOf(line, "since"), line.text("out"), projectOf(line)];
+    const [format, from] = [formatOf(line), positionAfter(line)];
+    if (format === undefined && from !== undefined) {
+      throw usageError("--after requires --format cloudevents or --format ocsf");
+    }
+    if (since !== undefined && from !== undefined) {
+      throw usageError("give --since or --after, not both");
+    }
     await withAudit(line, async ({ reader, log: find }) => {
       const log = await find(project);
-      const lines = await writeLines(exportLog(reader, log, since), out);
+      const events =
+        format === undefined
+          ? exportLog(reader, log, since)
+          : exportEvents(reader, log, format, { from, since });
+      const lines = await writeLines(events, out);
       if (out !== undefined) terminal.note(`Wrote ${lines} lines of ${log.origin} to ${out}.`);
+      if (log.pruned > 0 && since === undefined && from === undefined) {
+        terminal.note(`Entries 0 to ${log.pruned - 1} are in an archive, not in this export.`);
+      }
     });
     return EXIT.done;
   },
 };
+
+/** @returns undefined for the format that can be verified */
+function formatOf(line: SettingsLine): StreamFormat | undefined {
+  const text = line.text("format") ?? "log";
+  const format = parseStreamFormat(text);
+  if (format !== undefined || text === "log") return format;
+  throw usageError("--format must be log, cloudevents or ocsf");
+}
+
+/** `sequence` of a CloudEvent has leading zeros. */
+function positionAfter(line: SettingsLine): number | undefined {
+  const text = line.text("after");
+  if (text === undefined) return undefined;
+  if (/^\d{1,16}$/.test(text)) return Number(text) + 1;
+  throw usageError("--after must be a position, such as 41: the sequence of an event");
+}
 
 export const auditCheckpoint: Command = {
   usage: "audit checkpoint",
@@ -81,6 +121,7 @@ export const auditProve: Command = {
   settings: ["server"],
   options: {
     project: { type: "text", value: "PROJECT", help: "Project of the request. [default]" },
+    archive: { type: "text", value: "DIR", help: "Archive with the earlier entries." },
     out: { type: "text", value: "FILE", help: "Output file. [stdout]" },
   },
 
@@ -91,10 +132,12 @@ export const auditProve: Command = {
     const out = line.text("out");
     await withAudit(line, async ({ reader, log: find }) => {
       const log = await find(projectOf(line));
+      const archived = await provenInArchive(line, log, id);
       const entries = await findEntriesOfRequest(reader, log.projectId, id);
-      if (entries.length === 0) throw refuse("not_found", "the log has no entry of this request");
-      const proven = await proveEntries(reader, log, entries);
-      const left = entries.length - proven.length;
+      if (entries.length + archived.length === 0) throw noEntry(log);
+      const stored = await proveEntries(reader, log, entries);
+      const proven = [...archived, ...stored];
+      const left = entries.length - stored.length;
       if (proven.length === 0) {
         throw refuse("not_sealed", "no entry of it is sealed yet; retry in some seconds");
       }
@@ -107,3 +150,21 @@ export const auditProve: Command = {
     return EXIT.done;
   },
 };
+
+type FoundLog = Awaited<ReturnType<AuditDatabase["log"]>>;
+
+async function provenInArchive(line: SettingsLine, log: FoundLog, id: string) {
+  const directory = line.text("archive");
+  if (directory === undefined) return [];
+  const folder = folderOf(directory, log.origin);
+  const files = listArchive(folder);
+  if (files.length === 0) throw refuse("no_archive", `${folder} has no files of an archive`);
+  return proveArchived(files, id, log.pruned);
+}
+
+function noEntry({ pruned }: FoundLog): Error {
+  const message = "the log has no entry of this request";
+  if (pruned === 0) return refuse("not_found", message);
+  const rest = `entries 0 to ${pruned - 1} are in an archive`;
+  return refuse("not_found", `${message} in the database; ${rest}: give --archive DIR`);
+}

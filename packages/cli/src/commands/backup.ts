@@ -1,7 +1,7 @@
 /** The command that copies the SQLite database of a running server. */
 
 import { CommandError, EXIT } from "@countersign/command-line";
-import { backupDatabase, databaseFile } from "@countersign/server";
+import { backupDatabase, databaseFile, recordBackup } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
 
@@ -23,6 +23,7 @@ export const backup: Command = {
     const source = databaseFile(data);
     assertDatabase(config);
     backupDatabase(source, target);
+    recordBackup(data);
     terminal.out(line.json ? JSON.stringify({ file: target }) : `Copied ${source} to ${target}.`);
     const key = config.secret_key === undefined ? `${data}/secret.key` : "the secret key";
     terminal.note(`Keep a copy of ${key} on another machine. The backup needs it.`);

@@ -176,6 +176,31 @@ export const requestsClaim: Command = {
   },
 };
 
+export const requestsHandOver: Command = {
+  usage: "requests hand-over ID",
+  help: "Give your claim to another reviewer.",
+  example: "requests hand-over 0198c2a4-7d0e-7c3b-9f51-2b6a4e8d1c70 --to ana",
+  settings: ["client"],
+  options: {
+    to: { type: "text", value: "NAME", help: "Name of the reviewer who receives the claim." },
+  },
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the request");
+    const name = line.text("to");
+    if (name === undefined) throw usageError("--to is required");
+    const api = connectApi(line);
+    const { reviewers } = await api.call("GET /reviewers");
+    const receiver = reviewers.find((one) => one.name === name);
+    if (receiver === undefined) throw usageError(`there is no reviewer ${visibleText(name)}`);
+    const call = { path: { id }, body: { reviewer_id: receiver.id } };
+    const answer = await api.call("POST /requests/{id}/claim/hand-over", call);
+    const message = answer.handed_over ? "Handed over." : "You have not claimed this request.";
+    terminal.out(line.json ? exactText(answer) : message);
+    return answer.handed_over ? EXIT.done : EXIT.refused;
+  },
+};
+
 export const requestsRelease: Command = {
   usage: "requests release ID",
   help: "End your claim of a request.",

@@ -26,7 +26,7 @@ export const serve: Command = {
   help: "Start the approval server.",
   example: "serve --port 8787",
   options: {},
-  settings: ["server", "limits", "sign-in", "webhooks", "channels"],
+  settings: ["server", "limits", "sign-in", "workloads", "webhooks", "channels", "audit"],
 
   async run(line, terminal) {
     line.take();

@@ -3,9 +3,13 @@
 import { renderColumns, usageError } from "@countersign/command-line";
 import { formatTimestamp, parseDuration, parseIdentifier } from "@countersign/protocol";
 import {
+  createScimToken,
   createToken,
+  type ListedScimToken,
   type ListedToken,
+  listScimTokens,
   listTokens,
+  revokeScimToken,
   revokeToken,
   scopesFault,
   systemClock,
@@ -19,7 +23,7 @@ import { visibleText } from "../visible-text.ts";
 import { withKnownData } from "../with-data.ts";
 
 export const tokensCreate: Command = {
-  usage: "tokens create provisioner|reviewer",
+  usage: "tokens create provisioner|reviewer|scim",
   help: "Create a token and print it once.",
   example: "tokens create reviewer --name alice",
   settings: ["server"],
@@ -41,9 +45,9 @@ export const tokensCreate: Command = {
   },
 
   async run(line, terminal) {
-    const [kind] = line.take("provisioner or reviewer");
-    if (kind !== "provisioner" && kind !== "reviewer") {
-      throw usageError("the kind of a token is provisioner or reviewer");
+    const [kind] = line.take("provisioner, reviewer or scim");
+    if (kind !== "provisioner" && kind !== "reviewer" && kind !== "scim") {
+      throw usageError("the kind of a token is provisioner, reviewer or scim");
     }
     const name = line.text("name");
     if (!name) throw usageError("--name is missing");
@@ -60,7 +64,15 @@ export const tokensCreate: Command = {
     const fault = scopes && scopesFault(scopes);
     if (fault !== undefined) throw usageError(`--scopes ${fault}`);
     const expiresAt = expiryOf(line);
+    if (kind === "scim" && line.text("project") !== undefined) {
+      throw usageError("--project does not apply to scim: the token manages the whole server");
+    }
     return withKnownData(line, async ({ context }) => {
+      if (kind === "scim") {
+        const issued = await createScimToken(context, { name, expiresAt });
+        terminal.out(line.json ? JSON.stringify(issued) : issued.token);
+        return;
+      }
       const order: TokenOrder = { kind, name, project, role, groups, isBot, scopes, expiresAt };
       const issued = await createToken(context, order);
       terminal.out(line.json ? JSON.stringify(issued) : issued.token);
@@ -78,7 +90,8 @@ export const tokensList: Command = {
   async run(line, terminal) {
     line.take();
     return withKnownData(line, async ({ context }) => {
-      const tokens = await listTokens(context);
+      const scim = await listScimTokens(context);
+      const tokens = [...(await listTokens(context)), ...scim.map(toListed)];
       if (line.json) terminal.out(JSON.stringify(tokens.map(toJson)));
       else terminal.out(tokens.length === 0 ? "There are no tokens." : table(tokens));
     });
@@ -97,7 +110,9 @@ export const tokensRevoke: Command = {
     const id = parseIdentifier(text);
     if (id === undefined) throw usageError("invalid id; run tokens list to see the ids");
     return withKnownData(line, async ({ context }) => {
-      await revokeToken(context, id);
+      const scim = await listScimTokens(context);
+      if (scim.some((token) => token.id === id)) await revokeScimToken(context, id);
+      else await revokeToken(context, id);
       terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     });
   },
@@ -113,13 +128,33 @@ function expiryOf(line: SettingsLine): number | null {
   return systemClock.now() + ms;
 }
 
-function toJson(token: ListedToken): object {
+/** A row of the list. The token of an identity provider belongs to no project. */
+type Row = Omit<ListedToken, "kind" | "holderId" | "projectId"> & {
+  readonly kind: ListedToken["kind"] | "scim";
+};
+
+function toListed({ id, name, createdAt, expiresAt, revokedAt }: ListedScimToken): Row {
+  return {
+    id,
+    kind: "scim",
+    name,
+    project: "",
+    role: null,
+    isBot: false,
+    scopes: null,
+    createdAt,
+    expiresAt,
+    revokedAt,
+  };
+}
+
+function toJson(token: Row): object {
   const { id, kind, name, project, role, isBot, scopes, createdAt, expiresAt, revokedAt } = token;
   return {
     id,
     kind,
     name,
-    project,
+    ...(project !== "" && { project }),
     ...(role !== null && { role }),
     ...(isBot && { bot: true }),
     ...(scopes !== null && { scopes }),
@@ -129,7 +164,7 @@ function toJson(token: ListedToken): object {
   };
 }
 
-function table(tokens: readonly ListedToken[]): string {
+function table(tokens: readonly Row[]): string {
   const now = systemClock.now();
   const isScoped = tokens.some(({ scopes }) => scopes !== null);
   const rows = tokens.map((token) => [
@@ -145,7 +180,7 @@ function table(tokens: readonly ListedToken[]): string {
 }
 
 /** A reviewer's role says more than that it is one. */
-function kindOf({ kind, role, isBot }: ListedToken): string {
+function kindOf({ kind, role, isBot }: Row): string {
   return isBot ? `${role} (bot)` : (role ?? kind);
 }
 

@@ -12,8 +12,11 @@ export const worker: Promise<ServiceWorkerRegistration | undefined> = register()
 async function register(): Promise<ServiceWorkerRegistration | undefined> {
   if (!("serviceWorker" in navigator)) return undefined;
   try {
-    await navigator.serviceWorker.register(trustedScriptUrl(urlOf("sw.js")), { scope: urlOf("") });
-    return await navigator.serviceWorker.ready;
+    const url = trustedScriptUrl(urlOf("sw.js"));
+    const registered = navigator.serviceWorker.register(url, { scope: urlOf("") });
+    const { ready } = navigator.serviceWorker;
+    // The worker of an earlier visit is ready at once; the check for a newer one can take long.
+    return await Promise.race([ready, registered.then(() => ready)]);
   } catch (error) {
     // The console works without it.
     console.info("no service worker:", error);

@@ -5,6 +5,9 @@
  * Built to one file at the root of the server: `sw.js`.
  */
 
+import { NOTIFICATION_TEXTS, type NotificationTexts } from "./notification-texts.ts";
+import { inTurn } from "./notifications.ts";
+
 const worker = globalThis as unknown as ServiceWorkerGlobalScope;
 
 /** Filled by the build: the names in assets/. */
@@ -39,7 +42,9 @@ worker.addEventListener("activate", (event) => {
 });
 
 /** The screens of the console; other pages of the server are not part of the shell. */
-const SCREENS = /^(?:inbox|history|audit|policies|instances|settings)(?:\/|$)/;
+const SCREENS =
+  /^(?:all|inbox|history|dashboard|sessions|audit|policies|instances|settings)(?:\/|$)/;
+const IN_PROJECT = /^p\/[\w-]+\//;
 
 worker.addEventListener("fetch", (event) => {
   const { request } = event;
@@ -47,7 +52,7 @@ worker.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || !url.href.startsWith(worker.registration.scope)) return;
   const path = url.href.slice(worker.registration.scope.length).split(/[?#]/)[0] ?? "";
   if (path.startsWith("assets/")) event.respondWith(kept(request));
-  else if (request.mode === "navigate" && SCREENS.test(path))
+  else if (request.mode === "navigate" && SCREENS.test(path.replace(IN_PROJECT, "")))
     event.respondWith(page(request, path));
 });
 
@@ -92,35 +97,53 @@ worker.addEventListener("push", (event) => {
 
 async function show(message: PushMessage): Promise<void> {
   const { tag, path, silent = false } = message;
-  const [title, body] = wordsOf(message);
+  const [title, body] = wordsOf(message, await textsOfPage().catch(() => NOTIFICATION_TEXTS.en));
   const icon = urlOf("icon-192.png");
-  await worker.registration.showNotification(title, { tag, body, icon, silent, data: { path } });
+  const options = { tag, body, icon, silent, data: { path } };
+  await inTurn(() => worker.registration.showNotification(title, options));
+}
+
+/** In the language of the last page; `page-language.ts` stores it. */
+async function textsOfPage(): Promise<NotificationTexts> {
+  const stored = await caches.match(urlOf("language"));
+  return (await stored?.text()) === "de" ? NOTIFICATION_TEXTS.de : NOTIFICATION_TEXTS.en;
 }
 
 /** The agent chooses the names. A notification displays them as plain text. */
-function wordsOf({ type, instance_name: instance = "", ...rest }: PushMessage) {
-  const { server } = rest;
-  const tool = server === undefined ? (rest.tool ?? "") : `${rest.tool ?? ""} on ${server}`;
+function wordsOf(
+  { type, tool: name = "", server, instance_name: instance = "", deadline_at, status }: PushMessage,
+  texts: NotificationTexts,
+): readonly [title: string, body: string] {
+  const tool = server === undefined ? name : texts.toolOn(name, server);
   switch (type) {
     case "request.waiting": {
-      const until = rest.deadline_at === undefined ? "" : `, until ${timeOf(rest.deadline_at)}`;
-      return [`${tool} needs your decision`, `${instance}${until}`] as const;
+      const until = deadline_at === undefined ? undefined : timeOf(deadline_at, texts);
+      const body = until === undefined ? instance : texts.until(instance, until);
+      return [texts.needsDecision(tool), body];
     }
-    case "request.resolved":
-      return [
-        `${tool}: ${rest.status ?? "over"}`,
-        `${instance}. Nothing is left to decide.`,
-      ] as const;
+    case "request.resolved": {
+      const outcome =
+        status === undefined ? texts.resolvedWithoutStatus : statusName(status, texts);
+      return [`${tool}: ${outcome}`, texts.nothingLeft(instance)];
+    }
     case "push.test":
-      return [
-        "Countersign can reach this device",
-        "This is a test. No request is pending.",
-      ] as const;
+      return [texts.testTitle, texts.testBody];
   }
 }
 
-function timeOf(timestamp: string): string {
-  return new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(new Date(timestamp));
+function statusName(status: string, { statuses }: NotificationTexts): string {
+  return statuses[status] ?? status;
+}
+
+function timeOf(timestamp: string, { locale }: NotificationTexts): string {
+  return new Intl.DateTimeFormat(locale, { timeStyle: "short" }).format(new Date(timestamp));
+}
+
+/** The project in an address of this server. */
+function projectIn(url: string): string | undefined {
+  const { scope } = worker.registration;
+  const path = url.startsWith(scope) ? url.slice(scope.length) : "";
+  return IN_PROJECT.exec(path)?.[0];
 }
 
 /** A tap opens the request and decides nothing. */
@@ -130,12 +153,18 @@ worker.addEventListener("notificationclick", (event) => {
   event.waitUntil(open(urlOf(path.replace(/^\//, ""))));
 });
 
-/** In a window of the console, the one that shows it already where there is one. */
+/**
+ * In a window of the same project, the one that shows it already where there is one. A browser
+ * reports the address that a window was opened with, which may be without a project.
+ */
 async function open(url: string): Promise<void> {
   const windows = await worker.clients.matchAll({ type: "window" });
+  const project = projectIn(url);
+  const ours = windows.filter((client) => client.url.startsWith(worker.registration.scope));
   const own =
-    windows.find((client) => client.url === url) ??
-    windows.find((client) => client.url.startsWith(worker.registration.scope));
+    ours.find((client) => client.url === url) ??
+    ours.find((client) => project === undefined || projectIn(client.url) === project) ??
+    ours.find((client) => projectIn(client.url) === undefined);
   if (own === undefined) {
     await worker.clients.openWindow(url);
     return;

@@ -2,6 +2,7 @@
  * The values in a JSON text by their path, with their exact text. Pure.
  */
 
+import { joinPath } from "@countersign/review-api/calls";
 import { itemSources, memberSources } from "./source.ts";
 
 export interface Leaf {
@@ -10,8 +11,6 @@ export interface Leaf {
   /** The text of a value that has no others in it, or of an empty object or list. */
   readonly source: string;
 }
-
-const PLAIN = /^[A-Za-z_][\w-]*$/;
 
 /** @param json valid, as the server writes it; no deeper than the server takes it */
 export function leavesOf(json: string, path = ""): Leaf[] {
@@ -27,12 +26,6 @@ export function leavesOf(json: string, path = ""): Leaf[] {
     return items.flatMap((item, index) => leavesOf(item, `${path}[${index}]`));
   }
   return [{ path, source }];
-}
-
-/** `a.b`, or `a["b c"]` when the name needs quotes. */
-export function joinPath(path: string, name: string): string {
-  if (!PLAIN.test(name)) return `${path}[${JSON.stringify(name)}]`;
-  return path === "" ? name : `${path}.${name}`;
 }
 
 /** Kind of the value: `string`, `number`, `true`..., for comparing shapes. */

@@ -5,7 +5,7 @@
 
 import { urlOf } from "../root.ts";
 import { trustedScriptUrl } from "../trusted-url.ts";
-import { Feed, type FeedMessage } from "./feed.ts";
+import { Feed, type FeedMessage, projectOfFeed } from "./feed.ts";
 import workerUrl from "./feed-worker.ts?worker&url";
 
 export type Receive = (message: FeedMessage) => void;
@@ -19,7 +19,7 @@ const POLL_SILENCE_MS = 3_400;
 /**
  * The first message is the state of the stream.
  *
- * @param name identifies session and project: each has its own stream
+ * @param name as feedName makes it
  * @returns leaves
  */
 export function joinFeed(name: string, receive: Receive): () => void {
@@ -80,7 +80,7 @@ function joinTabs(name: string, receive: Receive): () => void {
 
   function lead(): Promise<void> {
     clearTimeout(silence);
-    const feed = new Feed(urlOf(""), (message) => {
+    const feed = new Feed(urlOf(""), projectOfFeed(name), (message) => {
       receive(message);
       channel.postMessage(message);
     });

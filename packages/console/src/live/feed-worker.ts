@@ -1,11 +1,13 @@
 /** The stream of a browser in a shared worker: one for all tabs of a session and project. */
 
 import { urlOf } from "../root.ts";
-import { Feed } from "./feed.ts";
+import { Feed, projectOfFeed } from "./feed.ts";
 
+/** As the tab names it. */
+const { name } = globalThis as unknown as { readonly name: string };
 const ports = new Set<MessagePort>();
 
-const feed = new Feed(urlOf(""), (message) => {
+const feed = new Feed(urlOf(""), projectOfFeed(name), (message) => {
   for (const port of ports) port.postMessage(message);
 });
 

@@ -11,8 +11,6 @@ export type FeedEvent =
   | { readonly name: "freezes" }
   /** The permissions of the caller have changed. */
   | { readonly name: "caller" }
-  /** The session uses another project now. */
-  | { readonly name: "project" }
   | { readonly name: "pulse" };
 
 export type FeedMessage =
@@ -42,7 +40,18 @@ const RETRY_MS_MAX = 3_000;
 const REFUSED_MS = 15_000;
 const POLL_MS = 2_000;
 
+/** Each session and project has a feed of its own. */
+export function feedName(sessionId: string, project: string): string {
+  return `${sessionId}/${project}`;
+}
+
+/** @param name of the feed */
+export function projectOfFeed(name: string): string {
+  return name.split("/")[1] ?? "";
+}
+
 export class Feed {
+  readonly #url: string;
   readonly #root: string;
   readonly #send: (message: FeedMessage) => void;
   #source: EventSource | undefined;
@@ -61,10 +70,12 @@ export class Feed {
    * Opens the stream.
    *
    * @param root the address of the server, with a slash at its end
+   * @param project its id
    * @param send receives every message, `open` before the first event
    */
-  constructor(root: string, send: (message: FeedMessage) => void) {
+  constructor(root: string, project: string, send: (message: FeedMessage) => void) {
     this.#root = root;
+    this.#url = `${root}review/v1/events?project=${project}`;
     this.#send = send;
     addEventListener("offline", this.#onOffline);
     addEventListener("online", this.#onOnline);
@@ -95,7 +106,7 @@ export class Feed {
 
   #open(): void {
     this.#disconnect();
-    const source = new EventSource(`${this.#root}review/v1/events`);
+    const source = new EventSource(this.#url);
     this.#source = source;
     this.#expectWithin(OPENING_MS);
     const on = <Name extends keyof StreamEvents>(
@@ -118,10 +129,7 @@ export class Feed {
     on("freezes", () => pass({ name: "freezes" }));
     on("caller", () => pass({ name: "caller" }));
     on("pulse", () => pass({ name: "pulse" }));
-    on("end", ({ reason }) => {
-      if (reason === "project") pass({ name: "project" });
-      this.#lose();
-    });
+    on("end", () => this.#lose());
     source.onerror = () => this.#lose();
   }
 

@@ -5,11 +5,10 @@
 
 import type { Freeze } from "@countersign/review-api";
 import { computed, effect, signal } from "@preact/signals";
-import { api, Refusal } from "../api.ts";
-import { signInUrl } from "../root.ts";
+import { api, onSignedOut, Refusal } from "../api.ts";
 import { loadSession } from "../session.ts";
 import { joinFeed } from "./connect.ts";
-import type { FeedEvent, FeedMessage } from "./feed.ts";
+import { type FeedEvent, type FeedMessage, feedName } from "./feed.ts";
 import {
   dropOverdue,
   dropRequest,
@@ -55,7 +54,7 @@ export function startLive(sessionId: string, projectId: string): () => void {
   const tab = new LiveTab();
   const leaveFeed = { current: () => {} };
   const join = () => {
-    leaveFeed.current = joinFeed(`${sessionId}/${projectId}`, (message) => tab.receive(message));
+    leaveFeed.current = joinFeed(feedName(sessionId, projectId), (message) => tab.receive(message));
   };
   join();
   const stopDropping = effect(dropOverdue);
@@ -144,7 +143,7 @@ class LiveTab {
         this.#miss();
         break;
       case "signed-out":
-        location.assign(signInUrl());
+        onSignedOut();
     }
   }
 
@@ -158,9 +157,6 @@ class LiveTab {
         break;
       case "caller":
         this.#fetch(undefined);
-        loadSession().catch(console.error);
-        break;
-      case "project":
         loadSession().catch(console.error);
     }
   }
@@ -216,6 +212,8 @@ class LiveTab {
       this.#changed = undefined;
       if (signal.aborted) return true;
       if (!(error instanceof Refusal)) console.error(error);
+      // The user was removed from the project.
+      if (error instanceof Refusal && error.status === 404) loadSession().catch(console.error);
       this.#become("lost");
       if (this.#mode === "live") this.#retry = setTimeout(() => this.#fetch(undefined), RETRY_MS);
       return false;

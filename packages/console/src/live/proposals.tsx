@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { api } from "../api.ts";
+import { plural } from "../language/t.ts";
 import { may } from "../powers.ts";
 
 const EVERY_MS = 60_000;
@@ -55,7 +56,12 @@ export function ProposalCount() {
   return (
     <span class="count">
       {count}
-      <span class="spoken">{count === 1 ? " proposal" : " proposals"} for you to review</span>
+      <span class="spoken">
+        {plural(count, {
+          one: " proposal for you to review",
+          other: " proposals for you to review",
+        })}
+      </span>
     </span>
   );
 }

@@ -1,14 +1,18 @@
 /** Whether the console hears the server, and what holds for everything: above every screen. */
 
 import type { Freeze } from "@countersign/review-api";
+import type { ComponentChildren } from "preact";
 import { Text } from "../exact/text.tsx";
+import { rich, t } from "../language/t.ts";
+import { When } from "../parts/when.tsx";
+import { route } from "../route.ts";
 import { type Connection, connection, freezes, mine } from "./live.ts";
 
 const WORDS: Readonly<Record<Connection, string>> = {
-  connecting: "Connecting",
-  live: "Live",
-  polling: "Live",
-  lost: "Disconnected",
+  connecting: t`Connecting`,
+  live: t`Live`,
+  polling: t`Live`,
+  lost: t`Disconnected`,
 };
 
 export function ConnectionState() {
@@ -30,7 +34,7 @@ export function MineCount() {
   return (
     <span class="count">
       {count > COUNT_MAX ? `${COUNT_MAX}+` : count}
-      <span class="spoken"> for you to decide</span>
+      <span class="spoken">{t` for you to decide`}</span>
     </span>
   );
 }
@@ -40,30 +44,32 @@ export function Banners() {
     <div class="banners" role="status">
       {connection.value === "lost" && (
         <p class="banner bad">
-          <strong>Disconnected.</strong> This page may be out of date. You cannot approve or deny
-          until it reconnects.
+          <strong>{t`Disconnected.`}</strong>{" "}
+          {t`This page may be out of date. You cannot approve or deny until it reconnects.`}
         </p>
       )}
-      {freezes.value.map((freeze) => (
-        <Frozen key={freeze.id} freeze={freeze} />
-      ))}
+      {freezes.value
+        .filter((freeze) => !isOnScreen(freeze))
+        .map((freeze) => (
+          <Frozen key={freeze.id} freeze={freeze} />
+        ))}
     </div>
   );
 }
 
-function Frozen({ freeze: { scope, instance, note, frozen_at } }: { readonly freeze: Freeze }) {
-  const at = new Date(frozen_at);
+/** The screens of instances show a freeze themselves, with the button to lift it. */
+function isOnScreen({ scope, instance }: Freeze): boolean {
+  const { path } = route.value;
+  if (path === `/instances/${instance?.id}`) return true;
+  const isOfInstances = path === "/instances" || /^\/instances\/(?!new$)/.test(path);
+  return isOfInstances && scope !== "instance";
+}
+
+function Frozen({ freeze }: { readonly freeze: Freeze }) {
+  const { note } = freeze;
   return (
     <p class="banner warn">
-      <strong>Frozen.</strong>{" "}
-      {scope === "instance" ? (
-        <>
-          Every call of <Text>{instance?.name ?? ""}</Text> is denied
-        </>
-      ) : (
-        `Every call ${scope === "server" ? "on this server" : "in this project"} is denied`
-      )}{" "}
-      since <time dateTime={frozen_at}>{at.toLocaleString()}</time>
+      <strong>{t`Frozen.`}</strong> {frozenCalls(freeze)}
       {note === undefined ? (
         "."
       ) : (
@@ -73,4 +79,11 @@ function Frozen({ freeze: { scope, instance, note, frozen_at } }: { readonly fre
       )}
     </p>
   );
+}
+
+function frozenCalls({ scope, instance, frozen_at: at }: Freeze): ComponentChildren {
+  const since = <When at={at} exact />;
+  if (scope === "server") return rich`Every call on this server is denied since ${since}`;
+  if (scope === "project") return rich`Every call in this project is denied since ${since}`;
+  return rich`Every call of ${<Text>{instance?.name ?? ""}</Text>} is denied since ${since}`;
 }

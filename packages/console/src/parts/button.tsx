@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { t } from "../language/t.ts";
 
 export interface ButtonProps {
   readonly children: ComponentChildren;
@@ -55,5 +56,5 @@ export function Button({ children, onPress, kind = "plain", disabled, title, id 
 export function messageOf(error: unknown): string {
   if (error instanceof Error && error.name === "Refusal") return error.message;
   console.error(error);
-  return "Something went wrong here. Reload the page.";
+  return t`Something went wrong here. Reload the page.`;
 }

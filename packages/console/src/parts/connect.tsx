@@ -1,46 +1,35 @@
 /**
- * Commands to copy that connect an agent to its instance. The caller owns the credential: this
- * module does not store it.
+ * The credential of an instance and the commands that connect an agent of the chosen kind. The
+ * caller owns the credential: this module does not store it.
  */
 
+import { useState } from "preact/hooks";
+import { t } from "../language/t.ts";
 import { urlOf } from "../root.ts";
+import { CONNECTIONS } from "./connect-texts.ts";
 import { Snippet } from "./snippet.tsx";
 
 export function ConnectSnippets({ credential }: { readonly credential: string }) {
+  const [chosen, setChosen] = useState(0);
   const url = urlOf("").replace(/\/$/, "");
+  const connection = CONNECTIONS[chosen];
   return (
     <div class="stack">
-      <Snippet title="Claude Code: ask before every call" text={hookText(url)} />
-      <Snippet title="TypeScript: protect one tool" text={sdkText(url, credential)} />
-      <Snippet title="Try it with curl" text={curlText(url)} />
-      <Snippet title="Value for the prompts" text={credential} />
+      <Snippet title={t`Credential`} text={credential} />
+      <label class="field">
+        {t`Agent`}
+        <select value={chosen} onChange={(event) => setChosen(Number(event.currentTarget.value))}>
+          {CONNECTIONS.map(({ value, title }, index) => (
+            <option key={value} value={index}>
+              {title}
+            </option>
+          ))}
+        </select>
+        <span class="hint">{connection?.hint}</span>
+      </label>
+      {connection?.texts(url).map(({ title, text }) => (
+        <Snippet key={title} title={title} text={text} />
+      ))}
     </div>
   );
-}
-
-/** The command prompts for the credential, which stays out of the history of the shell. */
-function hookText(url: string): string {
-  return `countersign install claude-code --url ${url}`;
-}
-
-/** One shell command, so that `read` takes no pasted line. curl reads the header from stdin. */
-function curlText(url: string): string {
-  return `printf 'Credential: ' && read -rs TOKEN && printf 'Authorization: Bearer %s\\n' "$TOKEN" |
-  curl -sS ${url}/v1/requests \\
-  -H @- \\
-  -H "Idempotency-Key: $(date +%s)" \\
-  -H 'Content-Type: application/json' \\
-  -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"10m"}'`;
-}
-
-function sdkText(url: string, credential: string): string {
-  return `import { Countersign } from "@countersign/sdk";
-
-// COUNTERSIGN_URL=${url}
-// COUNTERSIGN_API_KEY=${credential}
-const approvals = new Countersign(); // reads both variables
-
-const deploy = approvals.tool("deploy", ({ env }: { env: string }) => \`deployed to \${env}\`);
-const result = await deploy({ env: "prod" });
-console.log(result.status === "executed" ? result.value : result.messageForModel);`;
 }

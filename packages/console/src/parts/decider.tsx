@@ -1,4 +1,5 @@
 import { Text } from "../exact/text.tsx";
+import { rich, t } from "../language/t.ts";
 
 export interface Decided {
   /** Like `reviewer:ID` or `policy:RULE`. */
@@ -8,11 +9,11 @@ export interface Decided {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  grant: "A grant",
-  freeze: "A freeze",
-  instance: "The agent",
-  "system:deadline": "The deadline",
-  "system:instance-deletion": "The instance's deletion",
+  grant: t`A grant`,
+  freeze: t`A freeze`,
+  instance: t`The agent`,
+  "system:deadline": t`The deadline`,
+  "system:instance-deletion": t`The instance's deletion`,
 };
 
 /** The decider of a request, in words. */
@@ -20,11 +21,7 @@ export function Decider({ decided_by: by, decider }: Decided) {
   const [kind = "", ...rest] = by.split(":");
   if (decider !== undefined) return <Text>{decider}</Text>;
   if (kind === "policy") {
-    return (
-      <>
-        Rule <Text>{rest.join(":")}</Text>
-      </>
-    );
+    return <>{rich`Rule ${<Text>{rest.join(":")}</Text>}`}</>;
   }
   return <Text>{WORDS[kind] ?? WORDS[by] ?? by}</Text>;
 }

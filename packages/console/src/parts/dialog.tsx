@@ -7,29 +7,36 @@ import "./dialog.css";
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Text } from "../exact/text.tsx";
+import { t } from "../language/t.ts";
 import { Icon } from "./icon.tsx";
 
 export interface DialogProps {
   readonly title: string;
   /** It was closed in any way: the parent stops rendering it. */
   onClose(): void;
+  /** Ctrl+Enter, from any field: the same as its last button. */
+  onConfirm?(): void;
   readonly children: ComponentChildren;
   /** Buttons at its end; the one that goes on comes last. */
   readonly actions?: ComponentChildren;
-  /** For what is read, not answered. */
+  /** For what is read first: its heading is focused. */
   readonly isWide?: boolean;
 }
 
 /** Open for as long as it is rendered. Its first field is focused, else its heading. */
-export function Dialog({ title, onClose, children, actions, isWide = false }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, onClose, onConfirm, children, actions, isWide = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
+  const startsAtHeading = useRef(isWide);
   // Before the next key: what is typed at once belongs into the dialog.
   useLayoutEffect(() => {
     const shown = dialog.current;
     const before = document.activeElement;
     shown?.showModal();
-    const first = shown?.querySelector<HTMLElement>("[autofocus], textarea, input, select");
+    const fields = "[autofocus], textarea, input, select";
+    // A field at the end would scroll past what is to be read.
+    const first = startsAtHeading.current ? null : shown?.querySelector<HTMLElement>(fields);
     (first ?? shown?.querySelector("h2"))?.focus();
     return () => {
       shown?.close();
@@ -46,6 +53,11 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
         event.preventDefault();
         onClose();
       }}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+        event.preventDefault();
+        onConfirm?.();
+      }}
       // A second Esc always closes it.
       onClose={() => dialog.current !== null && onClose()}
     >
@@ -53,7 +65,7 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
         <h2 id={headingId} tabIndex={-1}>
           <Text>{title}</Text>
         </h2>
-        <button type="button" class="quiet close" aria-label="Close" onClick={onClose}>
+        <button type="button" class="quiet close" aria-label={t`Close`} onClick={onClose}>
           <Icon name="close" />
         </button>
       </header>

@@ -1,6 +1,7 @@
 import "./diff-lines.css";
 import { useState } from "preact/hooks";
 import { Text } from "../exact/text.tsx";
+import { plural, t } from "../language/t.ts";
 import type { DiffLine, Hunk } from "../previews/line-diff.ts";
 import { Scroller } from "./scroller.tsx";
 
@@ -10,8 +11,8 @@ const SHOWN_MAX = 300;
 const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: " ", removed: "−", added: "+" };
 const LINE_LABELS: Readonly<Record<DiffLine["kind"], string>> = {
   same: "",
-  removed: "Removed: ",
-  added: "Added: ",
+  removed: t`Removed: `,
+  added: t`Added: `,
 };
 
 /** A unified diff. Colour alone never distinguishes removed from added. */
@@ -22,7 +23,7 @@ export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
   );
   return (
     <>
-      <Scroller class="diff" label="Difference">
+      <Scroller class="diff" label={t`Difference`}>
         {lines.slice(0, most).map(({ kind, text, isFirst }, index) => (
           <div key={index} class={`diff-line ${kind}${isFirst ? " gap" : ""}`}>
             <span class="sign" aria-hidden="true">
@@ -37,7 +38,7 @@ export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
       </Scroller>
       {lines.length > most && (
         <button type="button" class="plain" onClick={() => setMost(most + 10 * SHOWN_MAX)}>
-          {(lines.length - most).toLocaleString()} more lines
+          {plural(lines.length - most, { one: "1 more line", other: "# more lines" })}
         </button>
       )}
     </>

@@ -1,4 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
+import { t } from "../language/t.ts";
 
 export interface FaultBoundaryProps {
   /** The part of the page, as in "Could not show the timeline." */
@@ -14,6 +15,6 @@ export class FaultBoundary extends Component<FaultBoundaryProps, { hasFailed: bo
 
   override render({ name, children }: FaultBoundaryProps) {
     if (this.state.hasFailed !== true) return children;
-    return <p class="hint">Could not show {name}. The rest of the page is complete.</p>;
+    return <p class="hint">{t`Could not show ${name}. The rest of the page is complete.`}</p>;
   }
 }

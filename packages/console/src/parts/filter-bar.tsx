@@ -4,9 +4,11 @@
  */
 
 import "./filter-bar.css";
+import { visibleText } from "@countersign/protocol";
 import type { ComponentChildren, TargetedEvent, TargetedKeyboardEvent } from "preact";
 import { useId, useState } from "preact/hooks";
-import { go, route } from "../route.ts";
+import { t } from "../language/t.ts";
+import { route } from "../route.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 import { changeQuery } from "./query.ts";
@@ -22,7 +24,7 @@ export interface FilterBarProps {
 /** On a phone it is folded until it is asked for; what narrows the list is counted. */
 export function FilterBar({ label, names, children }: FilterBarProps) {
   const [isOpen, setOpen] = useState(false);
-  const { path, query } = route.value;
+  const { query } = route.value;
   const count = names.filter((name) => query.has(name)).length;
   return (
     <search class="filter-bar" aria-label={label} data-open={isOpen}>
@@ -32,13 +34,17 @@ export function FilterBar({ label, names, children }: FilterBarProps) {
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        <Icon name="settings" /> Filters{count > 0 && ` (${count})`}
+        <Icon name="settings" /> {t`Filters`}
+        {count > 0 && ` (${count})`}
       </button>
       {children}
       {count > 0 && (
         <div class="filter-clear">
-          <Button kind="quiet" onPress={() => go(path)}>
-            Clear filters
+          <Button
+            kind="quiet"
+            onPress={() => changeQuery(Object.fromEntries(names.map((name) => [name, ""])))}
+          >
+            {t`Clear filters`}
           </Button>
         </div>
       )}
@@ -128,10 +134,10 @@ export function ChoiceFilter({ label, name, all, choices, groups = [] }: ChoiceF
         onChange={(event) => changeQuery({ [name]: event.currentTarget.value })}
       >
         <option value="">{all}</option>
-        {!isKnown && <option value={value}>{value}</option>}
+        {!isKnown && <option value={value}>{visibleText(value)}</option>}
         <Options choices={choices} />
         {groups.map((group) => (
-          <optgroup key={group.label} label={group.label}>
+          <optgroup key={group.label} label={visibleText(group.label)}>
             <Options choices={group.choices} />
           </optgroup>
         ))}
@@ -145,7 +151,7 @@ function Options({ choices }: { readonly choices: readonly Choice[] }) {
     <>
       {choices.map(({ value, text }) => (
         <option key={value} value={value}>
-          {text}
+          {visibleText(text)}
         </option>
       ))}
     </>
@@ -174,7 +180,7 @@ export function SeveralFilter({ label, name, choices }: SeveralFilterProps) {
       {choices.map(({ value, text }) => (
         <label key={value} class="chip">
           <input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} />
-          <span>{text}</span>
+          <span>{visibleText(text)}</span>
         </label>
       ))}
     </fieldset>

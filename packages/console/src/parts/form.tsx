@@ -3,8 +3,9 @@
  * nothing that was typed is lost.
  */
 
+import { visibleText } from "@countersign/protocol";
 import { type ComponentChildren, createContext, type Ref } from "preact";
-import { useContext, useId, useState } from "preact/hooks";
+import { useContext, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api.ts";
 import { messageOf } from "./button.tsx";
 
@@ -42,7 +43,7 @@ export function useSubmission(): Submission {
       await work((name) => String(data.get(name) ?? ""));
       return true;
     } catch (error) {
-      const param = error instanceof Refusal ? error.param?.split(/[.[]/)[0] : undefined;
+      const param = fieldNamed(form, error instanceof Refusal ? error.param : undefined);
       const field = param === undefined ? null : form.elements.namedItem(param);
       const message = messageOf(error);
       setFault(
@@ -55,6 +56,12 @@ export function useSubmission(): Submission {
     }
   }
   return { isBusy, fault, submit };
+}
+
+/** The field of a path in the body: of `quiet_hours.to` itself, else of its first part. */
+function fieldNamed(form: HTMLFormElement, path: string | undefined): string | undefined {
+  if (path === undefined || form.elements.namedItem(path) !== null) return path;
+  return path.split(/[.[]/)[0];
 }
 
 /** The fields of a form, and below them the fault that is about none of them. */
@@ -182,27 +189,68 @@ export interface ChoiceProps {
   onChange?(value: string): void;
 }
 
-/** One of a few. */
+/** One of a few. A reset of its form restores `value`. */
 export function Choice({ name, label, hint, value, options, onChange }: ChoiceProps) {
   const { id, fault, described } = useField(name, hint);
+  const select = useRef<HTMLSelectElement>(null);
+  // A reset restores the attribute `selected`; Preact sets only the property.
+  const isTouched = useRef(false);
+  useLayoutEffect(() => {
+    if (select.current === null) return;
+    const chosen = select.current.value;
+    for (const option of select.current.options) {
+      option.defaultSelected = option.value === value;
+    }
+    if (isTouched.current) select.current.value = chosen;
+  });
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <select
+        ref={select}
         id={id}
         name={name}
         aria-invalid={fault !== ""}
         aria-describedby={described}
-        onChange={(event) => onChange?.(event.currentTarget.value)}
+        onChange={(event) => {
+          isTouched.current = true;
+          onChange?.(event.currentTarget.value);
+        }}
       >
         {options.map(([option, words]) => (
-          <option key={option} value={option} selected={option === value}>
-            {words}
+          <option key={option} value={option}>
+            {visibleText(words)}
           </option>
         ))}
       </select>
       <Below id={id} hint={hint} fault={fault} />
     </div>
+  );
+}
+
+export interface ChecksProps {
+  /** As the server calls the list. The value of the form `NAME.OPTION` is `on` or empty. */
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  /** Value and text of each option. */
+  readonly options: readonly (readonly [value: string, words: string])[];
+}
+
+/** Any of a few. */
+export function Checks({ name, label, hint, options }: ChecksProps) {
+  const { id, fault, described } = useField(name, hint);
+  return (
+    <fieldset class="checks" name={name} tabIndex={-1} aria-describedby={described}>
+      <legend>{label}</legend>
+      {options.map(([value, words]) => (
+        <label key={value} class="check">
+          <input type="checkbox" name={`${name}.${value}`} />
+          {words}
+        </label>
+      ))}
+      <Below id={id} hint={hint} fault={fault} />
+    </fieldset>
   );
 }
 

@@ -3,6 +3,7 @@
 const PATHS: Readonly<Record<string, string>> = {
   inbox: "M3 13l3-8h12l3 8v6H3v-6zm0 0h5l2 3h4l2-3h5",
   history: "M4 12a8 8 0 1 0 3-6.2M4 4v4h4M12 8v4.5l3 2",
+  dashboard: "M4 20V11m5 9V5m5 15v-6m5 6V8",
   audit: "M12 3l7 3v5c0 4.5-3 8-7 10-4-2-7-5.5-7-10V6l7-3zm-3 9l2 2 4-4.5",
   policies: "M6 3h9l4 4v14H6V3zm3 8h7M9 15h7M9 7h3",
   instances: "M4 5h16v6H4V5zm0 8h16v6H4v-6zm3-5h.01M7 16h.01",

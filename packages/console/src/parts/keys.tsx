@@ -5,6 +5,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { t } from "../language/t.ts";
 import { changePreferences, keysOn } from "../preferences.ts";
 import { Dialog } from "./dialog.tsx";
 
@@ -40,16 +41,18 @@ export function openKeysHelp(): void {
   isHelpOpen.value = true;
 }
 
-const HELP: KeyBinding = { key: "?", does: "List the shortcuts", press: openKeysHelp };
+const HELP: KeyBinding = { key: "?", does: t`List the shortcuts`, press: openKeysHelp };
 
+/** Where two parts of a page bind one key, the first acts. */
 function all(): KeyBinding[] {
-  return [...bound.value.flatMap(({ current }) => current), HELP];
+  const bindings = [...bound.value.flatMap(({ current }) => current), HELP];
+  return bindings.filter(({ key }, index) => bindings.findIndex((b) => b.key === key) === index);
 }
 
 const TYPED_IN = "input, textarea, select, [contenteditable]";
 
 /** A checkbox takes the space bar and no letters. */
-function isTyping(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | undefined): boolean {
   if (!(target instanceof Element)) return false;
   if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
   return target.matches(TYPED_IN);
@@ -63,7 +66,8 @@ function isPressed(target: EventTarget | null): boolean {
 export function listenForKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
+    if (isTyping(event.composedPath()[0]) || document.querySelector("dialog[open]") !== null)
+      return;
     const binding = all().find(({ key }) => key === event.key);
     if (binding === undefined || (event.repeat && !binding.repeats)) return;
     // Their list can be opened always: it is where they are switched on again.
@@ -82,7 +86,7 @@ export function KeysHelp() {
     isHelpOpen.value = false;
   };
   return (
-    <Dialog title="Keys" onClose={close}>
+    <Dialog title={t`Keys`} onClose={close}>
       <dl class="keys">
         {all().map(({ key, does }) => (
           <div key={key}>
@@ -99,7 +103,7 @@ export function KeysHelp() {
           checked={keysOn.value}
           onChange={({ currentTarget }) => void choose(currentTarget)}
         />
-        Keyboard shortcuts
+        {t`Keyboard shortcuts`}
       </label>
     </Dialog>
   );

@@ -1,3 +1,4 @@
+import { t } from "../language/t.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -13,7 +14,7 @@ export function ListHead({ children, onRefresh }: ListHeadProps) {
     <header class="list-head">
       <span class="hint">{children}</span>
       <Button kind="quiet" onPress={onRefresh}>
-        <Icon name="refresh" /> Refresh
+        <Icon name="refresh" /> {t`Refresh`}
       </Button>
     </header>
   );

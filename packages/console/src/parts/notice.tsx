@@ -1,6 +1,7 @@
 /** Notices in place of content: an empty list, or an error. */
 
 import type { ComponentChildren } from "preact";
+import { t } from "../language/t.ts";
 import { Button, messageOf } from "./button.tsx";
 
 /** In place of a list in which nothing is: why, and what to do about it. */
@@ -29,7 +30,8 @@ export interface FaultProps {
 export function Fault({ error, onRetry }: FaultProps) {
   return (
     <div class="alert" role="alert">
-      {messageOf(error)} {onRetry !== undefined && <Button onPress={onRetry}>Try again</Button>}
+      {messageOf(error)}{" "}
+      {onRetry !== undefined && <Button onPress={onRetry}>{t`Try again`}</Button>}
     </div>
   );
 }

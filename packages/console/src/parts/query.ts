@@ -3,6 +3,7 @@
  */
 
 import { go, route } from "../route.ts";
+import { startOfDate } from "./calendar.ts";
 
 /** Names of the query and their values; what is empty is taken out. */
 export type QueryChange = Readonly<Record<string, string>>;
@@ -33,8 +34,6 @@ export function pathWith(path: string, query: URLSearchParams): string {
  * @param later days to add
  */
 export function dayStart(day: string, later = 0): string | undefined {
-  const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
-  if (date === undefined) return undefined;
-  const start = new Date(Number(year), Number(month) - 1, Number(date) + later);
-  return Number.isNaN(start.getTime()) ? undefined : start.toISOString();
+  const start = startOfDate(day, later);
+  return start === undefined ? undefined : new Date(start).toISOString();
 }

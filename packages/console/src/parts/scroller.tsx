@@ -7,13 +7,16 @@ export interface ScrollerProps {
   readonly label?: string;
   readonly labelledBy?: string;
   readonly id?: string;
-  readonly box?: RefObject<HTMLElement | null>;
+  readonly box?: RefObject<HTMLDivElement | null>;
 }
 
 /** A box that scrolls by itself: it is reached and scrolled with the keyboard as well. */
 export function Scroller({ children, class: name, label, labelledBy, id, box }: ScrollerProps) {
   return (
-    <section
+    // A group: the section around it is the landmark.
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div
+      role="group"
       class={name}
       id={id}
       {...(box !== undefined && { ref: box })}
@@ -23,6 +26,6 @@ export function Scroller({ children, class: name, label, labelledBy, id, box }: 
       tabIndex={0}
     >
       {children}
-    </section>
+    </div>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from "../language/t.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -10,7 +11,7 @@ export interface SecretOnceProps {
   onClose(): void;
 }
 
-/** A secret that the server returns once: shown here until the dialog closes, and nowhere else. */
+/** A secret that the server returns once: shown here until the dialog closes. Enter copies it. */
 export function SecretOnce({ title, what, secret, hint, onClose }: SecretOnceProps) {
   return (
     <Dialog
@@ -18,14 +19,14 @@ export function SecretOnce({ title, what, secret, hint, onClose }: SecretOncePro
       onClose={onClose}
       actions={
         <button type="button" class="primary" onClick={onClose}>
-          Done
+          {t`Done`}
         </button>
       }
     >
       <p>{hint}</p>
       <p class="secret">
         <code>{secret}</code>
-        <CopyButton text={secret} what={what} />
+        <CopyButton text={secret} what={what} isFirst />
       </p>
     </Dialog>
   );

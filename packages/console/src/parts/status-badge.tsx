@@ -1,13 +1,14 @@
+import { t } from "../language/t.ts";
 import { Icon } from "./icon.tsx";
 
 export type Status = "pending" | "approved" | "denied" | "expired" | "cancelled";
 
 const WORDS: Readonly<Record<Status, readonly [word: string, icon: string]>> = {
-  pending: ["Pending", "history"],
-  approved: ["Approved", "check"],
-  denied: ["Denied", "close"],
-  expired: ["Expired", "history"],
-  cancelled: ["Cancelled", "minus"],
+  pending: [t`Pending`, "history"],
+  approved: [t`Approved`, "check"],
+  denied: [t`Denied`, "close"],
+  expired: [t`Expired`, "history"],
+  cancelled: [t`Cancelled`, "minus"],
 };
 
 /** Status of a request, as a shape, a word and a colour. */

@@ -1,32 +1,74 @@
 /**
- * Times in words, in the reader's time zone. Pure, so that it is tested without a browser.
+ * Times in words, in the reader's time zone: the only place of the pages that formats a time. It
+ * needs no browser, so that it is tested without one.
  */
+
+import { computed, signal } from "@preact/signals";
+import { locale } from "../language/language.ts";
+import { formatNumber, t } from "../language/t.ts";
+
+/** A zone of the IANA database; undefined: the browser's zone. */
+export const timeZone = signal<string>();
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
 
-const EXACT = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  timeZoneName: "short",
-});
-const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const DAY_OF_YEAR = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
+interface Formats {
+  readonly exact: Intl.DateTimeFormat;
+  readonly clock: Intl.DateTimeFormat;
+  readonly day: Intl.DateTimeFormat;
+  readonly weekday: Intl.DateTimeFormat;
+  readonly year: Intl.DateTimeFormat;
+}
+
+const DAY = { day: "numeric", month: "short" } as const;
+const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
+const SECONDS = { second: "2-digit", timeZoneName: "short" } as const;
+
+const formats = computed<Formats>(() => {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { ...options, timeZone: timeZone.value });
+  return {
+    exact: format({ ...DAY, year: "numeric", ...CLOCK, ...SECONDS }),
+    clock: format(CLOCK),
+    day: format(DAY),
+    weekday: format({ weekday: "short" }),
+    year: format({ year: "numeric" }),
+  };
 });
 
 /** Like `22 Nov 2026, 14:03:05 CET`. @param at epoch ms */
 export function exactTime(at: number): string {
-  return EXACT.format(at);
+  return formats.value.exact.format(at);
+}
+
+/** Like `14:03`. @param at epoch ms */
+export function clockTime(at: number): string {
+  return formats.value.clock.format(at);
+}
+
+/** Like `22 Nov`. @param at epoch ms */
+export function dayOfMonth(at: number): string {
+  return formats.value.day.format(at);
+}
+
+/** Like `22 Nov, 14:03`. @param at epoch ms */
+export function dayAndClock(at: number): string {
+  return `${dayOfMonth(at)}, ${clockTime(at)}`;
+}
+
+/** Like `Mon, 22 Nov`. @param at epoch ms */
+export function weekdayAndDay(at: number): string {
+  return `${formats.value.weekday.format(at)}, ${dayOfMonth(at)}`;
+}
+
+/** Like `Mon 14:03`, and a week or more ahead `22 Nov, 14:03`. @param at epoch ms */
+export function futureTime(at: number, now: number): string {
+  const { weekday } = formats.value;
+  return at - now < WEEK_MS ? `${weekday.format(at)} ${clockTime(at)}` : dayAndClock(at);
 }
 
 /**
@@ -39,11 +81,12 @@ export function relativeTime(at: number, now: number): string {
   const distance = Math.abs(now - at);
   if (distance < DAY_MS) {
     const words = roughly(distance);
-    if (words === undefined) return "just now";
-    return at > now ? `in ${words}` : `${words} ago`;
+    if (words === undefined) return t`just now`;
+    return at > now ? t`in ${words}` : t`${words} ago`;
   }
-  const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
-  return isThisYear ? `${DAY.format(at)}, ${CLOCK.format(at)}` : DAY_OF_YEAR.format(at);
+  const { year } = formats.value;
+  const isThisYear = year.format(at) === year.format(now);
+  return isThisYear ? dayAndClock(at) : `${dayOfMonth(at)} ${year.format(at)}`;
 }
 
 function roughly(ms: number): string | undefined {
@@ -63,7 +106,7 @@ const UNITS: readonly (readonly [string, number])[] = [
 
 /** How long something took or lasts: `0.8 s`, `41 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
 export function durationWords(ms: number): string {
-  if (ms < 10 * SECOND_MS) return `${(ms / SECOND_MS).toFixed(1).replace(/\.0$/, "")} s`;
+  if (ms < 10 * SECOND_MS) return `${formatNumber(Math.round(ms / 100) / 10)} s`;
   const whole = Math.round(ms / SECOND_MS) * SECOND_MS;
   const first = UNITS.findIndex(([, size]) => whole >= size);
   let rest = whole;

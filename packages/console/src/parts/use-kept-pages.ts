@@ -47,7 +47,7 @@ export function useKeptPages<T>(key: string, load: LoadPage<T>): CursorPages<T> 
 function begin(list: Kept): string {
   // A reloaded page counts from one again. The time distinguishes its marks from earlier ones.
   const own = `${performance.timeOrigin} ${++marks}`;
-  history.replaceState({ list: own }, "");
+  history.replaceState({ ...history.state, list: own }, "");
   kept.set(own, list);
   for (const [old, { pages }] of [...kept].slice(0, -KEPT_LISTS)) {
     pages.stop();

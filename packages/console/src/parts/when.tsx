@@ -1,11 +1,8 @@
-import { computed } from "@preact/signals";
 import { Text } from "../exact/text.tsx";
-import { now } from "../time.ts";
+import { second } from "../time.ts";
 import { exactTime, relativeTime } from "./time-words.ts";
 
 /** Words change once a second at most. */
-const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
-
 /** Of any date that the language knows. */
 const LATEST_MS = 8.64e15;
 

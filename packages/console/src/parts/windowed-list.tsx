@@ -6,6 +6,7 @@
 import "./windowed-list.css";
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../language/t.ts";
 import { Button } from "./button.tsx";
 import type { CursorPages } from "./cursor-pages.ts";
 import { Fault } from "./notice.tsx";
@@ -116,14 +117,14 @@ function ListEnd<T>({ pages }: { readonly pages: CursorPages<T> }) {
   if (pages.isResting && !pages.isLoading) {
     return (
       <div class="list-end">
-        <Button onPress={() => pages.loadMore()}>Load older entries</Button>
+        <Button onPress={() => pages.loadMore()}>{t`Load older entries`}</Button>
       </div>
     );
   }
   if (pages.isComplete) return null;
   return (
     <p class="list-end hint" role="status">
-      Loading…
+      {t`Loading…`}
     </p>
   );
 }

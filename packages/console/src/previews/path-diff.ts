@@ -4,7 +4,7 @@
  */
 
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";
-import { joinPath } from "../exact/leaves.ts";
+import { joinPath } from "@countersign/review-api/calls";
 
 export interface Difference {
   /** Like `to[0].amount`; empty for the whole. */

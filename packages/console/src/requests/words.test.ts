@@ -52,6 +52,14 @@ test("[ours.inbox.now] missing approvals, the outcome and the time left are desc
     [{ status: "approved", decided_by: "reviewer:1", decider: "me" }, "Approved by you"],
     [{ status: "cancelled", decided_by: "instance:1" }, "Cancelled by the agent"],
     [{ status: "denied", decided_by: "freeze:1" }, "Denied by a freeze"],
+    [
+      { status: "denied", decided_by: "freeze:1", freeze: { reviewer: "ana" } },
+      "Denied by a freeze of ana",
+    ],
+    [
+      { status: "denied", decided_by: "freeze:1", freeze: { reviewer: "me" } },
+      "Denied by your freeze",
+    ],
     [{ status: "approved", decided_by: "policy:small" }, "Approved by policy: small"],
   ];
   for (const [ended, text] of outcomes) assert.equal(words.outcomeOf(ended, "me"), text);

@@ -3,6 +3,9 @@
  * result is plain text: callers must still mark invisible characters of names.
  */
 
+import { plural, t } from "../language/t.ts";
+import { relativeTime } from "../parts/time-words.ts";
+
 export interface ApprovalRequirement {
   readonly from: readonly (readonly string[])[];
   readonly quorum: number;
@@ -23,6 +26,8 @@ export interface Ended {
   readonly status: string;
   readonly decided_by?: string | undefined;
   readonly decider?: string | undefined;
+  /** The freeze that denied the request. */
+  readonly freeze?: { readonly reviewer?: string | undefined } | undefined;
 }
 
 /** "4 min 05 s": how long, in the two greatest units. */
@@ -33,42 +38,31 @@ export function duration(ms: number): string {
   if (min < 60) return `${min} min ${String(s % 60).padStart(2, "0")} s`;
   const h = Math.floor(min / 60);
   if (h < 48) return `${h} h ${String(min % 60).padStart(2, "0")} min`;
-  return `${Math.floor(h / 24)} days`;
+  return plural(Math.floor(h / 24), { one: "1 day", other: "# days" });
 }
 
 export function timeLeft(ms: number): string {
-  return ms <= 0 ? "Time is up" : `${duration(ms)} left`;
-}
-
-/** "3 min ago": to the greatest unit. */
-export function timeAgo(ms: number): string {
-  const s = Math.floor(ms / 1000);
-  if (s < 5) return "just now";
-  if (s < 60) return `${s} s ago`;
-  const min = Math.floor(s / 60);
-  if (min < 60) return `${min} min ago`;
-  const h = Math.floor(min / 60);
-  return h < 48 ? `${h} h ago` : `${Math.floor(h / 24)} days ago`;
+  return ms <= 0 ? t`Time is up` : t`${duration(ms)} left`;
 }
 
 /** A group or a reviewer, as a requirement names them. */
 function nameOf(selector: string): string {
-  if (selector.startsWith("oncall:")) return `on call ${selector.slice("oncall:".length)}`;
+  if (selector.startsWith("oncall:")) return t`on call ${selector.slice("oncall:".length)}`;
   return selector.startsWith("group:")
-    ? `group ${selector.slice("group:".length)}`
+    ? t`group ${selector.slice("group:".length)}`
     : selector.replace(/^reviewer:/, "");
 }
 
 function onCallText(onCall: readonly string[]): string {
-  return onCall.length === 0 ? "no known reviewer is on call" : onCall.map(nameOf).join(", ");
+  return onCall.length === 0 ? t`no known reviewer is on call` : onCall.map(nameOf).join(", ");
 }
 
 function anyOf(set: readonly string[]): string {
-  return set.map(nameOf).join(" or ");
+  return set.map(nameOf).join(t` or `);
 }
 
 function eachOf({ from, quorums }: Pick<ApprovalRequirement, "from" | "quorums">): string {
-  return from.map((set, index) => `${quorums?.[index] ?? 1} of ${anyOf(set)}`).join(", and ");
+  return from.map((set, index) => t`${quorums?.[index] ?? 1} of ${anyOf(set)}`).join(t`, and `);
 }
 
 /** The required approvers and their number. */
@@ -80,23 +74,28 @@ export function describeApprovers({
   bots,
   channels,
 }: ApprovalRequirement): string {
-  const several = `${quorum} different reviewers`;
+  const several = plural(quorum, { one: "1 reviewer", other: "# different reviewers" });
   const [only] = from;
   let who: string;
-  if (only === undefined) who = quorum === 1 ? "Any one reviewer" : several;
-  else if (from.length === 1) who = `${quorum === 1 ? "One" : quorum} of ${anyOf(only)}`;
-  else {
+  if (only === undefined) who = quorum === 1 ? t`Any one reviewer` : several;
+  else if (from.length === 1) {
+    who = quorum === 1 ? t`One of ${anyOf(only)}` : t`${quorum} of ${anyOf(only)}`;
+  } else {
     const each = eachOf(quorums === undefined ? { from } : { from, quorums });
-    who = `${quorum > 1 ? `${several}: ` : ""}${each}`;
+    who = quorum > 1 ? `${several}: ${each}` : each;
   }
-  const owner = exclude.includes("owner") ? "; not the instance's owner" : "";
-  const places = channels === undefined ? "" : `; only in ${channels.map(placeName).join(", ")}`;
-  return `${who}${owner}${bots ? "; bots may approve" : ""}${places}`;
+  const parts = [
+    who,
+    exclude.includes("owner") ? t`not the instance's owner` : "",
+    bots ? t`bots may approve` : "",
+    channels === undefined ? "" : t`only in ${channels.map(placeName).join(", ")}`,
+  ];
+  return parts.filter((part) => part !== "").join("; ");
 }
 
 const PLACES: Readonly<Record<string, string>> = {
-  console: "the console",
-  api: "the API",
+  console: t`the console`,
+  api: t`the API`,
   slack_app: "Slack",
   telegram: "Telegram",
   discord: "Discord",
@@ -122,10 +121,10 @@ export interface EscalationStep {
  */
 export function describeEscalation(step: EscalationStep, now: number) {
   const { to, at, done_at: doneAt, on_call: onCall } = step;
-  const group = `to ${nameOf(to)}${onCall === undefined ? "" : `: ${onCallText(onCall)}`}`;
-  if (doneAt !== undefined) return `${group}, ${timeAgo(now - Date.parse(doneAt))}`;
+  const group = onCall === undefined ? nameOf(to) : `${nameOf(to)}: ${onCallText(onCall)}`;
+  if (doneAt !== undefined) return t`to ${group}, ${relativeTime(Date.parse(doneAt), now)}`;
   const leftMs = Date.parse(at) - now;
-  return leftMs <= 0 ? `${group} now` : `${group} in ${duration(leftMs)}`;
+  return leftMs <= 0 ? t`to ${group} now` : t`to ${group} in ${duration(leftMs)}`;
 }
 
 /** Confirmations that an approval needs; empty when a click is enough. */
@@ -134,11 +133,11 @@ export function describeConfirmation({
   note,
 }: Pick<ApprovalRequirement, "confirm" | "note">): string {
   const parts = [
-    note === "required" ? "a note" : "",
-    confirm.kind === "type" || confirm.kind === "match" ? "a few typed characters" : "",
-    confirm.kind === "passkey" ? "a passkey" : "",
+    note === "required" ? t`a note` : "",
+    confirm.kind === "type" || confirm.kind === "match" ? t`a few typed characters` : "",
+    confirm.kind === "passkey" ? t`a passkey` : "",
   ];
-  return parts.filter((part) => part !== "").join(" and ");
+  return parts.filter((part) => part !== "").join(t` and `);
 }
 
 /** Whether one approval may not be enough. */
@@ -154,34 +153,46 @@ export function countVotes({ requirement, votes }: Voted): string {
   if (!collectsVotes(requirement)) return "";
   const { quorum } = requirement;
   const count = votes.length;
-  if (quorum > 1) return `${count} of ${quorum} approvals`;
-  return count === 1 ? "1 approval so far" : `${count} approvals so far`;
+  if (quorum > 1) return t`${count} of ${quorum} approvals`;
+  return plural(count, { one: "1 approval so far", other: "# approvals so far" });
 }
 
 /** The approvals that are still missing. */
 export function stillMissing({ requirement, votes }: Voted): string {
   const { quorum, from } = requirement;
   const more = quorum - votes.length;
-  if (more > 0) {
-    const people = more === 1 ? "1 more person" : `${more} more people`;
-    const group = from.length === 1 ? ` of ${anyOf(from[0] ?? [])}` : "";
-    return `${people}${group} must approve.`;
+  if (more <= 0) {
+    return t`Another reviewer must approve too. Required: ${eachOf(requirement)}.`;
   }
-  return `Another reviewer must approve too. Required: ${eachOf(requirement)}.`;
+  const [group] = from;
+  if (group === undefined || from.length > 1) {
+    return plural(more, {
+      one: "1 more person must approve.",
+      other: "# more people must approve.",
+    });
+  }
+  return plural(
+    more,
+    {
+      one: "1 more person of {0} must approve.",
+      other: "# more people of {0} must approve.",
+    },
+    anyOf(group),
+  );
 }
 
 const DONE: Readonly<Record<string, string>> = {
-  approved: "Approved",
-  denied: "Denied",
-  expired: "Expired",
-  cancelled: "Cancelled",
+  approved: t`Approved`,
+  denied: t`Denied`,
+  expired: t`Expired`,
+  cancelled: t`Cancelled`,
 };
 
-const ACTORS: Readonly<Record<string, string>> = {
-  instance: "by the agent",
-  grant: "by a grant",
-  freeze: "by a freeze",
-  reviewer: "by a reviewer",
+const BY_ACTOR: Readonly<Record<string, (done: string) => string>> = {
+  instance: (done) => t`${done} by the agent`,
+  grant: (done) => t`${done} by a grant`,
+  freeze: (done) => t`${done} by a freeze`,
+  reviewer: (done) => t`${done} by a reviewer`,
 };
 
 /**
@@ -189,13 +200,39 @@ const ACTORS: Readonly<Record<string, string>> = {
  *
  * @param me name of the signed-in reviewer
  */
-export function outcomeOf({ status, decided_by: by = "", decider }: Ended, me?: string): string {
+export function outcomeOf(ended: Ended, me?: string): string {
+  const { status, decided_by: by = "", decider, freeze } = ended;
   const done = DONE[status] ?? status;
-  if (decider !== undefined) return decider === me ? `${done} by you` : `${done} by ${decider}`;
+  if (decider !== undefined) return decider === me ? t`${done} by you` : t`${done} by ${decider}`;
   const [kind = "", ...rest] = by.split(":");
-  if (by === "system:deadline") return `${done}: no decision in time`;
-  if (by === "system:instance-deletion") return `${done}: its instance was deleted`;
-  if (kind === "policy") return `${done} by policy: ${rest.join(":")}`;
-  const actor = ACTORS[kind];
-  return actor === undefined ? done : `${done} ${actor}`;
+  if (by === "system:deadline") return t`${done}: no decision in time`;
+  if (by === "system:instance-deletion") return t`${done}: its instance was deleted`;
+  if (kind === "policy") return t`${done} by policy: ${rest.join(":")}`;
+  if (kind === "freeze" && freeze?.reviewer !== undefined) {
+    return freeze.reviewer === me
+      ? t`${done} by your freeze`
+      : t`${done} by a freeze of ${freeze.reviewer}`;
+  }
+  return BY_ACTOR[kind]?.(done) ?? done;
+}
+
+interface ScheduledVerdict {
+  readonly verdict: "approve" | "deny";
+  readonly commits_at: string;
+}
+
+/** @param now the server's time, epoch ms */
+export function secondsUntil(at: string, now: number): number {
+  return Math.max(0, Math.ceil((Date.parse(at) - now) / 1_000));
+}
+
+export function verdictInProgress({ verdict }: Pick<ScheduledVerdict, "verdict">): string {
+  return verdict === "deny" ? t`Denying` : t`Approving`;
+}
+
+/** "Approving in 4 s". */
+export function describeHeld(held: ScheduledVerdict, now: number): string {
+  const left = secondsUntil(held.commits_at, now);
+  const doing = verdictInProgress(held);
+  return left > 0 ? t`${doing} in ${left} s` : t`${doing}…`;
 }

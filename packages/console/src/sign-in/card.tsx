@@ -1,6 +1,7 @@
 /** The frame of the pages for signing in, setting up and accepting an invitation. */
 
 import "./card.css";
+import "../language/page-language.ts";
 import { type ComponentChild, type ComponentChildren, render } from "preact";
 import { stayWhenSignedOut } from "../api.ts";
 import { mark } from "../mark.ts";
@@ -24,7 +25,9 @@ export function Card({ title, lead, children }: CardProps) {
   );
 }
 
-export function renderPage(page: ComponentChild): void {
+/** @param title of the page, until it has another one */
+export function renderPage(title: string, page: ComponentChild): void {
+  document.title = `${title} · Countersign`;
   stayWhenSignedOut();
   const root = document.getElementById("app");
   if (root === null) throw new Error("The page has no element #app.");

@@ -8,10 +8,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../api.ts";
 import { newPasskeyName } from "../device-name.ts";
 import { Text } from "../exact/text.tsx";
+import { rich, t } from "../language/t.ts";
 import { Button, messageOf } from "../parts/button.tsx";
 import { Field, Fields, useSubmission, type Values } from "../parts/form.tsx";
 import { createPasskey, supportsPasskeys } from "../passkey.ts";
+import { roleName } from "../role-names.ts";
 import { urlOf } from "../root.ts";
+import { hrefIn } from "../route.ts";
 import { Card, renderPage } from "./card.tsx";
 
 /** Keeps the secret in this tab while the user signs in first. */
@@ -20,27 +23,22 @@ const KEPT = "countersign.invitation";
 const token = location.hash.slice(1) || (sessionStorage.getItem(KEPT) ?? "");
 
 const TITLES = {
-  setup: "Set up Countersign",
-  join: "You are invited",
-  return: "Welcome back",
+  setup: t`Set up Countersign`,
+  join: t`You are invited`,
+  return: t`Welcome back`,
 };
 
 function Invited({ kind, project, role, name }: OpenedInvitation) {
+  const ownRole = role === null ? "" : roleName(role);
   switch (kind) {
     case "setup":
-      return <>You are the first user of this server. You get the role operator.</>;
+      return <>{t`You are the first user of this server. You get the role operator.`}</>;
     case "join":
       return (
-        <>
-          Join the project <Text>{project ?? ""}</Text> with the role {role}.
-        </>
+        <>{rich`Join the project ${<Text>{project ?? ""}</Text>} with the role ${ownRole}.`}</>
       );
     case "return":
-      return (
-        <>
-          Choose a new password for <Text>{name}</Text>.
-        </>
-      );
+      return <>{rich`Choose a new password for ${<Text>{name}</Text>}.`}</>;
   }
 }
 
@@ -63,9 +61,9 @@ async function load(): Promise<State> {
 }
 
 /** Replaces the page, so that the back button does not offer the used link again. */
-function openInbox(): void {
+function openInbox({ project }: Session): void {
   sessionStorage.removeItem(KEPT);
-  location.replace(urlOf("inbox"));
+  location.replace(project === null ? urlOf("inbox") : hrefIn(project.id, "/inbox"));
 }
 
 function Page() {
@@ -91,11 +89,11 @@ function NotOpened({ error }: { readonly error: unknown }) {
   if (isGone) sessionStorage.removeItem(KEPT);
   return (
     <Card
-      title={isGone ? "This link is not valid" : "Countersign"}
-      lead={isGone ? "It was used already, has expired or was revoked." : messageOf(error)}
+      title={isGone ? t`This link is not valid` : "Countersign"}
+      lead={isGone ? t`It was used already, has expired or was revoked.` : messageOf(error)}
     >
       <p class="hint">
-        <a href={urlOf("sign-in")}>Sign in instead</a>
+        <a href={urlOf("sign-in")}>{t`Sign in instead`}</a>
       </p>
     </Card>
   );
@@ -105,7 +103,8 @@ function SignInInstead() {
   useEffect(() => sessionStorage.setItem(KEPT, token), []);
   return (
     <p class="hint">
-      Do you have an account? <a href={urlOf("sign-in?next=invitation")}>Sign in instead</a>
+      {t`Do you have an account?`}{" "}
+      <a href={urlOf("sign-in?next=invitation")}>{t`Sign in instead`}</a>
     </p>
   );
 }
@@ -113,18 +112,15 @@ function SignInInstead() {
 /** A user who has an account joins with it. */
 function Join({ session }: { readonly session: Session }) {
   async function join(): Promise<void> {
-    await api.call("POST /invitation/join", { body: { token } });
-    openInbox();
+    openInbox(await api.call("POST /invitation/join", { body: { token } }));
   }
   return (
     <>
-      <p>
-        You are signed in as <Text>{session.person.name}</Text>.
-      </p>
+      <p>{rich`You are signed in as ${<Text>{session.person.name}</Text>}.`}</p>
       <Button kind="primary" onPress={join}>
-        Join the project
+        {t`Join the project`}
       </Button>
-      <p class="or">or create a new account</p>
+      <p class="or">{t`or create a new account`}</p>
     </>
   );
 }
@@ -150,14 +146,13 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
 
   async function usePassword(values: Values): Promise<void> {
     const body = { token, password: values("password"), ...chosen(values, "login", "name") };
-    await api.call("POST /invitation/use", { body });
-    openInbox();
+    openInbox(await api.call("POST /invitation/use", { body }));
   }
 
   async function useNewPasskey(values: Values): Promise<void> {
     for (const name of isReturn ? [] : ["name", "login"]) {
       // The browser would ask for a passkey that the server then rejects.
-      if (values(name) === "") throw new Refusal(400, { param: name, message: "is required." });
+      if (values(name) === "") throw new Refusal(400, { param: name, message: t`is required.` });
     }
     const { options } = await api.call("POST /invitation/passkey/options", {
       body: { token, ...chosen(values, "login") },
@@ -165,8 +160,7 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
     const answer = await createPasskey(options);
     const passkey_name = newPasskeyName();
     const body = { token, ...chosen(values, "login", "name"), passkey_name, answer };
-    await api.call("POST /invitation/passkey", { body });
-    openInbox();
+    openInbox(await api.call("POST /invitation/passkey", { body }));
   }
 
   return (
@@ -183,8 +177,8 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
         {!isReturn && (
           <Field
             name="name"
-            label="Your name"
-            hint="Other users see this name next to your decisions."
+            label={t`Your name`}
+            hint={t`Other users see this name next to your decisions.`}
             value={invitation.name}
             autocomplete="name"
             maxLength={100}
@@ -192,8 +186,8 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
         )}
         <Field
           name="login"
-          label="Login"
-          hint={isReturn ? undefined : "You sign in with it, for example your email address."}
+          label={t`Login`}
+          hint={isReturn ? undefined : t`You sign in with it, for example your email address.`}
           value={invitation.login ?? ""}
           readOnly={isReturn}
           autocomplete="username"
@@ -208,25 +202,25 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
               aria-busy={isBusy}
               onClick={() => form.current && void submit(form.current, useNewPasskey)}
             >
-              Create a passkey
+              {t`Create a passkey`}
             </button>
-            <p class="or">or choose a password</p>
+            <p class="or">{t`or choose a password`}</p>
           </>
         )}
         <Field
           name="password"
-          label="Password"
+          label={t`Password`}
           type="password"
-          hint="At least 12 characters. A few words are easy to remember."
+          hint={t`At least 12 characters. A few words are easy to remember.`}
           autocomplete="new-password"
           maxLength={256}
         />
       </Fields>
       <button type="submit" class={supportsPasskeys() ? "plain" : "primary"} aria-busy={isBusy}>
-        {isReturn ? "Set password and sign in" : "Create account"}
+        {isReturn ? t`Set password and sign in` : t`Create account`}
       </button>
     </form>
   );
 }
 
-renderPage(<Page />);
+renderPage(t`Invitation`, <Page />);

@@ -3,10 +3,11 @@
 import type { SignInWays } from "@countersign/review-api";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
+import { t } from "../language/t.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, Form, type Values } from "../parts/form.tsx";
 import { Fault } from "../parts/notice.tsx";
-import { signWithPasskey, supportsPasskeys } from "../passkey.ts";
+import { signInWithPasskey, supportsPasskeys } from "../passkey.ts";
 import { urlOf } from "../root.ts";
 import { Card, renderPage } from "./card.tsx";
 import { nextPage, returnPath } from "./next-page.ts";
@@ -20,27 +21,27 @@ function SignIn() {
     api.call("GET /session/ways").then(setWays, setFault);
   }, []);
   return (
-    <Card title="Sign in" lead="to Countersign, where people approve what AI agents do">
+    <Card title={t`Sign in`} lead={t`to Countersign, where people approve what AI agents do`}>
       {fault !== undefined && <Fault error={fault} />}
       {supportsPasskeys() && (
-        <Button kind="primary" onPress={signInWithPasskey}>
-          Sign in with a passkey
+        <Button kind="primary" onPress={() => signInWithPasskey().then(openNext)}>
+          {t`Sign in with a passkey`}
         </Button>
       )}
       {ways.oidc && (
         <Button kind="primary" onPress={signInWithSso}>
-          Sign in with SSO
+          {t`Sign in with SSO`}
         </Button>
       )}
-      {hasForm && (supportsPasskeys() || ways.oidc) && <p class="or">or with a password</p>}
+      {hasForm && (supportsPasskeys() || ways.oidc) && <p class="or">{t`or with a password`}</p>}
       {hasForm ? (
         <PasswordForm />
       ) : (
         <Button kind="quiet" onPress={() => setFormOpen(true)}>
-          Sign in without SSO
+          {t`Sign in without SSO`}
         </Button>
       )}
-      <p class="hint">No account yet? An administrator of your project can invite you.</p>
+      <p class="hint">{t`No account yet? An administrator of your project can invite you.`}</p>
     </Card>
   );
 }
@@ -58,13 +59,13 @@ function PasswordForm() {
       password.current?.focus();
       throw error;
     }
-    location.replace(nextPage());
+    openNext();
   }
   return (
-    <Form submit="Sign in" kind={supportsPasskeys() ? "plain" : "primary"} onSubmit={signIn}>
+    <Form submit={t`Sign in`} kind={supportsPasskeys() ? "plain" : "primary"} onSubmit={signIn}>
       <Field
         name="login"
-        label="Login"
+        label={t`Login`}
         inputRef={login}
         autocomplete="username"
         autocapitalize="none"
@@ -72,7 +73,7 @@ function PasswordForm() {
       />
       <Field
         name="password"
-        label="Password"
+        label={t`Password`}
         type="password"
         inputRef={password}
         autocomplete="current-password"
@@ -82,10 +83,7 @@ function PasswordForm() {
   );
 }
 
-async function signInWithPasskey(): Promise<void> {
-  const { options } = await api.call("POST /session/passkey/options");
-  const answer = await signWithPasskey(options);
-  await api.call("POST /session/passkey", { body: { answer } });
+function openNext(): void {
   location.replace(nextPage());
 }
 
@@ -94,4 +92,4 @@ function signInWithSso(): void {
   location.assign(urlOf(`review/v1/session/oidc?${query}`));
 }
 
-renderPage(<SignIn />);
+renderPage(t`Sign in`, <SignIn />);

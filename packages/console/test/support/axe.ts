@@ -1,5 +1,5 @@
 /**
- * Findings of axe on a page, in light and in dark.
+ * Findings of axe on a page, in light, in dark and with high contrast.
  */
 
 import assert from "node:assert/strict";
@@ -18,10 +18,17 @@ interface Finding {
   }[];
 }
 
-/** Fails when there is anything serious or critical, in either theme. */
+const THEMES = [
+  { colorScheme: "light", contrast: "more" },
+  { colorScheme: "dark", contrast: "more" },
+  { colorScheme: "light", contrast: "no-preference" },
+  { colorScheme: "dark", contrast: "no-preference" },
+] as const;
+
+/** Fails when there is anything serious or critical, in any theme. */
 export async function assertAccessible(page: Page): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
+  for (const theme of THEMES) {
+    await page.emulateMedia(theme);
     // Evaluated by the browser's own tools, which the policy of the page does not bind.
     await page.evaluate(SOURCE);
     const findings = await page.evaluate(async () => {
@@ -32,7 +39,7 @@ export async function assertAccessible(page: Page): Promise<void> {
     });
     const bad = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
     const reported = bad.map(({ id, nodes }) => ({
-      colorScheme,
+      ...theme,
       id,
       nodes: nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`),
     }));

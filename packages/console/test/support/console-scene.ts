@@ -12,13 +12,13 @@ import {
   type VisitorOptions,
 } from "../../../server/test/support/browser.ts";
 import { visit } from "../../../server/test/support/page-scene.ts";
-import { newPerson, type PersonOrder } from "../../../server/test/support/people.ts";
+import { callAs, newPerson, type PersonOrder } from "../../../server/test/support/people.ts";
 import { type Scene, startScene } from "../../../server/test/support/scene.ts";
 import type { Lifetime } from "../../../server/test/support/test-provider.ts";
 
 export interface ConsoleScene extends Scene {
   readonly browser: Browser;
-  /** Signs a new user in, in a separate browser. */
+  /** Signs a new user in, in a separate browser. The page stays on a request after its decision. */
   visitor(...rest: VisitRest): Promise<Visitor>;
   /** The same without the pages for signing in: with a session and no password. */
   member(login: string, options?: MemberOptions): Promise<Visitor>;
@@ -48,7 +48,11 @@ export async function withBrowser<T extends Pick<Scene, "server">>(
   return {
     ...scene,
     browser,
-    visitor: (...rest) => visit(browser, server, ...rest),
+    async visitor(...rest) {
+      const visitor = await visit(browser, server, ...rest);
+      await stayAfterDecision(visitor);
+      return visitor;
+    },
     member: async (login, { role, groups, ...options } = {}) => {
       const url = server.provider.publicUrl;
       const visitor = await newVisitor(browser, url, options);
@@ -56,7 +60,11 @@ export async function withBrowser<T extends Pick<Scene, "server">>(
         ...(role !== undefined && { role }),
         ...(groups !== undefined && { groups }),
       };
-      const { cookie } = await newPerson(server, { login, ...order });
+      const person = await newPerson(server, { login, ...order });
+      const { cookie } = person;
+      const body = { after_decision: "stay" };
+      const kept = await callAs(server, person, "PATCH", "/account/preferences", { body });
+      assert.equal(kept.status, 200, kept.text);
       const name = "__Host-countersign";
       // A browser takes a cookie of this name from https alone, and sends it to localhost anyway.
       const origin = url.replace(/^http:/, "https:");
@@ -64,4 +72,14 @@ export async function withBrowser<T extends Pick<Scene, "server">>(
       return visitor;
     },
   };
+}
+
+/** By default, the next request opens after a decision. */
+async function stayAfterDecision({ page }: Visitor): Promise<void> {
+  const status = await page.evaluate(`fetch("/review/v1/account/preferences", {
+    method: "PATCH",
+    headers: { "content-type": "application/json" },
+    body: '{"after_decision":"stay"}',
+  }).then(({ status }) => status)`);
+  assert.equal(status, 200);
 }

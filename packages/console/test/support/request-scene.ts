@@ -64,9 +64,10 @@ export async function untilEnabled(page: Page): Promise<void> {
   await page.locator("#approve:enabled").waitFor();
 }
 
+/** Until neither button can be pressed, or none is left. */
 export async function untilDisabled(page: Page): Promise<void> {
-  await page.locator("#deny:disabled").waitFor();
-  assert.equal(await page.locator("#approve").isDisabled(), true);
+  await page.locator("#decide:not(:has(#deny:enabled))").waitFor();
+  assert.equal(await page.locator("#approve:enabled").count(), 0);
 }
 
 /** How long the effect of a key may take: one that came too early is pressed again. */

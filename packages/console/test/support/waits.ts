@@ -2,7 +2,8 @@
  * Waiting for what a page shows, for as long as a busy machine needs and no longer.
  */
 
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
+import { until } from "../../../server/test/support/until.ts";
 
 /** As that of the browser's own waits. */
 const PATIENCE_MS = 30_000;
@@ -11,6 +12,13 @@ const PATIENCE_MS = 30_000;
 export async function untilCount(found: Locator, count: number): Promise<void> {
   if (count > 0) await found.nth(count - 1).waitFor();
   await found.nth(count).waitFor({ state: "detached" });
+}
+
+/** Until no content is wider than the window: a page changes its panes after the window. */
+export async function untilFits(page: Page, width: number): Promise<void> {
+  const isFitting = async () =>
+    (await page.evaluate("document.documentElement.scrollWidth")) === width;
+  await until(isFitting, `the page is ${width} px wide`);
 }
 
 /**

@@ -19,6 +19,8 @@ export type AuditKind =
   | "request.escalated"
   | "request.claimed"
   | "request.released"
+  | "request.handed_over"
+  | "request.commented"
   | "request.resolved"
   | "approval.consumed"
   | "outcome.reported"
@@ -38,6 +40,8 @@ export type AuditKind =
   | "instance.updated"
   | "instance.grouped"
   | "instance.grouping_proposed"
+  | "instance.credential_rotated"
+  | "instance.credential_issued"
   | "instance.deleted"
   | "credential.issued"
   | "credential.revoked"
@@ -52,6 +56,9 @@ export type AuditKind =
   | "policy.rejected"
   | "person.created"
   | "person.updated"
+  | "group.created"
+  | "group.updated"
+  | "group.deleted"
   | "session.begun"
   | "session.ended"
   | "signin.refused"
@@ -76,7 +83,8 @@ export type AuditKind =
   | "rows.erased"
   | "secret_key.rotated"
   | "database.imported"
-  | "audit.begun";
+  | "audit.begun"
+  | "audit.pruned";
 
 /** The field `requirement` of `request.opened`: the requirement for approvers. */
 export interface RecordedRequirement {
@@ -131,10 +139,15 @@ export async function appendAudit(
   random: Random,
   entry: AuditEntry,
 ): Promise<void> {
+  await appendAuditAs(tx, uuidV7(entry.at, random.bytes(10)), entry);
+}
+
+/** For an entry that another row names. */
+export async function appendAuditAs(tx: Transaction, id: string, entry: AuditEntry): Promise<void> {
   await tx.insert(
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    toValues(tx, random, entry),
+    toValues(tx, entry, id),
   );
 }
 
@@ -149,15 +162,14 @@ export async function appendTwoAudits(
   await tx.insert(
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
      values ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $10, $11, $12, $13, $14, $15, $16)`,
-    [...toValues(tx, random, first, ids[0]), ...toValues(tx, random, second, ids[1])],
+    [...toValues(tx, first, ids[0] ?? ""), ...toValues(tx, second, ids[1] ?? "")],
   );
 }
 
 function toValues(
   { integrity }: Transaction,
-  random: Random,
   { at, projectId, kind, actor, subject, detail = {} }: AuditEntry,
-  id = uuidV7(at, random.bytes(10)),
+  id: string,
 ): SqlValue[] {
   const text = JSON.stringify(detail);
   const mac = macOfEntry(integrity, { projectId, id, at, kind, actor, subject, detail: text });

@@ -4,7 +4,7 @@
  */
 
 import { timeOfId } from "@countersign/protocol";
-import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { type EntryContent, readEntry, writeEntry } from "../core/audit-line.ts";
 import {
   isAuthenticEntry,
   readEntriesAt,
@@ -18,18 +18,34 @@ const ENTRIES_PER_READ = 1_000;
 
 const REQUEST = /^request:/;
 
+/** The archived requirement and votes of a request. */
+export interface PastRequest {
+  readonly requirement: Requirement;
+  readonly votes: Votes;
+}
+
+type Requirement = Readonly<Record<string, unknown>>;
+
+export interface ProofOptions {
+  /** Keys of passkeys that may have signed. */
+  readonly passkeys: AddedPasskeys;
+  /** Undefined when the database has the whole request. */
+  readonly past?: PastRequest | undefined;
+}
+
 /** @returns the missing proof, for people; undefined when it is complete, or for other entries */
 export async function findMissingProof(
   reader: Reader,
-  row: StoredEntry,
-  passkeys: AddedPasskeys,
+  projectId: string,
+  entry: EntryContent,
+  { passkeys, past }: ProofOptions,
 ): Promise<string | undefined> {
-  const entry = readEntry(writeEntry(row));
-  if (entry?.kind !== "request.resolved" || entry.detail.status !== "approved") return undefined;
-  const requestId = entry.subject.replace(REQUEST, "");
-  const opened = await readOpened(reader, row.projectId, requestId);
-  const requirement = opened?.detail.requirement;
-  if (!isRecord(requirement)) return undefined;
+  const requestId = requestIdOf(entry);
+  if (entry.kind !== "request.resolved" || entry.detail.status !== "approved") return undefined;
+  if (requestId === undefined) return undefined;
+  const opened = await readOpened(reader, projectId, requestId);
+  const requirement = past?.requirement ?? (opened && requirementOf(opened));
+  if (requirement === undefined) return undefined;
   if (entry.actor.startsWith("grant:")) {
     return requirement.grants === true ? undefined : "grant: its request did not allow grants";
   }
@@ -37,7 +53,8 @@ export async function findMissingProof(
     return `actor: its request required reviewers, and ${entry.actor} approved it`;
   }
   const needsPasskey = requirement.confirm === "passkey";
-  const approvals = [...(await readVotes(reader, row.projectId, requestId)), entry];
+  const votes = await readVotes(reader, projectId, requestId, past?.votes);
+  const approvals = [...votes, entry];
   const counted = approvals.filter((each) => !needsPasskey || isSigned(each, requestId, passkeys));
   const required = Number(requirement.quorum);
   if (needsPasskey && !counted.some(({ actor }) => actor === entry.actor)) {
@@ -49,6 +66,34 @@ export async function findMissingProof(
   if (found >= required) return undefined;
   const proof = needsPasskey ? "approvals with a passkey" : "approvals";
   return `quorum: its request required ${required} ${proof}, and the log has ${found}`;
+}
+
+/** @returns undefined for an entry about something else */
+export function requestIdOf({ subject }: EntryContent): string | undefined {
+  return REQUEST.test(subject) ? subject.replace(REQUEST, "") : undefined;
+}
+
+/** @returns undefined for an entry of an earlier version, which records none */
+export function requirementOf({ detail }: EntryContent): Requirement | undefined {
+  return isRecord(detail.requirement) ? detail.requirement : undefined;
+}
+
+/** The latest vote of each reviewer that was not withdrawn. */
+export class Votes {
+  readonly #byActor = new Map<string, EntryContent>();
+
+  /** @param entry of any kind, in the order of the ids */
+  add(entry: EntryContent): void {
+    if (entry.kind === "vote.cast") this.#byActor.set(entry.actor, entry);
+    if (entry.kind !== "vote.withdrawn") return;
+    // Ids within one millisecond are unordered, so a vote at the same time may be later.
+    const votedAt = this.#byActor.get(entry.actor)?.at ?? entry.at;
+    if (votedAt < entry.at) this.#byActor.delete(entry.actor);
+  }
+
+  list(): EntryContent[] {
+    return [...this.#byActor.values()];
+  }
 }
 
 /** The first entry of a request. Its id contains the time of the request. */
@@ -85,26 +130,23 @@ export async function readTransition(
   return row && readEntry(writeEntry(row));
 }
 
-/** The latest vote of each reviewer that was not withdrawn. */
+/** @param past votes before those in the database */
 async function readVotes(
   reader: Reader,
   projectId: string,
   requestId: string,
+  past = new Votes(),
 ): Promise<EntryContent[]> {
-  const votes = new Map<string, EntryContent>();
+  const votes = new Votes();
+  for (const vote of past.list()) votes.add(vote);
   for (let after = ""; ; ) {
     const rows = await readEntriesOfRequest(reader, projectId, requestId, ENTRIES_PER_READ, after);
     for (const row of rows) {
       const entry = isAuthenticEntry(reader, row) ? readEntry(writeEntry(row)) : undefined;
-      if (entry?.kind === "vote.cast") votes.set(entry.actor, entry);
-      // Ids within one millisecond are unordered, so a vote at the same time may be later.
-      const isWithdrawn = entry?.kind === "vote.withdrawn";
-      if (isWithdrawn && (votes.get(entry.actor)?.at ?? entry.at) < entry.at) {
-        votes.delete(entry.actor);
-      }
+      if (entry !== undefined) votes.add(entry);
     }
     const last = rows.at(-1);
-    if (last === undefined || rows.length < ENTRIES_PER_READ) return [...votes.values()];
+    if (last === undefined || rows.length < ENTRIES_PER_READ) return votes.list();
     after = last.id;
   }
 }

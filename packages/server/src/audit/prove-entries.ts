@@ -29,7 +29,7 @@ export function writeProven({ checkpoint, position, proof, entry }: ProvenEntry)
 
 /**
  * @param log its current state, with the checkpoint that covers the entries
- * @returns only entries that are sealed
+ * @returns only entries that are sealed, and not pruned
  * @throws Failure when a row differs from the sealed entry
  */
 export async function proveEntries(
@@ -47,6 +47,7 @@ export async function proveEntries(
     const index = seal?.ids.indexOf(stored.id) ?? -1;
     if (seal === undefined || seal.position + index >= head.size) continue;
     const position = seal.position + index;
+    if (position < log.pruned) continue;
     const entry = writeEntry(stored);
     const leaf = hashLeaf(entry);
     const sealed = seal.hashes[index];

@@ -4,7 +4,7 @@
  */
 
 import { type EntryContent, parseExportLine, readEntry } from "../core/audit-line.ts";
-import { areEqual, Frontier, hashLeaf, isIncluded } from "../core/merkle.ts";
+import { areEqual, Frontier, type Hash, hashLeaf, isIncluded } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
 import { findEntryFault } from "./entry-checks.ts";
 import { type Finding, FindingError, found } from "./finding.ts";
@@ -14,7 +14,7 @@ export interface VerifyExportOptions {
   /** An external checkpoint. */
   readonly older?: Checkpoint | undefined;
   /** Called at intervals with the number of verified entries. */
-  readonly onProgress?: (entries: number) => void;
+  readonly onProgress?: ((entries: number) => void) | undefined;
 }
 
 export interface VerifiedExport {
@@ -23,6 +23,8 @@ export interface VerifiedExport {
   readonly from: number;
   /** Size of the log at the last checkpoint. */
   readonly size: number;
+  /** Hashes of the full subtrees before the first entry, and after the last one. */
+  readonly edges: { readonly start: readonly Hash[]; readonly end: readonly Hash[] };
   readonly finding: Finding | undefined;
 }
 
@@ -38,10 +40,11 @@ export async function verifyExport(
   try {
     for await (const line of lines) run.read(line);
     run.end();
-    return { origin, from: run.from, size: run.size, finding: undefined };
+    return { origin, from: run.from, size: run.size, edges: run.edges, finding: undefined };
   } catch (error) {
     if (!(error instanceof FindingError)) throw error;
-    return { origin, from: run.from, size: run.size, finding: { origin, ...error.finding } };
+    const finding = { origin, ...error.finding };
+    return { origin, from: run.from, size: run.size, edges: run.edges, finding };
   }
 }
 
@@ -49,6 +52,7 @@ class ExportVerification {
   from = 0;
   readonly #options: VerifyExportOptions;
   #frontier: Frontier | undefined;
+  #start: readonly Hash[] = [];
   /** Position of the last checkpoint. */
   #checked = 0;
   #hasCheckpoint = false;
@@ -62,10 +66,14 @@ class ExportVerification {
     return this.#frontier?.size ?? 0;
   }
 
+  get edges(): VerifiedExport["edges"] {
+    return { start: this.#start, end: this.#frontier?.subtrees ?? [] };
+  }
+
   read(line: string): void {
     this.#lines++;
     const placed = parseExportLine(line);
-    if (this.#frontier === undefined) this.#start(line);
+    if (this.#frontier === undefined) this.#begin(line);
     else if (placed !== undefined) this.#append(this.#frontier, placed);
     else this.#compare(this.#frontier, line);
   }
@@ -86,7 +94,7 @@ class ExportVerification {
     throw found("unreadable", {}, message);
   }
 
-  #start(line: string): void {
+  #begin(line: string): void {
     const { log, from, subtrees } = parse(line);
     const hashes = Array.isArray(subtrees) ? subtrees.map(toHash) : [];
     if (typeof log !== "string" || typeof from !== "number") throw this.#unreadable();
@@ -103,6 +111,7 @@ class ExportVerification {
       throw this.#unreadable();
     }
     this.from = from;
+    this.#start = hashes;
     this.#checked = from;
     this.#compareOlder(this.#frontier);
   }

@@ -3,21 +3,29 @@
  * root. Memory holds a few seals, even for a long log.
  */
 
-import { timeOfId } from "@countersign/protocol";
-import { readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { firstIdAt, timeOfId } from "@countersign/protocol";
+import { KEPT_KINDS } from "../core/audit-cut.ts";
+import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
+import { Failure } from "../failure.ts";
 import {
   isAuthenticEntry,
   readEntriesBetween,
   readEntryIds,
 } from "../storage/sql/audit/audit-entries.ts";
 import { readLog, type StoredLog } from "../storage/sql/audit/audit-logs.ts";
-import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit/audit-seals.ts";
+import {
+  readSealAt,
+  readSealedIds,
+  readSeals,
+  type StoredSeal,
+} from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
-import { findMissingProof } from "./approval-proofs.ts";
+import { findMissingProof, readOpened, requestIdOf } from "./approval-proofs.ts";
 import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";
 import { type Finding, FindingError, found } from "./finding.ts";
+import { frontierOfTiles, PrunedPart, tiledBefore } from "./pruned-part.ts";
 import { TileCheck } from "./tile-check.ts";
 
 const SEALS_PER_READ = 4;
@@ -26,10 +34,17 @@ const IDS_PER_READ = 2_000;
 /** An older unsealed entry was missed: a rescan runs every five minutes, plus its duration. */
 export const UNSEALED_MS_MAX = 15 * 60_000;
 
+/** A pruned entry has a valid MAC, so a row from a backup can be mistaken for a new one. */
+export const RETURNED = "it was pruned, but the database has it again";
+
 export interface VerifyOptions {
   readonly verifier: Verifier;
   /** An external checkpoint. */
   readonly older?: Checkpoint | undefined;
+  /** True when the entries that `older` covers were verified before: only later ones are. */
+  readonly isIncremental?: boolean;
+  /** True when the caller verifies the archive of the log, and compares it with `older`. */
+  readonly hasArchive?: boolean;
   /** Keys of passkeys that may have signed. */
   readonly passkeys: AddedPasskeys;
   /** Time of the database, epoch ms. */
@@ -47,40 +62,61 @@ export interface Verified {
   readonly unsealed: number;
   /** Entries that were sealed long after their timestamp. */
   readonly late: number;
+  /** Entries before this position are only in an archive, and were not verified here. */
+  readonly pruned: number;
+  /** Entries before this position were verified earlier. */
+  readonly since: number;
+  /** Resolutions that were not compared with their requirement, because only an archive has it. */
+  readonly notCompared: readonly PlacedEntry[];
   readonly finding: Finding | undefined;
 }
 
-/** @throws Failure when the database cannot be read */
+export interface PlacedEntry {
+  readonly position: number;
+  readonly entry: EntryContent;
+}
+
+/**
+ * @throws Failure when the database cannot be read, or only an archive has the entries of the
+ * external checkpoint
+ */
 export async function verifyLog(
   reader: Reader,
   log: StoredLog,
   options: VerifyOptions,
 ): Promise<Verified> {
-  const { origin, projectId, size, checkpoint } = log;
-  const summary = { origin, projectId, size, checkpoint };
+  const { origin, projectId, size, checkpoint, pruned } = log;
+  const since = options.isIncremental ? (options.older?.size ?? 0) : 0;
+  const summary = { origin, projectId, size, checkpoint, pruned, since };
   const run = new LogVerification(reader, log, options);
   try {
     await run.verify();
-    return { ...summary, unsealed: run.unsealed, late: run.late, finding: undefined };
+    return { ...summary, ...run.counts, notCompared: run.notCompared, finding: undefined };
   } catch (error) {
     if (!(error instanceof FindingError)) throw error;
+    // Entries may have been pruned since the log was read.
+    const current = await readLog(reader, projectId);
+    if (current !== undefined && current.pruned > pruned) {
+      return verifyLog(reader, current, options);
+    }
     const finding = { origin, projectId, ...error.finding };
-    return { ...summary, unsealed: run.unsealed, late: run.late, finding };
+    return { ...summary, ...run.counts, notCompared: run.notCompared, finding };
   }
 }
 
 class LogVerification {
-  unsealed = 0;
-  late = 0;
+  readonly counts = { unsealed: 0, late: 0 };
+  readonly notCompared: PlacedEntry[] = [];
   readonly #reader: Reader;
   readonly #log: StoredLog;
   readonly #options: VerifyOptions;
   readonly #tiles: TileCheck;
-  readonly #frontier = new Frontier();
+  #frontier = new Frontier();
+  #part: PrunedPart | undefined;
   /** True when the log differed at the external checkpoint. */
   #isRewritten = false;
-  /** Creation time of the log, for entries that are older. */
-  #startedAt = 0;
+  /** Creation time of the log, for entries that are older; 0 if its first seals are pruned. */
+  #startedAt: number | undefined;
 
   constructor(reader: Reader, log: StoredLog, options: VerifyOptions) {
     this.#reader = reader;
@@ -91,6 +127,10 @@ class LogVerification {
 
   async verify(): Promise<void> {
     const { projectId, size } = this.#log;
+    this.#part = await PrunedPart.read(this.#reader, this.#log);
+    const { older, isIncremental = false } = this.#options;
+    if (older !== undefined && isIncremental) await this.#skipVerified(older.size);
+    else await this.#skipPruned();
     this.#compareOlder();
     this.#assertNotRewritten();
     while (this.#frontier.size < size) {
@@ -104,26 +144,73 @@ class LogVerification {
       await this.#options.onProgress?.(this.#frontier.size);
     }
     this.#verifyEnd();
+    if (!isIncremental) this.#part?.end();
     await this.#tiles.end();
     await this.#findSealBeyondEnd();
     await this.#findUnsealed();
   }
 
-  async #verifySeal(seal: StoredSeal): Promise<void> {
+  /** Starts behind the pruned part. Its tiles, and each checkpoint later, cover that part. */
+  async #skipPruned(): Promise<void> {
+    const { projectId, size } = this.#log;
+    if (this.#part === undefined) return;
+    this.#startedAt = 0;
+    this.#frontier = await this.#part.verify(this.#tiles);
+    const { older, hasArchive = false } = this.#options;
+    const base = this.#frontier.size;
+    if (older !== undefined && older.size < base && !hasArchive) {
+      const message = `the entries of the given checkpoint (${older.size}) are in an archive`;
+      throw new Failure("audit", `${message}: give its folder with --archive`);
+    }
+    if (base === size) return;
+    // The seal in which the first kept hash is can start before it.
+    const seal = await readSealAt(this.#reader, projectId, base);
+    if (seal !== undefined && seal.position < base && seal.position + seal.entries > base) {
+      await this.#verifySeal(seal, base - seal.position);
+    }
+  }
+
+  /**
+   * Starts behind the entries that were verified before. The stored hashes of these entries must
+   * have the root of the external checkpoint.
+   */
+  async #skipVerified(until: number): Promise<void> {
+    const { projectId, size, pruned } = this.#log;
+    if (until > size) return this.#assertNotTruncated();
+    if (until < pruned) {
+      const message = `entries after those of the given checkpoint (${until}) are in an archive`;
+      throw new Failure("audit", `${message}: verify the log without --since`);
+    }
+    this.#startedAt = 0;
+    const base = tiledBefore(until);
+    this.#frontier = await frontierOfTiles(this.#reader, projectId, base, this.#tiles);
+    const first = await readSealAt(this.#reader, projectId, base);
+    for (let seal = first; seal !== undefined && this.#frontier.size < until; ) {
+      const from = this.#frontier.size - seal.position;
+      // A seal is missing, which the next step reports.
+      if (from < 0) return;
+      for (const hash of seal.hashes.slice(from, until - seal.position)) this.#append(hash);
+      [seal] = await readSeals(this.#reader, projectId, this.#frontier.size, 1);
+    }
+  }
+
+  async #verifySeal(seal: StoredSeal, skipped = 0): Promise<void> {
     const { position, ids, hashes, entries: count, firstId, lastId, sealedAt } = seal;
     const ref = { position: this.#frontier.size };
-    if (position !== ref.position) throw found("missing", ref, "its seal is missing");
+    if (position + skipped !== ref.position) throw found("missing", ref, "its seal is missing");
     const isWhole = ids.length === count && hashes.length === count;
     if (!isWhole) throw found("seal", ref, "the seal that starts there was altered");
-    if (this.#startedAt === 0) this.#startedAt = sealedAt;
+    this.#startedAt ??= sealedAt;
     const rows = await this.#rowsOf(seal);
     const texts = rows.map((row) => row && writeEntry(row));
     const leaves = texts.map(
       (text, i) => (text === undefined ? hashes[i] : hashLeaf(text)) as Hash,
     );
-    for (const leaf of leaves) this.#append(leaf);
+    for (const leaf of leaves.slice(skipped)) this.#append(leaf);
+    this.#part?.addKept(seal, rows, leaves);
     const head = this.#readSigned(seal.checkpoint, "its seal", { position });
-    const isRows = rows.every((row) => row !== undefined);
+    const { pruned } = this.#log;
+    const isRows = rows.every((row, i) => row !== undefined || position + i < pruned);
     const isRoot = head.size === this.#frontier.size && areEqual(head.root, this.#frontier.root());
     const isSame = leaves.every((leaf, i) => areEqual(leaf, hashes[i] as Hash));
     if (!isRoot || !isRows || !isSame) this.#blame(seal, { rows, leaves, isRoot });
@@ -138,8 +225,10 @@ class LogVerification {
 
   /** Finds the fault of a seal. */
   #blame({ position, ids, hashes }: StoredSeal, { rows, leaves, isRoot }: Unfitting): never {
+    const { pruned } = this.#log;
     const index = leaves.findIndex((leaf, i) => {
-      return rows[i] === undefined || !areEqual(leaf, hashes[i] as Hash);
+      const isMissing = rows[i] === undefined && position + i >= pruned;
+      return isMissing || !areEqual(leaf, hashes[i] as Hash);
     });
     const row = rows[Math.max(index, 0)];
     const ref = describe(
@@ -171,20 +260,42 @@ class LogVerification {
       if (row === undefined) continue;
       const text = texts[i] ?? "";
       const message =
+        this.#returned(position + i, row) ??
         findEntryFault(text)?.message ??
-        this.#foreignKey(text) ??
         this.#foreignRow(row) ??
-        (await findMissingProof(this.#reader, row, this.#options.passkeys));
+        (await this.#findMissing(position + i, readEntry(text)));
       if (message !== undefined) {
         throw found("entry", describe({ position: position + i }, row), message);
       }
-      if (row.at > this.#startedAt && sealedAt - row.at > UNSEALED_MS_MAX) this.late++;
+      const isAfterStart = row.at > (this.#startedAt ?? 0);
+      if (isAfterStart && sealedAt - row.at > UNSEALED_MS_MAX) this.counts.late++;
     }
   }
 
-  #foreignKey(text: string): string | undefined {
-    const entry = readEntry(text);
-    return entry && findForeignKey(entry, this.#options.passkeys);
+  /** Finds a missing passkey of a signature, and missing proofs of an approval. */
+  async #findMissing(position: number, entry: EntryContent | undefined) {
+    if (entry === undefined) return undefined;
+    const { passkeys } = this.#options;
+    const { projectId } = this.#log;
+    if (await this.#isRequirementArchived(entry)) this.notCompared.push({ position, entry });
+    return (
+      findForeignKey(entry, passkeys) ??
+      (await findMissingProof(this.#reader, projectId, entry, { passkeys }))
+    );
+  }
+
+  async #isRequirementArchived(entry: EntryContent): Promise<boolean> {
+    const requestId = requestIdOf(entry);
+    const isResolution = entry.kind === "request.resolved" && requestId !== undefined;
+    if (this.#part === undefined || !isResolution) return false;
+    if ((timeOfId(requestId) ?? 0) > this.#part.cut.until) return false;
+    return (await readOpened(this.#reader, this.#log.projectId, requestId)) === undefined;
+  }
+
+  /** A row before the cut that should have been deleted. */
+  #returned(position: number, { kind }: StoredEntry): string | undefined {
+    if (position >= this.#log.pruned || KEPT_KINDS.includes(kind)) return undefined;
+    return RETURNED;
   }
 
   #foreignRow(row: StoredEntry): string | undefined {
@@ -240,7 +351,12 @@ class LogVerification {
     if (!isSame || computed.length !== subtrees.length) {
       throw found("seal", {}, "the state of the log was altered");
     }
+    this.#assertNotTruncated();
+  }
+
+  #assertNotTruncated(): void {
     const { older } = this.#options;
+    const { size } = this.#log;
     if (older === undefined || older.size <= size) return;
     const message = `it has ${size} entries, and had ${older.size} at the given checkpoint`;
     throw found("truncated", {}, message);
@@ -263,7 +379,8 @@ class LogVerification {
     const { projectId } = this.#log;
     // A scan by id starts after the empty id, and does not find it.
     await this.#judgeUnsealed("");
-    for (let after = ""; ; ) {
+    const since = await readSince(this.#reader, this.#log, this.#options);
+    for (let after = since === 0 ? "" : firstIdAt(since); ; ) {
       const ids = await readEntryIds(this.#reader, projectId, { after }, IDS_PER_READ);
       const [first, last] = [ids[0], ids.at(-1)];
       if (first === undefined || last === undefined) return;
@@ -280,11 +397,25 @@ class LogVerification {
     const { now } = this.#options;
     const since = Math.min(row.at, timeOfId(id) ?? 0);
     if (now - since <= UNSEALED_MS_MAX && since <= now + UNSEALED_MS_MAX) {
-      this.unsealed++;
+      this.counts.unsealed++;
       return;
     }
     throw found("unsealed", describe({}, row), "no seal contains it");
   }
+}
+
+/**
+ * @returns epoch ms: the part of the log that was verified before has all earlier entries, except
+ *   entries that were sealed late; 0 when everything is verified
+ */
+export async function readSince(
+  reader: Reader,
+  { projectId }: StoredLog,
+  { older, isIncremental = false }: Pick<VerifyOptions, "older" | "isIncremental">,
+): Promise<number> {
+  if (older === undefined || !isIncremental || older.size === 0) return 0;
+  const seal = await readSealAt(reader, projectId, older.size - 1);
+  return seal === undefined ? 0 : Math.max(0, seal.sealedAt - UNSEALED_MS_MAX);
 }
 
 interface Unfitting {

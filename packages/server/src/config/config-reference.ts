@@ -1,14 +1,16 @@
 /** Writes docs/reference/config.md from the table of settings. */
 
-import { ALL_OPTIONS, environmentName, flagName, type Option } from "./options.ts";
+import { ALL_OPTIONS, environmentName, flagName, type Option, SECRET_OPTIONS } from "./options.ts";
 
 /** Sections of the page. */
 export const GROUP_TITLES: Readonly<Record<Option["group"], string>> = {
   server: "Server",
   limits: "Limits",
   "sign-in": "Sign-in at an identity provider",
+  workloads: "Workloads",
   webhooks: "Webhooks",
   channels: "Notifying reviewers",
+  audit: "Audit stream to a SIEM",
   client: "Commands that connect to a server",
 };
 
@@ -22,6 +24,8 @@ export function configPage(): string {
   return `${[INTRODUCTION, ...sections].join("\n\n")}\n`;
 }
 
+const SECRET_NAMES = SECRET_OPTIONS.map(({ name }) => `\`${name}\``).join(", ");
+
 const INTRODUCTION = `# Configuration
 
 <!-- Made by \`npm run docs\` from packages/server/src/config/options.ts. -->
@@ -32,6 +36,8 @@ This page lists every setting of the server and of the client commands.
   \`--config\` names. The command line overrides the environment, and the environment overrides
   the file.
 - The server accepts secrets only from the environment or the file.
+- A secret can be in a file of its own: \`COUNTERSIGN_SECRET_KEY_FILE=/run/secrets/key\` names the
+  file. This works for the settings below: ${SECRET_NAMES}.
 - A duration is a whole number followed by \`s\`, \`m\` or \`h\`.
 - If a value is invalid, the server does not start. The message names every invalid setting.
 - If the environment has an unknown variable \`COUNTERSIGN_...\`, every command that reads settings
@@ -41,7 +47,8 @@ These variables are not settings of the server:
 
 | Variables | Use |
 | --- | --- |
-| \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_HOOK_...\` | Agents read them, and \`COUNTERSIGN_URL\`. |
+| \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_API_KEY_FILE\` | Agents read them. |
+| \`COUNTERSIGN_HOOK_...\` | Hooks read them. Agents also read \`COUNTERSIGN_URL\`. |
 | \`COUNTERSIGN_ADAPTER_...\`, \`COUNTERSIGN_INSTANCE_TOKEN\` | Agents read them. Deprecated. |
 | \`COUNTERSIGN_IMAGE\`, \`COUNTERSIGN_TEST_...\`, \`COUNTERSIGN_MODEL_...\` | Tests read them. |
 | \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT=tcp://...\` | Kubernetes sets them. Ignored. |
@@ -49,7 +56,8 @@ These variables are not settings of the server:
 
 The server does not start with a config file that every user of the machine can change. If the file
 contains secrets, allow only the user of the server to read it (\`chmod 600\`). The server does not
-check the read permission, because every user inside a container can read a mounted secret.`;
+start if it owns the file, can write to it, and every user can read it. It does not check other
+files, because every user inside a container can read a mounted secret.`;
 
 function tableRow(option: Option): string {
   const { name, help, secret, value } = option;

@@ -3,7 +3,7 @@
  * start: with a misspelled name, the setting would silently have its default.
  */
 
-import { ALL_OPTIONS, environmentName } from "./options.ts";
+import { ALL_OPTIONS, environmentName, fileVariable, SECRET_OPTIONS } from "./options.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,7 +18,12 @@ const OTHER_PREFIXES = [
 ];
 
 /** Variables of `countersign mcp-gateway` and of deploy/compose. */
-const OTHER_NAMES = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_INSTANCE_TOKEN", "COUNTERSIGN_IMAGE"];
+const OTHER_NAMES = [
+  "COUNTERSIGN_API_KEY",
+  "COUNTERSIGN_API_KEY_FILE",
+  "COUNTERSIGN_INSTANCE_TOKEN",
+  "COUNTERSIGN_IMAGE",
+];
 
 /**
  * Variables that Kubernetes sets in every pod for a service named `countersign` or
@@ -45,7 +50,10 @@ export function withoutServiceLinks(environment: Environment): Environment {
 
 /** @returns one fault for each unknown variable */
 export function unknownVariables(environment: Environment): string[] {
-  const settings = ALL_OPTIONS.map(({ name }) => environmentName(name));
+  const settings = [
+    ...ALL_OPTIONS.map(({ name }) => environmentName(name)),
+    ...SECRET_OPTIONS.map(({ name }) => fileVariable(name)),
+  ];
   const known = new Set([...settings, ...OTHER_NAMES]);
   return Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !known.has(name))

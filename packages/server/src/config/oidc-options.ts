@@ -61,12 +61,20 @@ export const OIDC_OPTIONS = [
     help: "Claim with the list of values for oidc_roles and oidc_groups.",
   },
   {
+    name: "oidc_external_id_claim",
+    type: "text",
+    default: "sub",
+    value: "CLAIM",
+    group: "sign-in",
+    help: "Claim with the same value as externalId of the user over SCIM.",
+  },
+  {
     name: "oidc_roles",
     type: "text",
     default: "",
     value: "VALUE=ROLE,VALUE=ROLE",
     group: "sign-in",
-    help: "ROLE or PROJECT:ROLE for a claim value. The first match in a project applies.",
+    help: "ROLE or PROJECT:ROLE for a group. The first match in a project applies.",
   },
   {
     name: "oidc_role_default",
@@ -82,7 +90,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=GROUP,VALUE=GROUP",
     group: "sign-in",
-    help: "Reviewer group for a claim value. *: each value that is a valid group name.",
+    help: "Reviewer group for a group. *: each value that is a valid group name.",
   },
   {
     name: "oidc_project",

@@ -11,7 +11,6 @@ export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: string;
-  readonly mapping: ClaimMapping;
   /** True: passwords and passkeys are disabled, except for `breakGlass`. */
   readonly only: boolean;
   /** Login that may still use a password. */
@@ -22,24 +21,28 @@ export interface OidcSettings {
 export function toOidcSettings(values: ConfigValues): OidcSettings | undefined {
   const { oidc_issuer: issuer, oidc_client_id: clientId } = values;
   if (issuer === undefined || clientId === undefined) return undefined;
+  return {
+    issuer,
+    clientId,
+    scopes: values.oidc_scopes,
+    only: values.oidc_only,
+    breakGlass: normalizeLogin(values.oidc_break_glass ?? ""),
+  };
+}
+
+/** How to map users and groups of the provider. Also without a provider, because SCIM uses it. */
+export function toClaimMapping(values: ConfigValues): ClaimMapping {
   const groups = splitPairs(values.oidc_groups);
-  const mapping: ClaimMapping = {
+  return {
     loginClaim: values.oidc_login_claim,
     nameClaim: values.oidc_name_claim,
     groupsClaim: values.oidc_groups_claim,
+    externalIdClaim: values.oidc_external_id_claim,
     roles: splitPairs(values.oidc_roles).flatMap((pair) => toRole(pair, values) ?? []),
     roleDefault: toRoleName(values.oidc_role_default),
     project: values.oidc_project,
     groups: groups.flatMap((pair) => toGroup(pair) ?? []),
     keepsGroups: groups.includes(EVERY_GROUP),
-  };
-  return {
-    issuer,
-    clientId,
-    scopes: values.oidc_scopes,
-    mapping,
-    only: values.oidc_only,
-    breakGlass: normalizeLogin(values.oidc_break_glass ?? ""),
   };
 }
 
@@ -58,6 +61,10 @@ export function* findOidcFaults(values: ConfigValues): Generator<string> {
     yield "oidc_scopes: must include openid";
   }
   for (const name of CLAIMS) if (values[name] === "") yield `${name}: must be the name of a claim`;
+  if (CHANGEABLE.includes(values.oidc_external_id_claim)) {
+    const claim = values.oidc_external_id_claim;
+    yield `oidc_external_id_claim: must not be ${claim}, which users can change`;
+  }
   yield* findMappingFaults(values);
   if (values.oidc_only && issuer === undefined) {
     yield "oidc_only: requires oidc_issuer; set both";
@@ -70,7 +77,24 @@ export function* findOidcFaults(values: ConfigValues): Generator<string> {
   }
 }
 
-const CLAIMS = ["oidc_login_claim", "oidc_name_claim", "oidc_groups_claim"] as const;
+const CLAIMS = [
+  "oidc_login_claim",
+  "oidc_name_claim",
+  "oidc_groups_claim",
+  "oidc_external_id_claim",
+] as const;
+
+/** Claims that another user can have later: OpenID Connect Core 1.0, section 5.7. */
+const CHANGEABLE: readonly string[] = [
+  "email",
+  "preferred_username",
+  "upn",
+  "unique_name",
+  "name",
+  "nickname",
+  "given_name",
+  "family_name",
+];
 
 /** Adopts every value that is a valid group name. */
 const EVERY_GROUP = "*";
@@ -150,6 +174,6 @@ function toGroup(pair: string): GroupMapping | undefined {
   return { value, group };
 }
 
-function isLoopbackName(hostname: string): boolean {
+export function isLoopbackName(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -21,5 +21,13 @@ export interface Option {
    * repeated in a message. `password`: only for a URL that contains a password.
    */
   readonly secret?: true | "password";
-  readonly group: "server" | "limits" | "sign-in" | "webhooks" | "channels" | "client";
+  readonly group:
+    | "server"
+    | "limits"
+    | "sign-in"
+    | "workloads"
+    | "webhooks"
+    | "channels"
+    | "audit"
+    | "client";
 }

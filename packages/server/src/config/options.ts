@@ -4,11 +4,13 @@
  * config file. The command line overrides the environment, which overrides the file.
  */
 
+import { AUDIT_STREAM_OPTIONS } from "./audit-stream-options.ts";
 import { CHANNEL_OPTIONS } from "./channel-options.ts";
 import { EXTENSION_OPTIONS } from "./extension-settings.ts";
 import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 import { PROXY_OPTIONS } from "./proxy-options.ts";
+import { WORKLOAD_OPTIONS } from "./workload-options.ts";
 
 export type { Option, OptionType } from "./option.ts";
 
@@ -145,6 +147,14 @@ export const OPTIONS = [
     help: "Minimum level of log lines: debug, info, warn, error or silent.",
   },
   {
+    name: "telemetry",
+    type: "text",
+    default: "off",
+    value: "EXPORTER",
+    group: "server",
+    help: "otlp: export OpenTelemetry traces and metrics. Needs @countersign/telemetry.",
+  },
+  {
     name: "shutdown_grace",
     type: "duration",
     default: "10s",
@@ -153,6 +163,21 @@ export const OPTIONS = [
     help: "Maximum time for open exchanges to finish after SIGTERM.",
   },
   ...EXTENSION_OPTIONS,
+  {
+    name: "authzen",
+    type: "flag",
+    default: "false",
+    group: "server",
+    help: "Serve the OpenID Authorization API and its profile for access requests.",
+  },
+  {
+    name: "authzen_timeout",
+    type: "duration",
+    default: "1h",
+    value: "DURATION",
+    group: "limits",
+    help: "How long an access request of the OpenID Authorization API waits for a decision.",
+  },
   {
     name: "window_max",
     type: "duration",
@@ -242,6 +267,7 @@ export const OPTIONS = [
     help: "Exchanges per second without a valid credential, per client address. 0: no limit.",
   },
   ...OIDC_OPTIONS,
+  ...WORKLOAD_OPTIONS,
   {
     name: "webhooks_off",
     type: "flag",
@@ -353,6 +379,7 @@ export const OPTIONS = [
     help: "Receiver verifications per minute of one host name. 0: no limit.",
   },
   ...CHANNEL_OPTIONS,
+  ...AUDIT_STREAM_OPTIONS,
   {
     name: "url",
     type: "text",
@@ -390,6 +417,16 @@ export type OptionValues = { readonly [N in OptionName]: OptionValue<N> };
 
 export function environmentName(name: string): string {
   return `COUNTERSIGN_${name.toUpperCase()}`;
+}
+
+/** The settings that can be in files of their own; a variable names each file. */
+export const SECRET_OPTIONS: readonly Option[] = ALL_OPTIONS.filter(
+  ({ secret }: Option) => secret !== undefined,
+);
+
+/** `COUNTERSIGN_SECRET_KEY_FILE`. */
+export function fileVariable(name: string): string {
+  return `${environmentName(name)}_FILE`;
 }
 
 export function flagName(name: string): string {

@@ -23,12 +23,20 @@ export function publicUrlOf(
 }
 
 /**
- * The page of a request in the console.
+ * Where the console shows a project: the base of its pages.
  *
  * @param base URL of the server without a trailing slash, or a relative path to its root
  */
-export function requestPageOf(base: string, requestId: string): string {
-  return `${base}/inbox/${requestId}`;
+export function projectUrlOf(base: string, projectId: string): string {
+  return `${base}/p/${projectId}`;
+}
+
+/** The page of a request in the console. @param base as for {@link projectUrlOf} */
+export function requestPageOf(
+  base: string,
+  { projectId, id }: { readonly projectId: string; readonly id: string },
+): string {
+  return `${projectUrlOf(base, projectId)}/inbox/${id}`;
 }
 
 /** Where a chat platform sends the events of a channel. */

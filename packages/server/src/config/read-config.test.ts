@@ -40,7 +40,9 @@ function configFile(t: TestContext, content: unknown): string {
   const folder = mkdtempSync(join(tmpdir(), "countersign-test-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "countersign.yaml");
-  writeFileSync(file, typeof content === "string" ? content : stringify(content));
+  writeFileSync(file, typeof content === "string" ? content : stringify(content), {
+    mode: 0o600,
+  });
   return file;
 }
 
@@ -221,4 +223,49 @@ test("[ours.config.unknown] the server rejects a config file that every user can
   ]);
   chmodSync(config, 0o664);
   assert.equal(readConfig({ config }, {}).port, 1);
+});
+
+test("[ours.config.secrets] the server rejects its own config file when it has a secret that every user can read", (t) => {
+  for (const [content, isSecret] of [
+    [{ secret_key: "key" }, true],
+    [{ database_url: "postgres://ana:password@db/name" }, true],
+    [{ database_url: "postgres://ana@db/name" }, false],
+    [{ port: 1 }, false],
+  ] as const) {
+    const config = configFile(t, content);
+    readConfig({ config }, {});
+    chmodSync(config, 0o644);
+    if (!isSecret) readConfig({ config }, {});
+    else {
+      const fault = "it contains a secret, and every user of this machine can read it";
+      assert.deepEqual(faultsOf({ config }), [
+        `config file ${config}: ${fault}; run chmod o-r ${config}`,
+      ]);
+    }
+  }
+});
+
+test("[ours.config.secrets] a variable with _FILE names a file with the secret, without the last line break", (t) => {
+  const SECRETS = ["database_url", "oidc_client_secret", "secret_key", "smtp_url", "token"];
+  for (const name of SECRETS) {
+    const file = configFile(t, " the secret \n\n");
+    const environment = { [`COUNTERSIGN_${name.toUpperCase()}_FILE`]: file };
+    const values = Object.entries(readConfig({}, environment));
+    assert.equal(new Map(values).get(name as never), " the secret \n", name);
+  }
+});
+
+test("[ours.config.secrets] a missing secret file, or a secret that is set twice, is rejected without the secret", (t) => {
+  const missing = join(tmpdir(), "countersign-no-such-file");
+  const [fault = "", ...others] = faultsOf({}, { COUNTERSIGN_SECRET_KEY_FILE: missing });
+  assert.match(fault, /^COUNTERSIGN_SECRET_KEY_FILE: ENOENT/);
+  assert.deepEqual(others, []);
+  const file = configFile(t, "hidden");
+  const both = { COUNTERSIGN_TOKEN: "hidden", COUNTERSIGN_TOKEN_FILE: file };
+  assert.deepEqual(faultsOf({}, both), [
+    "COUNTERSIGN_TOKEN_FILE: COUNTERSIGN_TOKEN is set too; set only one of them",
+  ]);
+  assert.deepEqual(faultsOf({}, { COUNTERSIGN_PORT_FILE: file }), [
+    "COUNTERSIGN_PORT_FILE: unknown setting; remove it",
+  ]);
 });

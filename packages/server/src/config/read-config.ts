@@ -1,9 +1,10 @@
 /**
  * Reads the settings of one run. The command line overrides the environment, which overrides the
- * config file, which overrides the defaults. One error lists all faults.
+ * config file, which overrides the defaults. A variable with `_FILE` at its end names a file with
+ * the secret. One error lists all faults.
  */
 
-import { readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseDuration } from "@countersign/protocol";
 import { type Environment, unknownVariables, withoutServiceLinks } from "./environment.ts";
@@ -14,6 +15,7 @@ import {
   type Option,
   type OptionValues,
 } from "./options.ts";
+import { readSecretFiles } from "./secret-files.ts";
 
 /** Invalid settings. The message has one line for each fault. */
 export class ConfigError extends Error {
@@ -40,8 +42,9 @@ interface Source {
  * @throws ConfigError
  */
 export function readConfig(flags: Flags, variables: Environment = process.env): ConfigValues {
-  const environment = withoutServiceLinks(variables);
-  const faults: string[] = unknownVariables(environment);
+  const given = withoutServiceLinks(variables);
+  const faults: string[] = unknownVariables(given);
+  const environment = readSecretFiles(given, faults);
   const file = readConfigFile(flags, environment, faults);
   const values = ALL_OPTIONS.map((option) => {
     const source = findSource(option, flags, environment, file);
@@ -64,9 +67,13 @@ export function readConfig(flags: Flags, variables: Environment = process.env): 
 }
 
 /** True when the command line contains a password. */
-function isExposed({ name, secret }: Option, flags: Flags): boolean {
-  const url = secret === "password" ? String(flags[name] ?? "") : "";
-  return URL.canParse(url) && (new URL(url).password !== "" || /[?&]password=/i.test(url));
+function isExposed(option: Option, flags: Flags): boolean {
+  return hasPassword(option, String(flags[option.name] ?? ""));
+}
+
+function hasPassword(option: Option | undefined, value: string): boolean {
+  if (option?.secret !== "password" || !URL.canParse(value)) return false;
+  return new URL(value).password !== "" || /[?&]password=/i.test(value);
 }
 
 const FORMS: Readonly<Record<Option["type"], string>> = {
@@ -123,6 +130,12 @@ function readConfigFile(
       );
     }
     parsed = yaml().parse(readFileSync(path, "utf8"));
+    if (isReadableByOthers(path) && hasSecret(parsed)) {
+      faults.push(
+        `config file ${path}: it contains a secret, and every user of this machine can read it; ` +
+          `run chmod o-r ${path}`,
+      );
+    }
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     faults.push(`config file ${path}: ${reason}`);
@@ -147,8 +160,34 @@ function readConfigFile(
 }
 
 /** Windows reports every file as writable by all users. */
-function isWritableByOthers(path: string): boolean {
+export function isWritableByOthers(path: string): boolean {
   return process.platform !== "win32" && (statSync(path).mode & 0o002) !== 0;
+}
+
+/**
+ * False for a file of another user or on a read-only mount, such as a secret in a container: this
+ * user cannot change its mode.
+ */
+function isReadableByOthers(path: string): boolean {
+  const { mode, uid } = statSync(path);
+  return uid === process.getuid?.() && (mode & 0o004) !== 0 && isWritable(path);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hasSecret(parsed: unknown): boolean {
+  if (typeof parsed !== "object" || parsed === null) return false;
+  return Object.entries(parsed).some(([name, value]) => {
+    const option = ALL_OPTIONS.find((one) => one.name === name);
+    return option?.secret === true || hasPassword(option, String(value));
+  });
 }
 
 /** Loaded on demand, to save start time and memory for servers without a config file. */

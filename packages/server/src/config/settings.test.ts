@@ -113,6 +113,14 @@ test("[ours.oidc.settings] unusable provider settings are reported by name", () 
   assert.match(faultsOf(roleless).join(), /^oidc_roles and oidc_role_default: set one/);
 });
 
+test("[ours.scim.identity] a claim that users can change does not match users with SCIM", () => {
+  for (const claim of ["email", "preferred_username", "upn", "name"]) {
+    const [fault = ""] = faultsOf({ ...PROVIDER, oidc_external_id_claim: claim });
+    assert.match(fault, /^oidc_external_id_claim: must not be \w+, which users can change$/);
+  }
+  assert.deepEqual(faultsOf({ ...PROVIDER, oidc_external_id_claim: "oid" }), []);
+});
+
 test("[ours.oidc.settings] in production, a provider must use HTTPS, also on loopback", () => {
   const flags = { ...PROVIDER, oidc_issuer: "http://localhost:8080" };
   const values = readConfig(flags, { NODE_ENV: "production" });
@@ -126,7 +134,7 @@ test("[ours.oidc.settings] mappings are read as they are written", () => {
     oidc_groups: "Data Base Team=dba,*",
     oidc_project: "main",
   };
-  const mapping = toSettings(readConfig(flags, {})).oidc?.mapping;
+  const mapping = toSettings(readConfig(flags, {})).mapping;
   assert.deepEqual(mapping?.roles, [
     { value: "platform", project: "main", role: "admin" },
     { value: "cn=a/b", project: "payments", role: "reviewer" },

@@ -3,7 +3,15 @@
 import { isIP } from "node:net";
 import { formatDuration, parseWebhookUrl, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
+import type { ClaimMapping } from "../core/claims.ts";
 import type { Secrets } from "../secrets/master-key.ts";
+import {
+  type AuditStreamSecrets,
+  type AuditStreamSettings,
+  findAuditStreamFaults,
+  toAuditStreamSecrets,
+  toAuditStreamSettings,
+} from "./audit-stream-settings.ts";
 import {
   type ExtensionSettings,
   findExtensionFaults,
@@ -11,8 +19,14 @@ import {
 } from "./extension-settings.ts";
 import { splitList } from "./list.ts";
 import { findMailFaults, type MailSettings, toMailSettings } from "./mail-settings.ts";
-import { findOidcFaults, type OidcSettings, toOidcSettings } from "./oidc-settings.ts";
+import {
+  findOidcFaults,
+  type OidcSettings,
+  toClaimMapping,
+  toOidcSettings,
+} from "./oidc-settings.ts";
 import { ConfigError, type ConfigValues } from "./read-config.ts";
+import { readWorkloadSettings, type WorkloadSettings } from "./workload-settings.ts";
 
 export interface Settings {
   readonly host: string;
@@ -25,6 +39,7 @@ export interface Settings {
   /** Networks of proxies that set `X-Forwarded-For`. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
+  readonly telemetry: TelemetryExporter;
   readonly shutdownGraceMs: number;
   readonly windowMsMax: number;
   readonly validityMsDefault: number;
@@ -46,6 +61,11 @@ export interface Settings {
   };
   /** Accepted protocol extensions. */
   readonly extensions: ExtensionSettings;
+  /** The OpenID Authorization API. */
+  readonly authzen: {
+    readonly enabled: boolean;
+    readonly timeoutMs: number;
+  };
   readonly webhooks: WebhookSettings;
   /**
    * Undefined: the server sends no mail. The server's URL is a secret, because it may contain a
@@ -58,8 +78,14 @@ export interface Settings {
     readonly telegram: string;
     readonly discord: string;
   };
+  /** The stream of audit entries. Its URL and credentials are secrets. */
+  readonly auditStream: AuditStreamSettings;
   /** Undefined: users sign in with passwords and passkeys only. */
   readonly oidc: OidcSettings | undefined;
+  /** How to map users and groups of the identity provider, from id tokens and over SCIM. */
+  readonly mapping: ClaimMapping;
+  /** Undefined: agents need a stored credential. */
+  readonly workloadIdentity: WorkloadSettings | undefined;
   /** For a database at `database_url`. The URL is a secret, because it may contain a password. */
   readonly database: {
     readonly connectionsMax: number;
@@ -79,6 +105,7 @@ export interface SecretSettings extends Secrets {
   readonly smtpUrl: string | undefined;
   /** Undefined for a public client. */
   readonly oidcClientSecret: string | undefined;
+  readonly auditStream: AuditStreamSecrets;
 }
 
 export interface WebhookSettings {
@@ -112,6 +139,10 @@ const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+const TELEMETRY_EXPORTERS = ["off", "otlp"] as const;
+
+export type TelemetryExporter = (typeof TELEMETRY_EXPORTERS)[number];
+
 const VALIDITY_MS_MIN = 1_000;
 
 /** Ten years. A date within it has a year of four digits. */
@@ -126,11 +157,19 @@ const CANCELLATIONS_PER_COMMIT_MAX = 500;
 /** One for a transaction and one for a concurrent read. */
 const DATABASE_CONNECTIONS_MIN = 2;
 
-const BOUNDED_DURATIONS = ["window_max", "validity_max", "retention", "shutdown_grace"] as const;
+const BOUNDED_DURATIONS = [
+  "authzen_timeout",
+  "window_max",
+  "validity_max",
+  "retention",
+  "shutdown_grace",
+] as const;
 
 /** Leaves out secret keys, because settings may be logged. */
 export function toSettings(values: ConfigValues): Settings {
   const faults = [...findFaults(values)];
+  const { workload_identity: workloads, production } = values;
+  const workloadIdentity = readWorkloadSettings(workloads, production, faults);
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   const { tls_cert: certFile, tls_key: keyFile } = values;
   return {
@@ -143,6 +182,7 @@ export function toSettings(values: ConfigValues): Settings {
     tlsTerminatedByProxy: values.tls_terminated_by_proxy,
     trustedProxies: splitList(values.trusted_proxies),
     logLevel: values.log_level as LogLevel,
+    telemetry: values.telemetry as TelemetryExporter,
     shutdownGraceMs: values.shutdown_grace,
     windowMsMax: values.window_max,
     validityMsDefault: values.validity_default,
@@ -160,6 +200,10 @@ export function toSettings(values: ConfigValues): Settings {
       unauthenticated: values.unauthenticated_rate,
     },
     extensions: toExtensionSettings(values.extensions),
+    authzen: {
+      enabled: values.authzen,
+      timeoutMs: values.authzen_timeout,
+    },
     webhooks: toWebhookSettings(values),
     mail: toMailSettings(values),
     chatApiUrls: {
@@ -167,7 +211,10 @@ export function toSettings(values: ConfigValues): Settings {
       telegram: withoutSlash(values.telegram_api_url),
       discord: withoutSlash(values.discord_api_url),
     },
+    auditStream: toAuditStreamSettings(values),
     oidc: toOidcSettings(values),
+    mapping: toClaimMapping(values),
+    workloadIdentity,
     database: {
       connectionsMax: values.database_connections_max,
       acceptsLoss: values.database_accept_loss,
@@ -185,6 +232,7 @@ export function toSecrets(values: ConfigValues): SecretSettings {
     databaseDirectUrl: values.database_direct_url,
     smtpUrl: values.smtp_url,
     oidcClientSecret: values.oidc_client_secret,
+    auditStream: toAuditStreamSecrets(values),
   };
 }
 
@@ -248,6 +296,9 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (!LOG_LEVELS.some((level) => level === values.log_level)) {
     yield `log_level: must be one of ${LOG_LEVELS.join(", ")}`;
   }
+  if (!TELEMETRY_EXPORTERS.some((exporter) => exporter === values.telemetry)) {
+    yield `telemetry: must be one of ${TELEMETRY_EXPORTERS.join(", ")}`;
+  }
   if (values.retention < RETENTION_MS_MIN) {
     yield `retention: must be at least ${formatDuration(RETENTION_MS_MIN)}`;
   }
@@ -259,11 +310,13 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";
   }
+  if (values.authzen_timeout === 0) yield "authzen_timeout: must be at least 1s";
   yield* findExtensionFaults(values.extensions);
   yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
   yield* findMailFaults(values);
   yield* findChatFaults(values);
+  yield* findAuditStreamFaults(values);
 }
 
 const CHAT_API_URLS = {

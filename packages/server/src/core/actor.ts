@@ -24,6 +24,12 @@ export type Actor =
   | "system:secret-key"
   /** The claims of an identity provider. */
   | "system:sign-in"
+  /** The identity provider, when it ends its session of a user. */
+  | "system:provider-logout"
+  /** A token of a platform, as a rule of the setting `workload_identity` permits. */
+  | "system:workload-identity"
+  /** The identity provider, by the id of its SCIM token. */
+  | `scim:${string}`
   | "operator:cli";
 
 /** The kind of an actor: the word before the colon. */

@@ -8,6 +8,7 @@ const MAPPING: ClaimMapping = {
   loginClaim: "preferred_username",
   nameClaim: "name",
   groupsClaim: "groups",
+  externalIdClaim: "sub",
   roles: [
     { value: "platform", project: "default", role: "admin" },
     { value: "approvers", project: "default", role: "reviewer" },

@@ -18,6 +18,8 @@ export interface ClaimMapping {
   readonly loginClaim: string;
   readonly nameClaim: string;
   readonly groupsClaim: string;
+  /** Its value is the `externalId` of the user over SCIM. */
+  readonly externalIdClaim: string;
   /** In each project, the first match applies. */
   readonly roles: readonly RoleMapping[];
   /** Role in `project` for users without a match there; undefined: none. */
@@ -45,6 +47,8 @@ export interface GroupMapping {
 export interface ClaimedPerson {
   /** Issuer and subject, which identify the user: see {@link writeSubject}. */
   readonly subject: string;
+  /** Id of the user over SCIM; undefined when the provider did not send the claim. */
+  readonly externalId: string | undefined;
   readonly login: string;
   readonly name: string;
   /** Groups in every project. */
@@ -59,6 +63,14 @@ export interface Membership {
   readonly role: ReviewerRole;
 }
 
+/** In UTF-16 code units. PostgreSQL indexes at most 2704 bytes. */
+const EXTERNAL_ID_CHARS_MAX = 512;
+
+/** Whether the text can be the id of a user at the identity provider. */
+export function isExternalId(text: string): boolean {
+  return text.length <= EXTERNAL_ID_CHARS_MAX && text.isWellFormed() && !text.includes("\0");
+}
+
 /** In UTF-16 code units; OpenID Connect Core, section 2, allows 255 ASCII characters. */
 const SUBJECT_CHARS_MAX = 255;
 
@@ -70,9 +82,24 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson
   const subject = writeSubject(readText(claims, "iss"), readText(claims, "sub"));
   const login = readLogin(claims, mapping);
   const values = readGroupValues(claims, mapping);
-  const memberships = findMemberships(values, mapping);
   const name = readName(claims, mapping) ?? login;
-  return { subject, login, name, groups: findGroups(values, mapping), memberships };
+  const externalId = readExternalId(claims, mapping);
+  return { subject, externalId, login, name, ...mapGroups(values, mapping) };
+}
+
+/**
+ * The groups and roles of a user in some groups of the provider.
+ *
+ * @throws Problem `sign_in_refused` for too many groups
+ */
+export function mapGroups(
+  values: ReadonlySet<string>,
+  mapping: ClaimMapping,
+): Pick<ClaimedPerson, "groups" | "memberships"> {
+  return {
+    groups: findGroups(values, mapping),
+    memberships: findMemberships(values, mapping),
+  };
 }
 
 /**
@@ -86,6 +113,13 @@ export function writeSubject(issuer: string | undefined, subject: string | undef
     throw refused("The identity provider sent no valid subject for your account.");
   }
   return JSON.stringify([issuer, subject]);
+}
+
+/** @throws Problem `sign_in_refused` for a text that cannot be the `externalId` of a SCIM user */
+function readExternalId(claims: Claims, { externalIdClaim }: ClaimMapping): string | undefined {
+  const externalId = readText(claims, externalIdClaim);
+  if (externalId === undefined || isExternalId(externalId)) return externalId;
+  throw refused(`The identity provider sent an invalid ${externalIdClaim} for your account.`);
 }
 
 function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {

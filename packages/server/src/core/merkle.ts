@@ -214,7 +214,7 @@ export function areEqual(one: Hash, other: Hash): boolean {
 }
 
 /** The largest power of two below a number of at least 2. */
-function splitOf(count: number): number {
+export function splitOf(count: number): number {
   let width = 1;
   while (2 * width < count) width *= 2;
   return width;

@@ -1,5 +1,7 @@
 /** On-call schedules: their sources, the shifts of a rota, and who is on call at a time. */
 
+import { zoneOffset } from "@countersign/review-api/time-zone";
+
 export const SOURCE_KINDS = ["static", "ical", "pagerduty", "opsgenie"] as const;
 
 export type SourceKind = (typeof SOURCE_KINDS)[number];
@@ -82,32 +84,7 @@ interface WallClock {
 }
 
 function wallClock(at: number, timeZone: string): WallClock {
-  const local = at + offsetAt(at, timeZone);
+  const local = at + zoneOffset(at, timeZone);
   const day = Math.floor(local / DAY_MS);
   return { day, msOfDay: local - day * DAY_MS };
-}
-
-/** The offset of a time zone from UTC at this time, ms. */
-function offsetAt(at: number, timeZone: string): number {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-  const local = Date.UTC(
-    part("year"),
-    part("month") - 1,
-    part("day"),
-    part("hour"),
-    part("minute"),
-    part("second"),
-  );
-  return local - Math.floor(at / 1000) * 1000;
 }

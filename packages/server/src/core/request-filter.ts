@@ -95,7 +95,8 @@ export interface Insights {
   readonly own: DecisionTimes;
 }
 
-const SOON_MS = 2_000;
+/** A decision of a reviewer in less time is too fast to have read the call. */
+export const SOON_MS = 2_000;
 
 /** Counts requests one by one. Stores one number for each request that a reviewer decided. */
 export class InsightCount {

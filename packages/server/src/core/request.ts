@@ -29,6 +29,11 @@ export interface StoredRequest {
   readonly context: JsonText | null;
   /** The judgement of the policy, in the format of policy/judgement.ts. */
   readonly policy: JsonText | null;
+  /**
+   * Trace context of its creation. Written with a new request; a stored request has none, so no
+   * answer contains it.
+   */
+  readonly traceparent?: string | undefined;
   readonly status: RequestStatus;
   readonly createdAt: number;
   readonly deadlineAt: number;
@@ -79,7 +84,17 @@ export function deadline(createdAt: number, timeoutMs: number, windowMsMax: numb
 
 /** Id of the reviewer who decided; undefined unless a reviewer decided. */
 export function deciderId({ decision }: Pick<StoredRequest, "decision">): string | undefined {
-  return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
+  return reviewerIdOf(decision?.decidedBy);
+}
+
+/** Id of the freeze that denied the request; undefined unless a freeze did. */
+export function freezeId({ decision }: Pick<StoredRequest, "decision">): string | undefined {
+  return /^freeze:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
+}
+
+/** Id of the reviewer that this actor is; undefined for other actors. */
+export function reviewerIdOf(actor: string | undefined): string | undefined {
+  return /^reviewer:(.+)$/.exec(actor ?? "")?.[1];
 }
 
 /** True at or after the deadline of a pending request. */

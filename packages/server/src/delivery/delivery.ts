@@ -39,6 +39,8 @@ export interface Sending {
   readonly endsBy: number;
   /** As in {@link Message}: the delivery or its lease may have ended. */
   readonly isWanted: (leftMs: number) => MaybePromise<boolean>;
+  /** Header of the message (W3C Trace Context); undefined without telemetry. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface Delivery {

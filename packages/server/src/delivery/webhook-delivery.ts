@@ -16,6 +16,7 @@ import type { Clock, Random } from "../clock.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { parseRetryAfter } from "../core/retry.ts";
 import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
+import { postResending } from "../egress/post-resending.ts";
 import type { ReceiverUrls } from "../egress/receiver-urls.ts";
 import type { Report } from "../report.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
@@ -42,9 +43,6 @@ const RETRY_AFTER_S = 5;
 /** Delay of the next attempt to acquire a slot of an address. */
 const BUSY_DELAY_MS = 1_000;
 
-/** With less time left, a retry over a fresh connection cannot succeed. */
-const RESEND_MS_MIN = 1_000;
-
 export interface WebhookParts {
   readonly egress: EgressClient;
   readonly limits: DestinationLimits;
@@ -54,7 +52,9 @@ export interface WebhookParts {
   readonly report: Report;
 }
 
-type PostOptions = Omit<Message, "headers" | "body" | "admit">;
+interface PostOptions extends Omit<Message, "headers" | "body" | "admit"> {
+  readonly traceparent?: string | undefined;
+}
 
 export class WebhookDelivery implements Delivery {
   readonly limits: DestinationLimits;
@@ -120,17 +120,11 @@ export class WebhookDelivery implements Delivery {
   }
 
   async send(sending: Sending): Promise<AttemptOutcome> {
-    const { url, signingKey, id, body, timeoutMs, endsBy, isWanted } = sending;
-    const startedAt = this.#clock.monotonic();
-    const options = { timeoutMs, endsBy, responseBytesMax: 0, freshConnection: false, isWanted };
-    let reply = await this.#post(url, signingKey, id, body, options);
-    const leftMs = timeoutMs - (this.#clock.monotonic() - startedAt);
-    if (reply.kind === "unreachable" && reply.reason === "stale" && leftMs >= RESEND_MS_MIN) {
-      // The receiver had closed the idle connection, most likely before the message arrived. If
-      // not, receivers deduplicate by id.
-      const again = { ...options, timeoutMs: leftMs, freshConnection: true };
-      reply = await this.#post(url, signingKey, id, body, again);
-    }
+    const { url, signingKey, id, body, timeoutMs, endsBy, isWanted, traceparent } = sending;
+    const options = { endsBy, responseBytesMax: 0, isWanted, traceparent };
+    const reply = await postResending(this.#clock, timeoutMs, (attempt) =>
+      this.#post(url, signingKey, id, body, { ...options, ...attempt }),
+    );
     return toOutcome(reply, this.#clock.now());
   }
 
@@ -143,7 +137,7 @@ export class WebhookDelivery implements Delivery {
     signingKey: KeyObject,
     id: string,
     body: string,
-    options: PostOptions,
+    { traceparent, ...options }: PostOptions,
   ): Promise<Reply> {
     const timestampS = Math.floor(this.#clock.now() / 1000);
     const headers = {
@@ -151,6 +145,7 @@ export class WebhookDelivery implements Delivery {
       [WEBHOOK_HEADERS.id]: id,
       [WEBHOOK_HEADERS.timestamp]: String(timestampS),
       [WEBHOOK_HEADERS.signature]: signMessage(signingKey, id, timestampS, body),
+      ...(traceparent !== undefined && { traceparent }),
     };
     return this.#egress.post(url, {
       ...options,

@@ -17,10 +17,31 @@ export interface EgressParts {
 
 /** Creates an egress client with the operator's rules. Each client has its own connections. */
 export function createEgress(
-  { webhooks }: Pick<Settings, "webhooks">,
-  { clock, ca, resolver = createResolver() }: EgressParts,
+  settings: Pick<Settings, "webhooks">,
+  parts: EgressParts,
 ): EgressClient {
-  const { allowCidrs, nat64Prefixes, proxyUrl, bounds } = webhooks;
+  return createWith(settings.webhooks, parts, settings.webhooks.allowCidrs);
+}
+
+/** Every address. */
+const EVERYWHERE = ["0.0.0.0/0", "::/0"];
+
+/**
+ * Creates an egress client for one URL of the operator, who may choose a private address. Only a
+ * URL that others choose needs a guard.
+ */
+export function createCollectorEgress(
+  settings: Pick<Settings, "webhooks">,
+  parts: EgressParts,
+): EgressClient {
+  return createWith(settings.webhooks, parts, EVERYWHERE);
+}
+
+function createWith(
+  { nat64Prefixes, proxyUrl, bounds }: Settings["webhooks"],
+  { clock, ca, resolver = createResolver() }: EgressParts,
+  allowCidrs: readonly string[],
+): EgressClient {
   return createEgressClient({
     rules: { allow: parseCidrs(allowCidrs), nat64: parseCidrs(nat64Prefixes) },
     resolver,

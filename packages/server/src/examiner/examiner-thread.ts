@@ -148,6 +148,7 @@ function stopped(why: string): Examination {
     tests: [],
     warnings: [],
     rules: 0,
+    outlines: [],
     isStopped: true,
   };
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Examined } from "../policy/examine.ts";
+import type { RuleOutline } from "../policy/outline.ts";
 import type { LoadOptions, Policy } from "../policy/rule.ts";
 
 export interface ExaminationOrder extends LoadOptions {
@@ -21,6 +22,8 @@ export interface Examination extends Pick<Examined, "findings" | "tests"> {
   readonly warnings: Policy["warnings"];
   /** Number of rules; 0 when it does not load. */
   readonly rules: number;
+  /** The rules as data; none when it does not load. */
+  readonly outlines: readonly RuleOutline[];
   /** True when it exceeded a limit; a finding names the limit. */
   readonly isStopped: boolean;
 }

@@ -13,6 +13,7 @@ export interface PackedPolicy {
   readonly sha256: string;
   readonly isTwoPerson: boolean;
   readonly warnings: Policy["warnings"];
+  readonly renderers: Policy["renderers"];
   /** Serialized rules, several in each piece. */
   readonly pieces: readonly Uint8Array[];
 }
@@ -39,7 +40,13 @@ const PIECE_CHARS = 4_096;
 /** The size of a rule without its condition, in the same unit. */
 const RULE_CHARS = 64;
 
-export function packPolicy({ sha256, isTwoPerson, warnings, rules }: Policy): PackedPolicy {
+export function packPolicy({
+  sha256,
+  isTwoPerson,
+  warnings,
+  renderers,
+  rules,
+}: Policy): PackedPolicy {
   const pieces: Uint8Array[] = [];
   let piece: PackedRule[] = [];
   let chars = 0;
@@ -52,7 +59,7 @@ export function packPolicy({ sha256, isTwoPerson, warnings, rules }: Policy): Pa
     chars = 0;
   }
   if (piece.length > 0) pieces.push(serialize(piece));
-  return { sha256, isTwoPerson, warnings, pieces };
+  return { sha256, isTwoPerson, warnings, renderers, pieces };
 }
 
 /** @param breathe called between the pieces, to yield to the event loop */

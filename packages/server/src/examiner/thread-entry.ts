@@ -6,6 +6,7 @@
 import { parentPort } from "node:worker_threads";
 import { systemClock } from "../clock.ts";
 import { examinePolicy } from "../policy/examine.ts";
+import { outlineOf } from "../policy/outline.ts";
 import type { Examination, ExaminationOrder } from "./examiner.ts";
 import { type PackedPolicy, packPolicy } from "./packed-policy.ts";
 
@@ -22,6 +23,7 @@ function answer(order: ExaminationOrder): ThreadAnswer {
     tests,
     warnings: policy?.warnings ?? [],
     rules: policy?.rules.length ?? 0,
+    outlines: policy?.rules.map(outlineOf) ?? [],
     packed: policy !== undefined && wantsPolicy ? packPolicy(policy) : undefined,
   };
 }

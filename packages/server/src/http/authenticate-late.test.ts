@@ -60,7 +60,22 @@ test("[auth.revoked] [ours.sign-in.at-once] a token or session that is revoked w
   }
 });
 
-test("[auth.revoked] a request with its body needs one credential lookup, a late body needs a second, except for instances: their operations check it", async (t) => {
+test("[auth.revoked] [ours.instances.rotate] a credential of an instance that a rotation ends while the body arrives is rejected", async (t) => {
+  const rotations = [
+    "update credential set revoked_at = 1",
+    "update credential set expires_at = 1",
+  ];
+  for (const rotation of rotations) {
+    const { id, token } = await issueInstance();
+    const headers = { authorization: `Bearer ${token}` };
+    const still = await withLateBody(t, "/instance", headers, async () => {});
+    assert.equal(still.status, 200);
+    const end = () => store.transact((tx) => tx.run(`${rotation} where id = $1`, [id]));
+    assertRefused(await withLateBody(t, "/instance", headers, end), 401, "invalid_credential");
+  }
+});
+
+test("[auth.revoked] a request with its body needs one credential lookup, a late body needs a second", async (t) => {
   let lookups = 0;
   const get: Store["get"] = async (sql, values) => {
     if (/from (?:credential|session) /.test(sql)) lookups++;
@@ -72,7 +87,7 @@ test("[auth.revoked] a request with its body needs one credential lookup, a late
   const page = asPage(await signIn());
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const cases = [
-    ["/instance", bearer(instance.token), 1],
+    ["/instance", bearer(instance.token), 2],
     ["/provisioner", bearer(provisioner.token), 2],
     ["/reviewer", bearer(reviewer.token), 2],
     ["/reviewer", page, 2],

@@ -8,8 +8,8 @@
 import { requestPageOf } from "../config/public-url.ts";
 import type { Settings } from "../config/settings.ts";
 
-/** Returns the value of the header for the request with this id. */
-export type ConsoleLink = (requestId: string) => string;
+/** Returns the value of the header for a request. */
+export type ConsoleLink = (request: { readonly projectId: string; readonly id: string }) => string;
 
 /**
  * Without `public_url`, the link is relative to the URL that the client requested. Only the client
@@ -22,7 +22,7 @@ export function createConsoleLink(
   path: string,
 ): ConsoleLink {
   const base = publicUrl === undefined ? pathToRoot(pathPrefix + path) : asciiUrl(publicUrl);
-  return (requestId) => `<${requestPageOf(base, requestId)}>; rel="alternate"; type="text/html"`;
+  return (request) => `<${requestPageOf(base, request)}>; rel="alternate"; type="text/html"`;
 }
 
 /** The pages of the console are at the root, also when the contract has a path prefix. */

@@ -30,7 +30,14 @@ import { getApprovalRequest } from "../operations/requests/getApprovalRequest.ts
 import { showConsumption } from "../operations/requests/showConsumption.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
 import { type ConsoleLink, createConsoleLink } from "./console-link.ts";
-import { idempotencyKey, jsonBody, onDisconnect, pathIdentifier, sendJson } from "./exchange.ts";
+import {
+  idempotencyKey,
+  jsonBody,
+  onDisconnect,
+  pathIdentifier,
+  sendJson,
+  traceparent,
+} from "./exchange.ts";
 import { writeApprovalRequest, writeInstance, writeProvisioning } from "./wire.ts";
 
 type Handler = (
@@ -99,8 +106,11 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const key = idempotencyKey(request);
     const { extensions } = context.settings;
     const input = parseCreateApprovalRequest(jsonBody(request), extensions);
-    const { outcome, request: approval } = await createApprovalRequest(context, caller, input, key);
+    const trace = traceparent(request);
+    const submission = await createApprovalRequest(context, caller, input, key, trace);
+    const { outcome, request: approval, traceId } = submission;
     request.subjectId = approval.id;
+    request.traceId = traceId;
     addLink(reply, linkTo, approval);
     if (outcome === "replayed") {
       return sendJson(reply, 200, await writeForInstance(context, approval));
@@ -133,9 +143,9 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
 function addLink(
   reply: FastifyReply,
   linkTo: ConsoleLink | undefined,
-  { id }: StoredRequest,
+  request: StoredRequest,
 ): void {
-  if (linkTo !== undefined) reply.header("link", linkTo(id));
+  if (linkTo !== undefined) reply.header("link", linkTo(request));
 }
 
 /** The response for the instance: the fields of the contract and of enabled extensions. */

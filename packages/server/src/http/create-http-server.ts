@@ -58,12 +58,15 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   // The contract defines no body here. The server does not read one.
   app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
   app.decorate("unread", { chars: 0 });
+  app.decorate("pages", {});
   app.decorate("toProblem", (error: unknown, id: string) => toProblem(error, id, report));
   app.decorateRequest("caller", null);
   app.decorateRequest("signedIn", null);
+  app.decorateRequest("scimCaller", null);
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);
   app.decorateRequest("isLongPoll", false);
+  app.decorateRequest("traceId", undefined);
   // Bodies stay bytes: the lossless parser reads them and rejects what other parsers repair.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
@@ -75,8 +78,13 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
       // The parser may report another fault after the headers. Only one answer is sent.
       setImmediate(done, fault.problem);
     } else if (fault !== undefined) done(fault.problem);
-    else if (request.is404) done(unrouted(app, request, reply));
-    else done();
+    else if (request.is404) {
+      const problem = unrouted(app, request, reply);
+      // A page was sent otherwise.
+      if (problem.code !== "not_found" || app.pages.unknown?.(request, reply) === undefined) {
+        done(problem);
+      }
+    } else done();
   });
   app.addHook("onResponse", (request, reply, done) => {
     report.exchangeEnded({
@@ -87,8 +95,9 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
       durationMs: reply.elapsedTime,
       clientAddress: settings.trustedProxies.length > 0 ? request.ip : undefined,
       errorCode: request.errorCode,
-      credentialId: request.caller?.credentialId ?? request.signedIn?.session.id,
+      credentialId: credentialOf(request),
       subjectId: request.subjectId,
+      traceId: request.traceId,
     });
     done();
   });
@@ -100,6 +109,11 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, report));
   return app;
+}
+
+/** Id of the token or session, for the log. */
+function credentialOf({ caller, signedIn, scimCaller }: FastifyRequest): string | undefined {
+  return caller?.credentialId ?? signedIn?.session.id ?? scimCaller?.tokenId;
 }
 
 /**

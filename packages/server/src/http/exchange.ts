@@ -20,7 +20,7 @@ import {
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Power } from "../core/roles.ts";
 import { Failure } from "../failure.ts";
-import type { Caller, SignedIn } from "../identity/caller.ts";
+import type { Caller, ScimCaller, SignedIn } from "../identity/caller.ts";
 import type { Report } from "../report.ts";
 import { CLIENT_ENDED } from "./connection-exchanges.ts";
 import { assertNotRepeated } from "./message-fault.ts";
@@ -31,16 +31,24 @@ declare module "fastify" {
     caller: Caller | null;
     /** Set for a session cookie. */
     signedIn: SignedIn | null;
+    /** Set for a token of an identity provider. */
+    scimCaller: ScimCaller | null;
     /** Id of the request or instance, for the log. */
     subjectId: string | undefined;
     errorCode: string | undefined;
     /** True for a read that waits for a decision. Measured separately from other reads. */
     isLongPoll: boolean;
+    /** Undefined without telemetry, and for operations without a trace. */
+    traceId: string | undefined;
   }
 
   interface FastifyInstance {
     /** Characters of large answers that clients have not read yet, over all connections. */
     readonly unread: { chars: number };
+    /** Sends a page instead of the error for an unknown path; returns undefined for programs. */
+    readonly pages: {
+      unknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
+    };
     /** Converts an error to a problem and logs unexpected errors. */
     readonly toProblem: (error: unknown, exchangeId: string) => Problem;
   }
@@ -238,6 +246,21 @@ export function idempotencyKey(request: FastifyRequest): string {
   return key;
 }
 
+/**
+ * The trace context of the caller, unchecked. An invalid one starts a new trace; it never fails the
+ * exchange.
+ *
+ * @see https://www.w3.org/TR/trace-context/
+ */
+export function traceparent({ headers }: FastifyRequest): string | undefined {
+  const value = headers.traceparent;
+  return typeof value === "string" ? value : undefined;
+}
+
+/** RFC 7644, section 3.1: clients may also send application/json. */
+export const SCIM_CONTENT_TYPE =
+  /^application\/(?:json|scim\+json)[ \t]*(;[ \t]*charset *= *"?utf-8"?[ \t]*)?$/i;
+
 const JSON_CONTENT_TYPE = /^application\/json[ \t]*(;[ \t]*charset *= *"?utf-8"?[ \t]*)?$/i;
 
 const WRONG_CONTENT_TYPE = new Problem(
@@ -247,7 +270,7 @@ const WRONG_CONTENT_TYPE = new Problem(
 );
 
 /** @throws Problem `invalid_request` for another content type, and the JSON parser's problems */
-export function jsonBody(request: FastifyRequest): JsonValue {
+export function jsonBody(request: FastifyRequest, permitted = JSON_CONTENT_TYPE): JsonValue {
   assertNotRepeated(request.raw, "Content-Type", "Content-Encoding");
   const { "content-type": type, "content-encoding": encoding } = request.headers;
   if (encoding !== undefined && encoding !== "identity") {
@@ -255,7 +278,7 @@ export function jsonBody(request: FastifyRequest): JsonValue {
     const message = `${given} is not supported. Send the body uncompressed.`;
     throw new Problem("invalid_request", message, { param: "Content-Encoding" });
   }
-  if (type === undefined || !JSON_CONTENT_TYPE.test(type)) throw WRONG_CONTENT_TYPE;
+  if (type === undefined || !permitted.test(type)) throw WRONG_CONTENT_TYPE;
   const { body } = request;
   if (!(body instanceof Uint8Array)) {
     throw new Problem("invalid_json", "The body is empty. Send a JSON object.", { param: "body" });

@@ -37,7 +37,7 @@ import { consumeApproval } from "../operations/requests/consumeApproval.ts";
 import { createApprovalRequest } from "../operations/requests/createApprovalRequest.ts";
 import { getApprovalRequest } from "../operations/requests/getApprovalRequest.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
-import { JSON_TYPE, jsonBody, onDisconnect, sendStream } from "./exchange.ts";
+import { JSON_TYPE, jsonBody, onDisconnect, sendStream, traceparent } from "./exchange.ts";
 
 /** The default time limit of HTTP hooks in Claude Code is 10 minutes. */
 const WAIT_DEFAULT = "9m";
@@ -73,7 +73,9 @@ async function answerHook(
   const timeout = timeoutOf(request);
   const hook = readInput(request, agent);
   const input = submissionOf(hook, timeout, context);
-  const { request: created } = await createApprovalRequest(context, caller, input, hook.key);
+  const trace = traceparent(request);
+  const submission = await createApprovalRequest(context, caller, input, hook.key, trace);
+  const { request: created } = submission;
   request.subjectId = created.id;
   const gone = goneSignal(reply);
   const { output } = hook.event;

@@ -69,9 +69,10 @@ export function addOperationalRoutes(
     return sendJson(reply, 200, '{"status":"ready"}');
   });
 
-  app.get("/metrics", { config: { operation: "metrics" } }, async (_, reply) =>
-    reply.header("content-type", report.metricsContentType).send(await report.metrics()),
-  );
+  app.get("/metrics", { config: { operation: "metrics" } }, async ({ headers }, reply) => {
+    const { contentType, text } = await report.metrics(headers.accept);
+    return reply.header("content-type", contentType).send(text);
+  });
 
   app.get("/openapi.yaml", { config: { operation: "openapi" } }, async (_, reply) => {
     const text = await readFile(OPENAPI_FILE, "utf8");

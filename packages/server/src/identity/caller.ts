@@ -67,8 +67,14 @@ export function placeOf({ session, chat }: ReviewerCaller): Place {
 export interface SignedIn {
   readonly session: StoredSession;
   readonly person: StoredPerson;
-  /** In the selected project of the session; undefined when the user is not a reviewer there. */
+  /** In the project of the call; undefined when the user is not a reviewer there. */
   readonly membership: Membership | undefined;
+}
+
+/** An identity provider that manages users and groups of the whole server. */
+export interface ScimCaller {
+  /** Id of the token. */
+  readonly tokenId: string;
 }
 
 export type Caller = ProvisionerCaller | InstanceCaller | ReviewerCaller;

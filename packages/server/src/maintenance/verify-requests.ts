@@ -6,19 +6,22 @@
  * concurrent writes of a server cause no finding.
  */
 
-import { timeOfId } from "@countersign/protocol";
-import { readTransition } from "../audit/approval-proofs.ts";
+import { firstIdAt, timeOfId } from "@countersign/protocol";
+import { readTransition, type Transition } from "../audit/approval-proofs.ts";
 import type { Finding } from "../audit/finding.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { sha256Hex } from "../core/digest.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
 import {
+  listDecidedAfter,
   REQUEST_STATES_MAX,
+  type ReadRow,
   type RequestState,
   readRequestStates,
   readRequestsAfter,
 } from "../storage/sql/requests/request-states.ts";
+import { type Cursor, readRequests } from "../storage/sql/requests/requests.ts";
 import type { Reader } from "../storage/store.ts";
 
 /** Each row has up to 1 MiB of contents. */
@@ -27,45 +30,138 @@ const ROWS_PER_READ = 50;
 /** Minimum retention of decided requests. @see contract: Endpoints, POST /v1/requests */
 const KEPT_MS_MIN = 168 * 3_600_000;
 
-/** @returns the first request that differs from the log */
-export async function findAlteredRequest(
-  reader: Reader,
-  projectId: string,
-  now: number,
-): Promise<Finding | undefined> {
-  const startedAt = performance.now();
-  const clock = () => now + (performance.now() - startedAt);
-  return (await compareRows(reader, projectId)) ?? (await compareEntries(reader, projectId, clock));
+export interface ComparedRequests {
+  /** The first request that differs from the log. */
+  readonly finding: Finding | undefined;
+  /** Requests whose entries are only in an archive that was not given. */
+  readonly notCompared: number;
 }
 
-async function compareRows(reader: Reader, projectId: string): Promise<Finding | undefined> {
-  for (let after = ""; ; ) {
+/** The part of the log that is not in the database. */
+export interface PastEntries {
+  /** Epoch ms: its entries are not later. */
+  readonly until: number;
+  /** Reads the archive; undefined: no archive was given. */
+  readonly find?:
+    | ((kind: Transition["kind"], requestId: string) => EntryContent | undefined)
+    | undefined;
+}
+
+export interface CompareOptions {
+  /** Time of the database, epoch ms. */
+  readonly now: number;
+  /** Epoch ms: only requests that were created or decided since, and later entries; 0: all. */
+  readonly since: number;
+  /** Undefined when the database has the whole log. */
+  readonly past?: PastEntries | undefined;
+}
+
+export async function compareRequests(
+  reader: Reader,
+  projectId: string,
+  { now, since, past }: CompareOptions,
+): Promise<ComparedRequests> {
+  const startedAt = performance.now();
+  const clock = () => now + (performance.now() - startedAt);
+  const log = new RequestLog(reader, past);
+  const after = since === 0 ? "" : firstIdAt(since);
+  const finding =
+    (await compareCreated(reader, log, projectId, after)) ??
+    (since === 0 ? undefined : await compareDecided(reader, log, projectId, since)) ??
+    (await compareEntries(reader, log, { projectId, after, clock }));
+  return { finding, notCompared: log.notCompared };
+}
+
+/** Entries of requests, in the database and in the archive. */
+class RequestLog {
+  notCompared = 0;
+  readonly #reader: Reader;
+  readonly #past: PastEntries | undefined;
+
+  constructor(reader: Reader, past: PastEntries | undefined) {
+    this.#reader = reader;
+    this.#past = past;
+  }
+
+  async read(transition: Transition): Promise<EntryContent | undefined> {
+    const { kind, requestId } = transition;
+    return (await readTransition(this.#reader, transition)) ?? this.#past?.find?.(kind, requestId);
+  }
+
+  /** True when an entry of this time may be in an archive that was not given. */
+  isElsewhere(at: number): boolean {
+    return this.#past !== undefined && this.#past.find === undefined && at <= this.#past.until;
+  }
+}
+
+async function compareCreated(
+  reader: Reader,
+  log: RequestLog,
+  projectId: string,
+  start: string,
+): Promise<Finding | undefined> {
+  for (let after = start; ; ) {
     const rows = await readRequestsAfter(reader, projectId, after, ROWS_PER_READ);
-    const findings = await Promise.all(
-      rows.map(async ({ id, request }) =>
-        request === undefined
-          ? altered(projectId, id, "no server with the secret key of this database wrote its row")
-          : compareRow(reader, request),
-      ),
-    );
-    const finding = findings.find((each) => each !== undefined);
+    const finding = await compareRows(log, projectId, rows);
     const last = rows.at(-1);
     if (finding !== undefined || last === undefined) return finding;
     after = last.id;
   }
 }
 
-async function compareRow(reader: Reader, request: StoredRequest): Promise<Finding | undefined> {
+/** Requests that were decided since a time, and created before it. */
+async function compareDecided(
+  reader: Reader,
+  log: RequestLog,
+  projectId: string,
+  since: number,
+): Promise<Finding | undefined> {
+  for (let after: Cursor = { at: since, id: "" }; ; ) {
+    const decided = await listDecidedAfter(reader, projectId, after, ROWS_PER_READ);
+    const older = decided.map(({ id }) => id).filter((id) => id <= firstIdAt(since));
+    const { requests, damaged } = await readRequests(reader, projectId, older);
+    const rows = [
+      ...damaged.map((id) => ({ id, request: undefined })),
+      ...requests.map((request) => ({ id: request.id, request })),
+    ];
+    const finding = await compareRows(log, projectId, rows);
+    const last = decided.at(-1);
+    if (finding !== undefined || last === undefined) return finding;
+    after = last;
+  }
+}
+
+async function compareRows(
+  log: RequestLog,
+  projectId: string,
+  rows: readonly ReadRow[],
+): Promise<Finding | undefined> {
+  const findings = await Promise.all(
+    rows.map(async ({ id, request }) =>
+      request === undefined
+        ? altered(projectId, id, "no server with the secret key of this database wrote its row")
+        : compareRow(log, request),
+    ),
+  );
+  return findings.find((each) => each !== undefined);
+}
+
+async function compareRow(log: RequestLog, request: StoredRequest): Promise<Finding | undefined> {
   const { projectId, id, createdAt, decision } = request;
   const key = { projectId, requestId: id };
-  const opened = await readTransition(reader, { ...key, at: createdAt, kind: "request.opened" });
-  if (opened === undefined) return noEntry(request, "request.opened");
-  const difference = findDifference(request, opened);
+  const opened = await log.read({ ...key, at: createdAt, kind: "request.opened" });
+  if (opened === undefined) {
+    if (!log.isElsewhere(createdAt)) return noEntry(request, "request.opened");
+    log.notCompared++;
+  }
+  const difference = opened && findDifference(request, opened);
   if (difference !== undefined) return altered(projectId, id, difference);
   if (decision === null) return undefined;
   const at = decision.decidedAt;
-  const resolved = await readTransition(reader, { ...key, at, kind: "request.resolved" });
-  if (resolved === undefined) return noEntry(request, "request.resolved");
+  const resolved = await log.read({ ...key, at, kind: "request.resolved" });
+  if (resolved === undefined) {
+    return log.isElsewhere(at) ? undefined : noEntry(request, "request.resolved");
+  }
   const changed = findDifference(request, resolved);
   return changed === undefined ? undefined : altered(projectId, id, changed);
 }
@@ -96,17 +192,23 @@ function findDifference(
   return `${column} of its row differs from the entry ${kind} in the log`;
 }
 
+interface EntryOptions {
+  readonly projectId: string;
+  readonly after: string;
+  readonly clock: () => number;
+}
+
 async function compareEntries(
   reader: Reader,
-  projectId: string,
-  clock: () => number,
+  log: RequestLog,
+  { projectId, after: start, clock }: EntryOptions,
 ): Promise<Finding | undefined> {
   /**
    * Opened requests without a row or resolution so far. They are purged if the log resolves them
    * later.
    */
   const gone = new Set<string>();
-  for (let after = ""; ; ) {
+  for (let after = start; ; ) {
     const rows = await readEntriesAfter(reader, projectId, after, REQUEST_STATES_MAX);
     const entries = rows.flatMap((row) => readRequestEntry(reader, row) ?? []);
     const ids = [...new Set(entries.map(({ subject }) => idOf(subject)))];
@@ -128,7 +230,7 @@ async function compareEntries(
     if (last === undefined || rows.length < REQUEST_STATES_MAX) break;
     after = last.id;
   }
-  return findLost(reader, projectId, gone);
+  return findLost(log, projectId, gone);
 }
 
 function readRequestEntry(reader: Reader, row: StoredEntry): EntryContent | undefined {
@@ -155,7 +257,7 @@ function findContradiction(
 
 /** Opened requests that the log does not resolve. */
 async function findLost(
-  reader: Reader,
+  log: RequestLog,
   projectId: string,
   gone: ReadonlySet<string>,
 ): Promise<Finding | undefined> {
@@ -163,7 +265,7 @@ async function findLost(
     const { at } = placeOf(projectId, requestId);
     const key = { projectId, requestId, at: at ?? 0, kind: "request.resolved" } as const;
     // Ids within one millisecond are unordered.
-    if ((await readTransition(reader, key)) !== undefined) continue;
+    if ((await log.read(key)) !== undefined || log.isElsewhere(key.at)) continue;
     const message = `request ${requestId}: its row is missing, but it is pending in the log`;
     return { ...placeOf(projectId, requestId), fault: "missing", message };
   }

@@ -1,15 +1,15 @@
 /** Sends messages through channels and to browsers: with the egress client, or by mail. */
 
 import type { Duplex } from "node:stream";
-import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
-import { eventsUrlOf } from "../config/public-url.ts";
+import { eventsUrlOf, projectUrlOf } from "../config/public-url.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import { type ChatTarget, isChatKind } from "../core/chat.ts";
 import { sha256Hex } from "../core/digest.ts";
-import { parseRetryAfter } from "../core/retry.ts";
+import { toSendOutcome } from "../delivery/send-outcome.ts";
 import { signMessage } from "../delivery/sign-message.ts";
 import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
+import { postResending } from "../egress/post-resending.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import type {
@@ -52,9 +52,6 @@ export interface NotifierParts {
 export type ChatApiUrls = Readonly<Record<Exclude<ChatTarget["kind"], "mattermost">, string>>;
 
 const MAIL_ARGUMENTS_BYTES_MAX = 10_000;
-
-/** With less time left, a retry over a fresh connection cannot succeed. */
-const RESEND_MS_MIN = 1_000;
 
 /** A later message replaces an undelivered one with the same topic. At most 32 characters. */
 function topicOf(tag: string): string {
@@ -129,7 +126,7 @@ export class ChannelNotifier implements Notifier {
   addressesOf({ projectId, id }: RowKey, target: ChatTarget): ChatAddresses {
     const { publicUrl, apiUrls } = this.#parts;
     return {
-      publicUrl,
+      projectUrl: projectUrlOf(publicUrl, projectId),
       apiUrl: target.kind === "mattermost" ? `${target.url}/api/v4` : apiUrls[target.kind],
       eventsUrl: eventsUrlOf(publicUrl, { projectId, id }),
     };
@@ -216,7 +213,7 @@ export class ChannelNotifier implements Notifier {
   }
 
   #outcomeOf(reply: Reply | Unsent): SendOutcome {
-    return toOutcome(reply, this.#parts.clock.now());
+    return reply.kind === "off" ? reply : toSendOutcome(reply, this.#parts.clock.now());
   }
 
   async #deliver(to: string, message: Written, request: Bounds): Promise<Reply | Unsent> {
@@ -224,39 +221,27 @@ export class ChannelNotifier implements Notifier {
     if (egress === undefined) return { kind: "off" };
     const url = readUrl(to);
     if (url === undefined) return { kind: "refused" };
-    const startedAt = clock.monotonic();
-    const reply = await this.#through(egress, url, message, request, false);
-    const leftMs = request.timeoutMs - (clock.monotonic() - startedAt);
-    const isStale = reply.kind === "unreachable" && reply.reason === "stale";
-    // The receiver had closed the idle connection, most likely before the message arrived.
-    if (!isStale || leftMs < RESEND_MS_MIN) return reply;
-    return this.#through(egress, url, message, { ...request, timeoutMs: leftMs }, true);
+    const { method = "POST", headers, body } = message;
+    const { timeoutMs, endsBy, isWanted, responseBytesMax = 0 } = request;
+    const options = { method, headers, body, endsBy, isWanted, responseBytesMax };
+    return postResending(clock, timeoutMs, (attempt) =>
+      egress.post(url, { ...options, ...attempt }),
+    );
   }
 
-  #through(
-    egress: EgressClient,
-    url: WebhookUrl,
-    { method = "POST", headers, body }: Written,
-    { timeoutMs, endsBy, isWanted, responseBytesMax = 0 }: Bounds,
-    freshConnection: boolean,
-  ): Promise<Reply> {
-    const bounds = { timeoutMs, endsBy, isWanted, responseBytesMax, freshConnection };
-    return egress.post(url, { method, headers, body, ...bounds });
-  }
-
-  #write({ message }: SendRequest, target: HttpTarget): HttpMessage {
-    const { publicUrl } = this.#parts;
+  #write({ channel, message }: SendRequest, target: HttpTarget): HttpMessage {
+    const base = projectUrlOf(this.#parts.publicUrl, channel.projectId);
     switch (target.kind) {
       case "slack":
-        return slackMessage(message, publicUrl);
+        return slackMessage(message, base);
       case "teams":
-        return teamsMessage(message, publicUrl);
+        return teamsMessage(message, base);
       case "ntfy":
-        return ntfyMessage(message, publicUrl, target.token);
+        return ntfyMessage(message, base, target.token);
       case "webhook": {
         const key = signingKeyOf(target.secret);
         const sign = signMessage.bind(undefined, key);
-        return webhookMessage(message, publicUrl, sign);
+        return webhookMessage(message, base, sign);
       }
     }
   }
@@ -264,10 +249,11 @@ export class ChannelNotifier implements Notifier {
   async #mail(request: SendRequest, to: readonly string[]): Promise<SendOutcome> {
     const { mail, clock, publicUrl } = this.#parts;
     if (mail === undefined) return { kind: "off" };
-    const { message, isWanted = () => true, endsBy = Number.POSITIVE_INFINITY } = request;
+    const { channel, message, isWanted = () => true, endsBy = Number.POSITIVE_INFINITY } = request;
     const style = { quote: quotePlain, argumentsBytesMax: MAIL_ARGUMENTS_BYTES_MAX };
     const { title, lines } = formatMessage(message, style);
-    const text = [...lines, "", linkOf(publicUrl, message), ""].join("\n");
+    const base = projectUrlOf(publicUrl, channel.projectId);
+    const text = [...lines, "", linkOf(base, message), ""].join("\n");
     const timeoutMs = Math.min(request.timeoutMs, endsBy - clock.monotonic());
     const { signal } = this.#closing;
     const letter = { from: mail.from, to, subject: title, text, id: message.id };
@@ -281,25 +267,4 @@ function laterOf(one: number | undefined, other: number | undefined): number | u
 
 function isChatTarget(target: ChannelTarget): target is ChatTarget {
   return isChatKind(target.kind);
-}
-
-/** @param now epoch ms of the answer */
-function toOutcome(reply: Reply | Unsent, now: number): SendOutcome {
-  switch (reply.kind) {
-    case "off":
-      return { kind: "off" };
-    case "refused":
-      return { kind: "refused" };
-    case "busy":
-      return { kind: "unwanted" };
-    case "unreachable":
-      return { kind: "unreachable", reason: reply.reason };
-    case "answered": {
-      const { status, retryAfter } = reply;
-      if (status >= 200 && status < 300) return { kind: "sent", status };
-      const honoured = status === 429 || status === 503;
-      const retryAfterMs = honoured ? parseRetryAfter(retryAfter, now) : undefined;
-      return { kind: "rejected", status, retryAfterMs };
-    }
-  }
 }

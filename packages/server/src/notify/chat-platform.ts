@@ -43,8 +43,8 @@ export interface ChatAnswer {
 
 /** Addresses that messages and calls contain. */
 export interface ChatAddresses {
-  /** Base URL of this server, without a trailing slash. */
-  readonly publicUrl: string;
+  /** Base URL of the project in the console, without a trailing slash. */
+  readonly projectUrl: string;
   /** Base URL of the API of the platform, without a trailing slash. */
   readonly apiUrl: string;
   /** Where the platform sends events over HTTP. */

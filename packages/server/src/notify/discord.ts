@@ -134,16 +134,16 @@ function contentOf(message: ChannelMessage, addresses: ChatAddresses): object {
   const { lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["**Reminder**"] : [];
-  return markdownMessage([...reminder, ...lines], call, linkOf(addresses.publicUrl, message));
+  return markdownMessage([...reminder, ...lines], call, linkOf(addresses.projectUrl, message));
 }
 
 function resolvedContent(
   message: Pick<ResolvedMessage, "call" | "outcome">,
-  { publicUrl }: ChatAddresses,
+  { projectUrl }: ChatAddresses,
 ): object {
   const { lines } = formatResolved(message, STYLE);
   const call = { ...message.call, buttons: undefined };
-  return markdownMessage(lines, call, linkOf(publicUrl, call));
+  return markdownMessage(lines, call, linkOf(projectUrl, call));
 }
 
 function markdownMessage(

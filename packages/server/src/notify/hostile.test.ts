@@ -18,7 +18,7 @@ import { slackPlatform } from "./slack-app.ts";
 const BASE = "https://countersign.example";
 
 const ADDRESSES = {
-  publicUrl: BASE,
+  projectUrl: BASE,
   apiUrl: "https://slack.example/api",
   eventsUrl: `${BASE}/chat/a-project/a-channel`,
 };

@@ -4,7 +4,6 @@
  */
 
 import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
-import { requestPageOf } from "../config/public-url.ts";
 import type { CallMessage, CallOutcome, ChannelMessage } from "./channel-message.ts";
 import { formatMessage, quotePlain } from "./format-message.ts";
 
@@ -16,10 +15,14 @@ export interface HttpMessage {
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** The page of the announced request. Opening a link never decides. */
+/**
+ * The page of the announced request. Opening a link never decides.
+ *
+ * @param base URL of the project in the console
+ */
 export function linkOf(base: string, message: ChannelMessage): string {
-  if (message.kind === "call") return requestPageOf(base, message.requestId);
-  if (message.kind === "decision") return requestPageOf(base, message.call.requestId);
+  if (message.kind === "call") return `${base}/inbox/${message.requestId}`;
+  if (message.kind === "decision") return `${base}/inbox/${message.call.requestId}`;
   return `${base}/inbox`;
 }
 

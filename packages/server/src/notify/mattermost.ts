@@ -124,14 +124,14 @@ function contentOf(
 ): object {
   // Not in a thread: Mattermost rejects a reply to a deleted post.
   if (message.kind === "decision") return resolvedContent(message, addresses);
-  const { publicUrl, eventsUrl } = addresses;
+  const { projectUrl, eventsUrl } = addresses;
   const { lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["**Reminder**"] : [];
   const { text, canApprove } = markdownOf(
     [...reminder, ...lines],
     call,
-    linkOf(publicUrl, message),
+    linkOf(projectUrl, message),
   );
   const shown = call?.buttons;
   if (shown === undefined) return postOf(text, []);
@@ -143,10 +143,10 @@ function contentOf(
 
 function resolvedContent(
   message: Pick<ResolvedMessage, "call" | "outcome">,
-  { publicUrl }: ChatAddresses,
+  { projectUrl }: ChatAddresses,
 ): object {
   const { lines } = formatResolved(message, STYLE);
-  return postOf(markdownOf(lines, message.call, linkOf(publicUrl, message.call)).text, []);
+  return postOf(markdownOf(lines, message.call, linkOf(projectUrl, message.call)).text, []);
 }
 
 function postOf(message: string, actions: readonly object[]): object {

@@ -146,7 +146,7 @@ function callOf(
 }
 
 /** The title is for notifications and screen readers, which do not read blocks. */
-function contentOf(message: ChannelMessage, { publicUrl }: ChatAddresses): object {
+function contentOf(message: ChannelMessage, { projectUrl }: ChatAddresses): object {
   const { title, lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["*Reminder*"] : [];
@@ -154,20 +154,20 @@ function contentOf(message: ChannelMessage, { publicUrl }: ChatAddresses): objec
     ...[...reminder, ...lines].map(section),
     ...argumentBlocks(call),
     ...buttonBlocks(call),
-    section(escapeSlack(linkOf(publicUrl, message))),
+    section(escapeSlack(linkOf(projectUrl, message))),
   ];
   return { text: title, blocks };
 }
 
 function resolvedContent(
   message: Pick<ResolvedMessage, "call" | "outcome">,
-  { publicUrl }: ChatAddresses,
+  { projectUrl }: ChatAddresses,
 ): object {
   const { title, lines } = formatResolved(message, STYLE);
   const blocks = [
     ...lines.map(section),
     ...argumentBlocks(message.call),
-    section(escapeSlack(linkOf(publicUrl, message.call))),
+    section(escapeSlack(linkOf(projectUrl, message.call))),
   ];
   return { text: title, blocks };
 }

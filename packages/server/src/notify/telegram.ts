@@ -125,16 +125,16 @@ function contentOf(message: ChannelMessage, addresses: ChatAddresses): object {
   const { lines } = formatMessage(message, STYLE);
   const call = message.kind === "call" ? message : undefined;
   const reminder = call?.isReminder ? ["<b>Reminder</b>"] : [];
-  return htmlMessage([...reminder, ...lines], call, linkOf(addresses.publicUrl, message));
+  return htmlMessage([...reminder, ...lines], call, linkOf(addresses.projectUrl, message));
 }
 
 function resolvedContent(
   message: Pick<ResolvedMessage, "call" | "outcome">,
-  { publicUrl }: ChatAddresses,
+  { projectUrl }: ChatAddresses,
 ): object {
   const { lines } = formatResolved(message, STYLE);
   const call = { ...message.call, buttons: undefined };
-  return htmlMessage(lines, call, linkOf(publicUrl, call));
+  return htmlMessage(lines, call, linkOf(projectUrl, call));
 }
 
 function htmlMessage(

@@ -31,4 +31,11 @@ export interface IdentityProvider {
    * provider is not available
    */
   redeem(callback: URL, secrets: SignInSecrets): Promise<Claims>;
+
+  /**
+   * Verifies the signature, issuer, audience, type and times of a logout token.
+   *
+   * @throws Problem `invalid_credential`; Failure when the provider is not available
+   */
+  verifyLogoutToken(token: string): Promise<Claims>;
 }

@@ -13,6 +13,7 @@ import type { Clock } from "../clock.ts";
 import type { Claims } from "../core/claims.ts";
 import { Failure } from "../failure.ts";
 import type { IdentityProvider, SignInSecrets } from "./identity-provider.ts";
+import { assertNamesIssuer, createLogoutVerifier, type LogoutVerifier } from "./logout-verifier.ts";
 import { createProviderFetch } from "./provider-fetch.ts";
 
 export interface OpenidProviderOptions {
@@ -33,6 +34,9 @@ export interface OpenidProviderOptions {
 /** How long a discovery document is cached. Keys are fetched again when needed. */
 const DESCRIPTION_KEPT_MS = 3_600_000;
 
+/** Pause after a failed discovery for a logout. */
+const FAILURE_KEPT_MS = 5_000;
+
 const TIMEOUT_MS = 5_000;
 
 /** Maximum concurrent redemptions, which bounds the work that a slow provider blocks. */
@@ -41,12 +45,15 @@ const REDEEMING_MAX = 32;
 interface Described {
   readonly library: typeof Library;
   readonly configuration: Library.Configuration;
+  readonly verifyLogout: LogoutVerifier;
   readonly readAt: number;
 }
 
 export class OpenidProvider implements IdentityProvider {
   readonly #options: OpenidProviderOptions;
   #described: Described | undefined;
+  /** The last failed discovery for a logout. `at`: monotonic time, ms. */
+  #failed: { readonly error: unknown; readonly at: number } | undefined;
   #describing: Promise<Described> | undefined;
   #redeeming = 0;
 
@@ -76,6 +83,25 @@ export class OpenidProvider implements IdentityProvider {
       throw this.#explain(error);
     } finally {
       this.#redeeming--;
+    }
+  }
+
+  async verifyLogoutToken(token: string): Promise<Claims> {
+    await assertNamesIssuer(token, this.#options.issuer);
+    const { verifyLogout } = await this.#describeSparingly();
+    return verifyLogout(token);
+  }
+
+  /** Anyone can send a token, so a failed discovery is not repeated at once. */
+  async #describeSparingly(): Promise<Described> {
+    const { clock } = this.#options;
+    const failed = this.#failed;
+    if (failed && clock.monotonic() - failed.at < FAILURE_KEPT_MS) throw failed.error;
+    try {
+      return await this.#describe();
+    } catch (error) {
+      this.#failed = { error, at: clock.monotonic() };
+      throw error;
     }
   }
 
@@ -124,14 +150,17 @@ export class OpenidProvider implements IdentityProvider {
         authentication(library, clientSecret),
         { execute: prepare, [library.customFetch]: providerFetch },
       );
-      const { issuer: found } = configuration.serverMetadata();
+      const { issuer: found, jwks_uri: jwksUri } = configuration.serverMetadata();
       if (found !== issuer) {
         throw new Failure(
           "oidc",
           `the issuer of the identity provider is ${found}: set oidc_issuer to it`,
         );
       }
-      this.#described = { library, configuration, readAt: clock.monotonic() };
+      if (jwksUri === undefined) throw new Failure("oidc", "the identity provider has no jwks_uri");
+      const logouts = { jwksUri, issuer, clientId, providerFetch };
+      const verifyLogout = await createLogoutVerifier(logouts);
+      this.#described = { library, configuration, verifyLogout, readAt: clock.monotonic() };
       return this.#described;
     } catch (error) {
       throw (

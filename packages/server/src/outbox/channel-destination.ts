@@ -12,10 +12,12 @@ import type { Announced, Report } from "../report.ts";
 import { isChannelClaimed, readDueChannels } from "../storage/sql/channels/channels.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import { readRequest } from "../storage/sql/requests/requests.ts";
+import type { Tracing } from "../tracing.ts";
 import type { Signal } from "../wake/wake.ts";
 import { readClaim } from "./current-claim.ts";
 import type { Claimed, Destination } from "./destination.ts";
 import { type SerialItem, SerialQueue } from "./serial-queue.ts";
+import { endAttemptSpan, startAttemptSpan } from "./trace-attempt.ts";
 
 /** From DNS to the response. */
 const SENDING_MS = 8_000;
@@ -77,6 +79,32 @@ export class ChannelDestination
   }
 
   attempt(claim: ClaimedChannel): Promise<SendOutcome> {
+    const { tracing } = this.#context;
+    return tracing === undefined ? this.#send(claim) : this.#sendTraced(tracing, claim);
+  }
+
+  async #sendTraced(tracing: Tracing, claim: ClaimedChannel): Promise<SendOutcome> {
+    const { channel, message } = claim;
+    const requestIds = requestsOf(message);
+    if (requestIds.length === 0) return this.#send(claim);
+    const subject = { projectId: channel.projectId, requestIds };
+    const span = await startAttemptSpan(tracing, this.#context, "countersign.notify", subject, {
+      "countersign.channel.id": channel.id,
+      "countersign.channel.kind": channel.kind,
+      "countersign.message": message.kind,
+    });
+    const outcome = await this.#send(claim);
+    if (outcome.kind !== "unwanted") {
+      endAttemptSpan(span, {
+        outcome: sendingText(outcome),
+        hasFailed: outcome.kind !== "sent",
+        status: sendingStatus(outcome),
+      });
+    }
+    return outcome;
+  }
+
+  #send(claim: ClaimedChannel): Promise<SendOutcome> {
     const { channel, target, message, endsBy } = claim;
     const isWanted = (leftMs: number) => this.#isStillWanted(claim, leftMs);
     const { notifier } = this.#context;
@@ -119,6 +147,22 @@ export class ChannelDestination
       status: sendingStatus(outcome),
       retryInMs: result.kind === "rests" ? result.ms : undefined,
     });
+  }
+}
+
+/** The requests that a message is about. A test message has none. */
+function requestsOf(message: ClaimedChannel["message"]): readonly string[] {
+  switch (message.kind) {
+    case "call":
+      return [message.requestId];
+    case "digest":
+      return message.requestIds;
+    case "decision":
+    case "resolved":
+    case "refreshed":
+      return [message.call.requestId];
+    case "test":
+      return [];
   }
 }
 

@@ -13,9 +13,11 @@ import { type RecordedPush, recordPush } from "../operations/push/recordPush.ts"
 import type { Report } from "../report.ts";
 import { readPushedProjects } from "../storage/sql/push/push-messages.ts";
 import { readDueSubscriptions } from "../storage/sql/push/push-subscriptions.ts";
+import type { Tracing } from "../tracing.ts";
 import type { Signal } from "../wake/wake.ts";
 import type { Claimed, Destination } from "./destination.ts";
 import { type SerialItem, SerialQueue } from "./serial-queue.ts";
+import { endAttemptSpan, startAttemptSpan } from "./trace-attempt.ts";
 
 /** Every tenth scan also finds resolved requests without a signal here. */
 const SCANS_PER_SWEEP = 10;
@@ -102,7 +104,29 @@ export class PushDestination
     return { claimed: [claim], more: false };
   }
 
-  attempt({ target, key, payload, keepS, endsBy }: ClaimedPush): Promise<SendOutcome> {
+  attempt(claim: ClaimedPush): Promise<SendOutcome> {
+    const { tracing } = this.#context;
+    return tracing === undefined ? this.#send(claim) : this.#sendTraced(tracing, claim);
+  }
+
+  async #sendTraced(tracing: Tracing, claim: ClaimedPush): Promise<SendOutcome> {
+    const { subscription, due } = claim;
+    const subject = { projectId: due.projectId, requestIds: [due.requestId] };
+    const span = await startAttemptSpan(tracing, this.#context, "countersign.notify", subject, {
+      "countersign.channel.id": subscription.id,
+      "countersign.channel.kind": "push",
+      "countersign.message": due.isShown ? "resolved" : "call",
+    });
+    const outcome = await this.#send(claim);
+    endAttemptSpan(span, {
+      outcome: sendingText(outcome),
+      hasFailed: outcome.kind !== "sent",
+      status: sendingStatus(outcome),
+    });
+    return outcome;
+  }
+
+  #send({ target, key, payload, keepS, endsBy }: ClaimedPush): Promise<SendOutcome> {
     const { notifier, random } = this.#context;
     const salt = random.bytes(SALT_BYTES);
     return notifier.push({ target, key, payload, keepS, salt, endsBy, timeoutMs: SENDING_MS });

@@ -20,10 +20,12 @@ import {
   type WaitingInstance,
 } from "../storage/sql/deliveries/waiting-instances.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
+import type { Tracing } from "../tracing.ts";
 import type { Signal } from "../wake/wake.ts";
 import { readClaim } from "./current-claim.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import type { Claimed, Destination } from "./destination.ts";
+import { endAttemptSpan, startAttemptSpan } from "./trace-attempt.ts";
 
 /** The contract's ten seconds with a margin: DNS, TLS and the response have to fit. */
 export const ATTEMPT_MS = 9_000;
@@ -122,7 +124,33 @@ export class WebhookDestination
     return { claimed: claimed.map((claim) => ({ ...claim, removals })), more };
   }
 
-  async attempt(claim: WebhookClaim): Promise<AttemptOutcome> {
+  attempt(claim: WebhookClaim): Promise<AttemptOutcome> {
+    const { tracing } = this.#context;
+    return tracing === undefined ? this.#send(claim) : this.#sendTraced(tracing, claim);
+  }
+
+  async #sendTraced(tracing: Tracing, claim: WebhookClaim): Promise<AttemptOutcome> {
+    const { id, projectId, requestId, instanceId, attempts } = claim.notification;
+    const subject = { projectId, requestIds: [requestId] };
+    const span = await startAttemptSpan(tracing, this.#context, "countersign.deliver", subject, {
+      "countersign.instance.id": instanceId,
+      "countersign.event.id": id,
+      "countersign.attempt": attempts + 1,
+      "http.request.method": "POST",
+      "server.address": claim.url?.host,
+    });
+    const outcome = await this.#send(claim, span.traceparent);
+    if (outcome.kind !== "postponed") {
+      endAttemptSpan(span, {
+        outcome: outcomeText(outcome),
+        hasFailed: outcome.kind !== "acknowledged",
+        status: outcomeStatus(outcome),
+      });
+    }
+    return outcome;
+  }
+
+  async #send(claim: WebhookClaim, traceparent?: string): Promise<AttemptOutcome> {
     const { notification, url, signingKey, endsBy } = claim;
     const { clock, delivery } = this.#context;
     // An attempt ends before the retry window does.
@@ -131,7 +159,16 @@ export class WebhookDestination
     if (url === undefined) return { kind: "refused" };
     const { id, body } = notification;
     const isWanted = (leftMs: number) => this.#isWanted(claim, leftMs);
-    return delivery.send({ url, signingKey, id, body, timeoutMs, endsBy, isWanted });
+    return delivery.send({
+      url,
+      signingKey,
+      id,
+      body,
+      timeoutMs,
+      endsBy,
+      isWanted,
+      traceparent,
+    });
   }
 
   /** Without other processes that take leases or remove receivers, no read is needed. */

@@ -92,6 +92,7 @@ function ours(source: string): string | undefined {
       instance: none,
       now: null,
       history: undefined,
+      signals: () => [],
       meter: new Meter(100_000),
       local: null,
     });

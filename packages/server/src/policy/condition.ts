@@ -27,6 +27,7 @@ import { operandFault } from "./fixed-operands.ts";
 import { FUNCTIONS, ZONED_FUNCTIONS } from "./functions.ts";
 import { HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
+import { findUnknownSignal } from "./signal-names.ts";
 import { INT_MAX, INT_MIN, isExactDouble, LongNumber } from "./values.ts";
 
 /** A parsed condition. */
@@ -140,6 +141,7 @@ const environment = new Environment({
   .registerVariable("context", "map<string, dyn>")
   .registerVariable("instance", "Instance")
   .registerVariable("now", TIMESTAMP)
+  .registerVariable("signals", "list<string>")
   .registerType({ name: "History", schema: {} })
   .registerVariable("history", "History")
   .registerFunction("glob(string, string): bool", neverCalled)
@@ -159,6 +161,8 @@ function read(source: string, type: "bool" | "string", wrongType: string): Expre
   const translation = new Translation(source);
   const expression = translation.translate(parsed.ast);
   if (translation.faults.length > 0) throw new ConditionError(translation.faults);
+  const unknown = findUnknownSignal(expression);
+  if (unknown !== undefined) throw new ConditionError([unknown]);
   const checked = parsed.check();
   if (!checked.valid) throw new ConditionError([libraryFault(checked.error)]);
   if (checked.type !== type && checked.type !== "dyn") {

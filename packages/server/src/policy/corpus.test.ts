@@ -85,6 +85,7 @@ function ours({ when, args }: Case): Result {
       instance: new Map<string, CelValue>(Object.entries(INSTANCE)),
       now: new Timestamp(BigInt(NOW) * 1_000_000n),
       history: undefined,
+      signals: () => [],
       meter: new Meter(100_000),
       local: null,
     });

@@ -101,7 +101,7 @@ test("a confirmation is the exact text, or the end of the id, or not needed", ()
   const type = { kind: "type", text: "Prod 1" } as const;
   assert.equal(fault(type, "Prod 1"), undefined);
   for (const given of [undefined, "", "prod 1", "Prod 1 ", "Prod"]) {
-    assert.match(fault(type, given) ?? "", /exactly/);
+    assert.match(fault(type, given) ?? "", /exact text/);
   }
   assert.equal(fault({ kind: "match" }, "abcd"), undefined);
   for (const given of [undefined, "", "ABCD", "-abcd", "0190-abcd"]) {

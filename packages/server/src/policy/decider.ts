@@ -132,7 +132,7 @@ export function confirmationFault(
   const expected = confirmationOf(confirm, requestId);
   if (expected === undefined || typed === expected) return undefined;
   return confirm.kind === "type"
-    ? "must be exactly the text of requirement.confirm"
+    ? "must be the exact text that the request shows"
     : `must be the last ${MATCHED_CHARS} characters of the request's id`;
 }
 

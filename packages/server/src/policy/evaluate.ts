@@ -9,6 +9,7 @@
  * limit.
  */
 
+import { lazySignals } from "./call-signals.ts";
 import { Fault } from "./fault.ts";
 import { type HistoryQuery, historyKey } from "./history.ts";
 import type { Scope } from "./interpret.ts";
@@ -363,6 +364,7 @@ export function scopeOf(call: Call, meter: Meter): Scope {
     instance,
     now: new Timestamp(BigInt(Math.trunc(call.now)) * 1_000_000n),
     history: call.history,
+    signals: lazySignals(call),
     meter,
     local: null,
   };

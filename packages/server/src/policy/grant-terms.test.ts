@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JsonObject, parseJson } from "@countersign/protocol";
+import { escapeGlob } from "@countersign/review-api/policy-text";
 import fc from "fast-check";
-import {
-  escapeGlob,
-  findMatchingTerms,
-  sessionOf,
-  type Terms,
-  termsFault,
-  turnOf,
-} from "./grant-terms.ts";
+import { findMatchingTerms, sessionOf, type Terms, termsFault, turnOf } from "./grant-terms.ts";
 import type { Call } from "./rule.ts";
 
 function object(text: string): JsonObject {

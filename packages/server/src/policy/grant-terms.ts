@@ -134,11 +134,6 @@ export function turnOf({ context }: Pick<Call, "context">): string | undefined {
   return typeof turn === "string" && turn !== "" ? turn : undefined;
 }
 
-/** A pattern that matches exactly this text. */
-export function escapeGlob(text: string): string {
-  return text.replace(/[\\*?]/g, "\\$&");
-}
-
 interface Compiled {
   readonly glob: Glob;
   readonly condition: Condition | undefined;

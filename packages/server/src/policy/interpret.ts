@@ -33,6 +33,8 @@ export interface Scope {
   readonly instance: CelValue;
   readonly now: CelValue;
   readonly history: CallHistory | undefined;
+  /** Computed at the first use. */
+  readonly signals: (meter: Meter) => readonly string[] | Fault;
   meter: Meter;
   /** The value of a macro's variable. Macros are not nested. */
   local: CelValue;
@@ -46,6 +48,7 @@ const VARIABLES: ReadonlyMap<string, Step> = new Map<string, Step>([
   ["context", (scope) => scope.context],
   ["instance", (scope) => scope.instance],
   ["now", (scope) => scope.now],
+  ["signals", (scope) => scope.signals(scope.meter)],
 ]);
 
 export const VARIABLE_NAMES: readonly string[] = [...VARIABLES.keys()];

@@ -64,6 +64,11 @@ export function readJudgement(text: string | null): Judgement {
   return text === null ? UNJUDGED : (JSON.parse(text) as Judgement);
 }
 
+/** False after a policy error or an inexact number: then only people may approve. */
+export function isCertain({ errors, because }: Pick<Judgement, "errors" | "because">): boolean {
+  return errors.length === 0 && because !== "inexact";
+}
+
 /** The current requirement of a request's decision. */
 export function requirementOf(judgement: Judgement): Requirement {
   const requirement = initialRequirementOf(judgement);

@@ -2,17 +2,20 @@
 
 import { createHash } from "node:crypto";
 import type { ProblemFinding } from "@countersign/protocol";
+import { POLICY_KEYS } from "@countersign/review-api/policy-text";
 import { HISTORY_WINDOWS_MAX } from "./history.ts";
 import { PolicyDocument, type YamlLocation } from "./policy-document.ts";
 import { readRule } from "./read-rule.ts";
 import { readTest } from "./read-test.ts";
-import type { LoadOptions, Policy, PolicyTest, Rule } from "./rule.ts";
+import { readRenderer } from "./renderers.ts";
+import type { LoadOptions, Policy, PolicyTest, Renderer, Rule } from "./rule.ts";
+import { findUnreachable } from "./unreachable.ts";
 
 export const POLICY_BYTES_MAX = 256 * 1024;
 export const POLICY_RULES_MAX = 1000;
 export const POLICY_TESTS_MAX = 1000;
 
-const KEYS = ["version", "two_person", "rules", "tests"];
+export const POLICY_RENDERERS_MAX = 200;
 
 /** The file is not a valid policy. */
 export class PolicyError extends Error {
@@ -40,15 +43,20 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
   const document = new PolicyDocument(source);
   // Invalid YAML has no locations.
   if (document.findings.length > 0) throw new PolicyError(document.findings);
-  const members = document.map(document.root, KEYS, ["version", "rules"]);
+  const members = document.map(document.root, POLICY_KEYS[""], ["version", "rules"]);
   checkVersion(document, members?.get("version"));
   const twoPerson = members?.get("two_person");
   const isTwoPerson = twoPerson !== undefined && document.bool(twoPerson) === true;
   const ruleLocations = itemsOf(document, members?.get("rules"), POLICY_RULES_MAX, "rules");
   const rules = readRules(document, ruleLocations, options);
+  const renderers = readRenderers(document, members?.get("renderers"), options);
   const testLocations = itemsOf(document, members?.get("tests"), POLICY_TESTS_MAX, "tests");
   const tests = readTests(document, testLocations, rules);
   if (document.findings.length > 0) throw new PolicyError(inOrder(document.findings));
+  for (const { rule, reason } of findUnreachable(rules)) {
+    const location = ruleLocations[rules.indexOf(rule)];
+    if (location !== undefined) document.warn(location, reason);
+  }
   if (tests.length === 0 && rules.length > 0) {
     document.warn(document.root, "the policy has no tests");
   }
@@ -57,6 +65,7 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
     source,
     isTwoPerson,
     rules,
+    renderers,
     tests,
     warnings: document.warnings,
   });
@@ -110,6 +119,18 @@ function readRules(
     );
   }
   return rules;
+}
+
+function readRenderers(
+  document: PolicyDocument,
+  location: YamlLocation | undefined,
+  { kind }: LoadOptions,
+): readonly Renderer[] {
+  if (location !== undefined && kind === "floor") {
+    document.add(location, "renderers belong to the policy of a project");
+  }
+  const items = itemsOf(document, location, POLICY_RENDERERS_MAX, "renderers");
+  return items.flatMap((item) => readRenderer(document, item) ?? []);
 }
 
 function readTests(

@@ -7,6 +7,9 @@ import { type Expression, someSubexpression, subexpressionsOf } from "./expressi
 import type { Glob } from "./glob.ts";
 import type { Match } from "./rule.ts";
 
+/** Signals depend on the context too. */
+const CLAIMS: readonly string[] = ["context", "instance", "signals"];
+
 const PROVED_FIELDS: readonly string[] = ["id", "groups"];
 
 /** @returns the fault of the rule, or undefined */
@@ -65,7 +68,7 @@ function isProved(part: Expression): boolean {
 /** Any other access to the instance may read its name. */
 function restsOnClaims(expression: Expression): boolean {
   if (isInstance(expression)) return !PROVED_FIELDS.includes(expression.field);
-  if (expression.kind === "variable") return ["context", "instance"].includes(expression.name);
+  if (expression.kind === "variable") return CLAIMS.includes(expression.name);
   return subexpressionsOf(expression).some(restsOnClaims);
 }
 

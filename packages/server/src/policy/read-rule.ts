@@ -1,6 +1,7 @@
 /** Parses one entry of `rules:`. */
 
 import { formatDuration, parseDuration } from "@countersign/protocol";
+import { POLICY_KEYS } from "@countersign/review-api/policy-text";
 import {
   type Condition,
   ConditionError,
@@ -9,10 +10,10 @@ import {
   type TextExpression,
 } from "./condition.ts";
 import { historyQueriesIn } from "./expression.ts";
-import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
 import { PLACE_WORDS, type Place, placesOf } from "./place.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { findProofFault } from "./proof.ts";
+import { readGlobs } from "./read-globs.ts";
 import {
   type Ask,
   type EscalationStep,
@@ -24,23 +25,6 @@ import {
 
 /** Upper limit of the operator's setting. */
 const VALIDITY_MS_MAX = 24 * 3_600_000;
-
-const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
-const MATCH_KEYS = ["tool", "server", "instance"];
-const INSTANCE_KEYS = ["group", "id", "name"];
-export const ASK_KEYS = [
-  "from",
-  "quorum",
-  "exclude",
-  "confirm",
-  "note",
-  "within",
-  "grants",
-  "bots",
-  "channels",
-  "escalate",
-];
-const STEP_KEYS = ["after", "to"];
 
 const RULE_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Values of `because` without a deciding rule. */
@@ -65,7 +49,7 @@ export function readRule(
   location: YamlLocation,
   options: LoadOptions,
 ): Rule | undefined {
-  const members = document.map(location, RULE_KEYS, ["id", "then"]);
+  const members = document.map(location, POLICY_KEYS.rules, ["id", "then"]);
   if (members === undefined) return undefined;
   const reader = new RuleReader(document, members, options);
   return reader.read(location);
@@ -165,9 +149,12 @@ class RuleReader {
     if (location === undefined) return NO_MATCH;
     const document = this.#document;
     const before = document.findings.length;
-    const members = document.map(location, MATCH_KEYS);
+    const members = document.map(location, POLICY_KEYS["rules.match"]);
     const instance = members?.get("instance");
-    const fields = instance === undefined ? undefined : document.map(instance, INSTANCE_KEYS);
+    const fields =
+      instance === undefined
+        ? undefined
+        : document.map(instance, POLICY_KEYS["rules.match.instance"]);
     const known = this.#options.groups?.instances;
     const match = {
       tools: readGlobs(document, members?.get("tool")),
@@ -222,22 +209,6 @@ function cel(document: PolicyDocument, location: YamlLocation): string | undefin
   return undefined;
 }
 
-function readGlobs(
-  document: PolicyDocument,
-  location: YamlLocation | undefined,
-): readonly Glob[] | undefined {
-  if (location === undefined) return undefined;
-  const globs: Glob[] = [];
-  for (const item of document.oneOrMore(location) ?? []) {
-    const text = document.text(item, GLOB_CHARS_MAX);
-    if (text === undefined) continue;
-    const glob = readGlob(text);
-    if (glob === undefined) document.add(item, "the pattern ends in a lone backslash");
-    else globs.push(glob);
-  }
-  return globs;
-}
-
 function readNames(
   document: PolicyDocument,
   location: YamlLocation | undefined,
@@ -261,7 +232,7 @@ export function readAsk(
   location: YamlLocation,
   options: LoadOptions,
 ): Ask | undefined {
-  const members = document.map(location, ASK_KEYS);
+  const members = document.map(location, POLICY_KEYS["rules.ask"]);
   if (members === undefined) return undefined;
   const at = <T>(key: string, read: (at: YamlLocation) => T | undefined): T | undefined => {
     const member = members.get(key);
@@ -322,8 +293,10 @@ export function readEscalate(
   }
   const steps: EscalationStep[] = [];
   for (const item of items) {
-    const members = document.map(item, STEP_KEYS, STEP_KEYS);
-    const [after, target] = STEP_KEYS.map((key) => members?.get(key));
+    const keys = POLICY_KEYS["rules.ask.escalate"];
+    const members = document.map(item, keys, keys);
+    const after = members?.get("after");
+    const target = members?.get("to");
     if (after === undefined || target === undefined) continue;
     const afterMs = readDurationMs(document, after);
     const to = readTarget(document, target, groups);

@@ -6,13 +6,13 @@
  */
 
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
+import { POLICY_KEYS } from "@countersign/review-api/policy-text";
 import { isMap, isScalar, isSeq } from "yaml";
 import { Fault } from "./fault.ts";
 import type { HistoryQuery } from "./history.ts";
 import type { PolicyDocument, YamlLocation } from "./policy-document.ts";
 import { readTestHistory } from "./read-history.ts";
 import {
-  ASK_KEYS,
   readChannels,
   readDurationMs,
   readEscalate,
@@ -24,10 +24,6 @@ import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
 import { readTimestamp } from "./times.ts";
 import { TOOL_CHANGE } from "./tool-change.ts";
 
-const TEST_KEYS = ["name", "given", "expect"];
-const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history", "server"];
-const INSTANCE_KEYS = ["id", "name", "group"];
-const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
 /** A test compares steps; the rule itself checks them. */
 const ANY_STEPS = { groups: undefined, from: [], longestMs: Number.POSITIVE_INFINITY };
 const NAMELESS = ["no-match", "error", "inexact", TOOL_CHANGE];
@@ -51,8 +47,10 @@ export function readTest(
   index: number,
   rules: KnownRules,
 ): PolicyTest | undefined {
-  const members = document.map(location, TEST_KEYS, ["given", "expect"]);
-  const [name, given, expect] = TEST_KEYS.map((key) => members?.get(key));
+  const members = document.map(location, POLICY_KEYS.tests, ["given", "expect"]);
+  const name = members?.get("name");
+  const given = members?.get("given");
+  const expect = members?.get("expect");
   const call = given === undefined ? undefined : readGiven(document, given, rules);
   const expectation = expect === undefined ? undefined : readExpect(document, expect, rules.ids);
   const title = name === undefined ? undefined : document.text(name, CHARS_MAX);
@@ -66,18 +64,20 @@ function readGiven(
   location: YamlLocation,
   rules: KnownRules,
 ): Call | undefined {
-  const members = document.map(location, GIVEN_KEYS, ["tool"]);
+  const members = document.map(location, POLICY_KEYS["tests.given"], ["tool"]);
   if (members === undefined) return undefined;
-  const [tool, args, instance, context, now, past, from] = GIVEN_KEYS.map((key) =>
-    members.get(key),
-  );
+  const tool = members.get("tool");
+  const from = members.get("server");
+  const args = members.get("args");
+  const context = members.get("context");
+  const now = members.get("now");
   const name = tool === undefined ? undefined : document.text(tool, CHARS_MAX);
   const exactArgs = args === undefined ? EMPTY : readObject(document, args);
   const exactContext = context === undefined ? undefined : readObject(document, context);
   const nowMs = now === undefined ? NOW : readNow(document, now);
-  const caller = readInstance(document, instance);
+  const caller = readInstance(document, members.get("instance"));
   const server = from === undefined ? undefined : document.text(from, CHARS_MAX);
-  const history = readTestHistory(document, past, rules.history);
+  const history = readTestHistory(document, members.get("history"), rules.history);
   if (name === undefined || exactArgs === undefined || nowMs === undefined) return undefined;
   const call = {
     tool: name,
@@ -96,14 +96,17 @@ function readInstance(
   document: PolicyDocument,
   location: YamlLocation | undefined,
 ): Call["instance"] {
-  const members = location === undefined ? undefined : document.map(location, INSTANCE_KEYS);
-  const [id, name, group] = INSTANCE_KEYS.map((key) => members?.get(key));
+  const members =
+    location === undefined
+      ? undefined
+      : document.map(location, POLICY_KEYS["tests.given.instance"]);
+  const group = members?.get("group");
   const groups = group === undefined ? [] : (document.oneOrMore(group) ?? []);
   const text = (each: YamlLocation | undefined) =>
     each === undefined ? undefined : document.text(each, CHARS_MAX);
   return {
-    id: text(id) ?? INSTANCE_ID,
-    name: text(name) ?? "test",
+    id: text(members?.get("id")) ?? INSTANCE_ID,
+    name: text(members?.get("name")) ?? "test",
     groups: groups.map(text).filter((each) => each !== undefined),
   };
 }
@@ -168,8 +171,11 @@ function readExpect(
   location: YamlLocation,
   ruleIds: ReadonlySet<string>,
 ): Expectation | undefined {
-  const members = document.map(location, EXPECT_KEYS, ["then"]);
-  const [then, because, validFor, ask] = EXPECT_KEYS.map((key) => members?.get(key));
+  const members = document.map(location, POLICY_KEYS["tests.expect"], ["then"]);
+  const then = members?.get("then");
+  const because = members?.get("because");
+  const validFor = members?.get("valid_for");
+  const ask = members?.get("ask");
   const verb =
     then === undefined ? undefined : document.oneOf(then, ["approve", "deny", "ask"] as const);
   const cause = because === undefined ? undefined : document.text(because, CHARS_MAX);
@@ -193,7 +199,7 @@ function readExpectedAsk(
   document: PolicyDocument,
   location: YamlLocation,
 ): ExpectedAsk | undefined {
-  const members = document.map(location, ASK_KEYS);
+  const members = document.map(location, POLICY_KEYS["rules.ask"]);
   if (members === undefined) return undefined;
   const at = <T>(key: string, read: (at: YamlLocation) => T | undefined): T | undefined => {
     const member = members.get(key);

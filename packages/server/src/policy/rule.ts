@@ -6,6 +6,7 @@
  */
 
 import type { JsonObject, ProblemFinding } from "@countersign/protocol";
+import type { LineTemplate } from "@countersign/review-api/calls";
 import type { Condition, TextExpression } from "./condition.ts";
 import type { Glob } from "./glob.ts";
 import type { CallHistory, HistoryQuery } from "./history.ts";
@@ -22,9 +23,17 @@ export interface Policy {
   /** True when another user than its author must publish the next version. */
   readonly isTwoPerson: boolean;
   readonly rules: readonly Rule[];
+  /** Templates for the readable line of a call. */
+  readonly renderers: readonly Renderer[];
   readonly tests: readonly PolicyTest[];
   /** Valid but probably unintended parts. */
   readonly warnings: readonly ProblemFinding[];
+}
+
+/** A template for the readable line of the calls of some tools. */
+export interface Renderer {
+  readonly tools: readonly Glob[];
+  readonly template: LineTemplate;
 }
 
 export interface LoadOptions {

@@ -17,6 +17,8 @@ import { deliveryHandlers } from "./deliveries/delivery-handlers.ts";
 import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
 import { historyHandlers } from "./history/history-handlers.ts";
+import { createHistoryQueue } from "./history/history-queue.ts";
+import { statisticsHandlers } from "./history/statistics-handlers.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { eventHandlers } from "./live/event-handlers.ts";
 import { oncallHandlers } from "./oncall/oncall-handlers.ts";
@@ -25,7 +27,10 @@ import { accountHandlers } from "./people/account-handlers.ts";
 import { peopleHandlers } from "./people/people-handlers.ts";
 import { policyHandlers } from "./policy/policy-handlers.ts";
 import { pushHandlers } from "./push/push-handlers.ts";
+import { CallFactsCache } from "./requests/call-facts.ts";
+import { commentHandlers } from "./requests/comment-handlers.ts";
 import { requestHandlers } from "./requests/request-handlers.ts";
+import { searchHandlers } from "./search/search-handlers.ts";
 import { invitationHandlers } from "./sign-in/invitation-handlers.ts";
 import { passkeyHandlers } from "./sign-in/passkey-handlers.ts";
 import { sessionHandlers } from "./sign-in/session-handlers.ts";
@@ -43,16 +48,19 @@ export function addReviewRoutes(
     app.addHook("preClose", async () => stop());
   };
   const limits = new SignInLimits(context.clock);
+  const historyQueue = createHistoryQueue();
+  const facts = new CallFactsCache();
   const handlers: Handlers<ReviewOperations> = {
     ...absenceHandlers(context),
     ...accountHandlers(context, limits),
     ...auditHandlers(context, onClose),
     ...channelHandlers(context),
+    ...commentHandlers(context),
     ...deliveryHandlers(context),
     ...eventHandlers(context, gate, report, onClose),
     ...freezeHandlers(context),
-    ...grantHandlers(context),
-    ...historyHandlers(context, onClose),
+    ...grantHandlers(context, onClose),
+    ...historyHandlers(context, onClose, historyQueue, facts),
     ...instanceHandlers(context),
     ...invitationHandlers(context, publicUrl),
     ...passkeyHandlers(context, publicUrl, limits),
@@ -62,7 +70,9 @@ export function addReviewRoutes(
     ...oncallHandlers(context),
     ...pushHandlers(context),
     ...requestHandlers(context, publicUrl),
+    ...searchHandlers(context, historyQueue, facts),
     ...sessionHandlers(context, publicUrl, limits),
+    ...statisticsHandlers(context, historyQueue),
     ...tokenHandlers(context),
   };
   addOperationRoutes(app, gate, REVIEW_OPERATIONS, handlers, context.settings.bodyBytesMax);

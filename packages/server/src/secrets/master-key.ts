@@ -10,7 +10,6 @@ import {
   closeSync,
   fchmodSync,
   fstatSync,
-  fsyncSync,
   linkSync,
   openSync,
   readFileSync,
@@ -21,6 +20,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { Failure, Misconfigured } from "../failure.ts";
+import { syncFolder } from "../sync-folder.ts";
 import { createMasterKey, masterKeyId } from "./keyring.ts";
 
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/;
@@ -193,18 +193,7 @@ function replaceFile(file: string, text: string, { uid, gid }: FileOwner): void 
   } finally {
     rmSync(draft, { force: true });
   }
-  syncDirectory(dirname(file));
-}
-
-/** Makes a rename durable. Windows cannot open folders and does not need it. */
-function syncDirectory(directory: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(directory, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  syncFolder(dirname(file));
 }
 
 /**

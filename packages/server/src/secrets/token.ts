@@ -1,8 +1,8 @@
 /**
- * Bearer credentials: `cs_inst_`, `cs_prov_` or `cs_rev_`, 43 random base62 characters (256 bits)
- * and a checksum of 6. The checksum rejects mistyped tokens without a lookup and helps secret
- * scanners; it protects nothing. The prefix is for people: the permissions of a token are in its
- * row.
+ * Bearer credentials: `cs_inst_`, `cs_prov_`, `cs_rev_` or `cs_scim_`, 43 random base62 characters
+ * (256 bits) and a checksum of 6. The checksum rejects mistyped tokens without a lookup and helps
+ * secret scanners; it protects nothing. The prefix is for people: the permissions of a token are in
+ * its row.
  *
  * The database stores only the SHA-256 of a token. With 256 bits of entropy, a slow hash adds
  * nothing.
@@ -13,19 +13,23 @@ import { crc32 } from "node:zlib";
 import type { CredentialKind } from "@countersign/protocol";
 import type { Random } from "../clock.ts";
 
-const PREFIXES: Readonly<Record<CredentialKind, string>> = {
+/** Kinds of credentials, of the contract and of the SCIM API. */
+export type TokenKind = CredentialKind | "scim";
+
+const PREFIXES: Readonly<Record<TokenKind, string>> = {
   instance: "cs_inst_",
   provisioner: "cs_prov_",
   reviewer: "cs_rev_",
+  scim: "cs_scim_",
 };
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_CHARS = 43;
 const CHECKSUM_CHARS = 6;
 
-const TOKEN = /^cs_(?:inst|prov|rev)_[0-9A-Za-z]{49}$/;
+const TOKEN = /^cs_(?:inst|prov|rev|scim)_[0-9A-Za-z]{49}$/;
 
-export function createToken(kind: CredentialKind, random: Random): string {
+export function createToken(kind: TokenKind, random: Random): string {
   const body = PREFIXES[kind] + randomBase62(SECRET_CHARS, random);
   return body + checksum(body);
 }

@@ -79,7 +79,7 @@ async function apply(
   if (target === current) return current;
   for (const { version, sql } of migrations) {
     if (version <= current.version) continue;
-    for (const statement of splitStatements(sql)) await tx.run(statement);
+    for (const statement of splitStatements(sql, tx.search.engine)) await tx.run(statement);
   }
   await writeSchemaVersion(tx, target);
   return target;

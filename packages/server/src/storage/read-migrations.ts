@@ -1,6 +1,6 @@
 /**
- * Reads the migrations: plain numbered SQL files, one text for both engines. How to write one is
- * in migrations/README.md.
+ * Reads the migrations: plain numbered SQL files, one text for both engines, except for statements
+ * of one engine. How to write one is in migrations/README.md.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -59,11 +59,25 @@ function toMigration(version: number, sql: string): Migration {
   return { version, compatibleWith, sql };
 }
 
-/** Migrations hold plain statements: no semicolon inside a string or a body. */
-export function splitStatements(sql: string): string[] {
+export type Engine = "sqlite" | "postgres";
+
+/** A comment that names the engine of the next statement. */
+const ONLY_FOR = /^-- only for (sqlite|postgres)$/gm;
+
+const MARKED = /^@(\w+)\s/;
+
+/**
+ * Migrations hold plain statements: no semicolon inside a string or a body.
+ *
+ * @returns the statements for this engine
+ */
+export function splitStatements(sql: string, engine: Engine): string[] {
   return sql
+    .replace(ONLY_FOR, "@$1")
     .replace(/--.*$/gm, "")
     .split(";")
     .map((statement) => statement.trim())
-    .filter((statement) => statement !== "");
+    .filter((statement) => statement !== "")
+    .filter((statement) => (MARKED.exec(statement)?.[1] ?? engine) === engine)
+    .map((statement) => statement.replace(MARKED, ""));
 }

@@ -7,6 +7,7 @@
  */
 
 import type { Integrity } from "./integrity.ts";
+import type { SearchIndex } from "./search-index.ts";
 import type { SqlValue } from "./sql-value.ts";
 
 export type { SqlValue };
@@ -16,6 +17,9 @@ export type Row = Readonly<Record<string, SqlValue>>;
 export interface Reader {
   /** Verifies rows of the database that this reads. */
   readonly integrity: Integrity;
+
+  /** The full-text index, which every engine has in its own form. */
+  readonly search: SearchIndex;
 
   /**
    * The first row of a select, as last committed. For a lookup by key or index: outside of a

@@ -121,6 +121,7 @@ const absenceBody = () => {
 export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationName>> = {
   showRequest: request,
   showBackground: request,
+  showAgentSession: request,
   castVerdict: [
     {
       about: "approve",
@@ -150,10 +151,25 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
     exception: { because: "a token for the group can vote", also: ["decide:ops"] },
     body: () => ({}),
   },
+  listComments: request,
+  addComment: {
+    ...request,
+    status: 201,
+    exception: { because: "a token for the group can vote", also: ["decide:ops"] },
+    body: () => ({ text: "Is this the right target?" }),
+  },
+  handOverClaim: {
+    ...pending,
+    // The bystander may not decide the request.
+    status: 400,
+    exception: { because: "a token for the group can vote", also: ["decide:ops"] },
+    body: (stage) => ({ reviewer_id: stage.bystanderId }),
+  },
   releaseClaim: { ...pending, exception: OWN_VOTE },
   withdrawVote: { ...pending, exception: OWN_VOTE },
 
   exportHistory: { query: "?format=csv" },
+  searchRequests: { query: "?q=deploy" },
 
   // There is no delivery.
   showDelivery: { ...request, status: 404 },
@@ -164,6 +180,21 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   groupInstance: { ...instance, status: 200, body: () => ({ groups: [] }) },
   createInstance: { body: () => ({}) },
   removeInstance: { id: (stage) => stage.freshInstance() },
+  rotateCredential: { id: (stage) => stage.freshInstance(), body: () => ({}) },
+  renameInstance: { id: (stage) => stage.freshInstance(), body: () => ({ name: "other" }) },
+  // Not a public address: the server sends nothing there.
+  setReceiver: {
+    id: (stage) => stage.freshInstance(),
+    status: 400,
+    body: () => ({
+      url: "https://192.0.2.1/a",
+      registration_id: "5f6c1c0e-7a0e-4b9e-9d43-0f9a8f1f1c11",
+      signing_secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+    }),
+  },
+  removeReceiver: instance,
+  // There is no receiver.
+  testReceiver: { ...instance, status: 404 },
 
   freezeCalls: [
     {
@@ -192,6 +223,14 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   ],
 
   showGrant: grant,
+  previewGrant: {
+    exception: {
+      because: "the answer contains calls, so the token must allow reading",
+      not: ["decide"],
+    },
+    foreign: 404,
+    body: (stage) => ({ instance_id: stage.otherInstanceId, tool: "nothing" }),
+  },
   createGrant: {
     status: 201,
     foreign: 404,
@@ -234,6 +273,10 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
       about: "that reads",
       exception: { because: "a caller cannot grant a power that it lacks", not: ["people"] },
       body: (stage) => ({ name: stage.freshName(), role: "viewer", scopes: ["read"] }),
+    },
+    {
+      about: "for a provisioner",
+      body: (stage) => ({ kind: "provisioner", name: stage.freshName() }),
     },
   ],
   revokeToken: { id: (stage) => stage.freshToken() },
@@ -293,11 +336,13 @@ export const FIXTURES: FixturesOf<Needing> & Partial<FixturesOf<ReviewOperationN
   // It would be the first version of the other project.
   publishPolicy: { ...PUBLISHED, foreign: 201 },
   rollbackPolicy: ROLLED_BACK,
+  showPolicyUsage: {},
   checkPolicy: {
     ...DRAFT,
     exception: { because: "the publisher of a policy can check it", also: ["policy"] },
   },
   simulatePolicy: { ...DRAFT, exception: CANNOT_READ },
+  suggestRules: { exception: CANNOT_READ },
   proposePolicy: PROPOSED,
   showPolicyProposal: ofPolicy,
   publishPolicyProposal: {

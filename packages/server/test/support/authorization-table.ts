@@ -84,18 +84,25 @@ const HOOK: AuthorizationRow = {
 /** Probes, descriptions, and the pages and files of the console: the same for everyone. */
 const OPEN: readonly AuthorizationRow[] = [
   ...["healthz", "readyz", "metrics", "openapi", "reviewOpenapi"].map((name) => openRow(name)),
-  ...["signInPage", "invitationPage", "setupPage", "inboxPage"].map((name) => openRow(name)),
-  ...["history", "audit", "policies", "instances", "settings"].flatMap((screen) => [
-    openRow(`${screen}Page`),
-    openRow(`${screen}ItemPage`, 200, "one"),
-  ]),
+  ...["signInPage", "invitationPage", "setupPage", "inboxPage", "allPage"].map((name) =>
+    openRow(name),
+  ),
+  ...["history", "dashboard", "sessions", "audit", "policies", "instances", "settings"].flatMap(
+    (screen) => [openRow(`${screen}Page`), openRow(`${screen}ItemPage`, 200, "one")],
+  ),
   openRow("requestPage", 200, "one"),
+  openRow("allItemPage", 200, "one"),
+  // The screen `:screen` does not exist.
+  openRow("projectPage", 404, "0"),
+  openRow("projectItemPage", 404, "0"),
   ...["serviceWorker", "appManifest", "smallIcon", "largeIcon", "maskableIcon"].map((name) =>
     openRow(name),
   ),
   openRow("consoleAsset", 404, "none.js"),
   // There is no channel, and no credential helps.
   openRow("receiveChat", 404, "none"),
+  // There is no identity provider, and only its signature helps.
+  openRow("endProviderSessions", 404),
 ];
 
 export const ROWS: readonly AuthorizationRow[] = [

@@ -13,7 +13,8 @@ export async function startBrowser(t: Lifetime): Promise<Browser> {
     executablePath: found.executable,
     env: { ...process.env, ...found.environment },
     // Tests may run as root and in containers with little shared memory; only our pages are opened.
-    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    // Sound needs no device.
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-audio-output"],
   });
   t.after(() => browser.close());
   return browser;
@@ -32,19 +33,29 @@ export interface VisitorOptions {
   readonly colorScheme?: "light" | "dark";
   /** Pixels of the screen for each of the page: with half a window it is a zoom of 200 %. */
   readonly scale?: number;
+  /** The language of the browser, like `de-DE`. */
+  readonly locale?: string;
 }
 
 /** A visitor with a browser of their own: no cookies, one page. */
 export async function newVisitor(
   browser: Browser,
   url: string,
-  { width = 1280, height = 800, colorScheme = "light", scale = 1 }: VisitorOptions = {},
+  {
+    width = 1200,
+    height = 800,
+    colorScheme = "light",
+    scale = 1,
+    // Without it, Debian's Chromium has the language "en-US@posix", which Intl rejects.
+    locale = "en-US",
+  }: VisitorOptions = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width, height },
     colorScheme,
     deviceScaleFactor: scale,
+    locale,
   });
   const page = await context.newPage();
   const complaints: string[] = [];

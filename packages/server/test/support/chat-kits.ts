@@ -16,7 +16,7 @@ import { telegramPlatform } from "../../src/notify/telegram.ts";
 export const NOW = 1_700_000_000_000;
 
 export const ADDRESSES = {
-  publicUrl: "https://countersign.example",
+  projectUrl: "https://countersign.example",
   apiUrl: "https://api.example",
   eventsUrl: "https://countersign.example/chat/p/c",
 };

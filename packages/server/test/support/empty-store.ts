@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { systemRandom } from "../../src/clock.ts";
 import { PostgresStore } from "../../src/storage/postgres/postgres-store.ts";
+import { splitStatements } from "../../src/storage/read-migrations.ts";
 import { SqliteStore } from "../../src/storage/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/storage/store.ts";
 import type { Engine } from "./engine.ts";
@@ -56,10 +57,8 @@ export async function applyMigrations(
     .filter((name) => Number.parseInt(name, 10) >= first && Number.parseInt(name, 10) <= last);
   await store.transactExclusive(async (tx) => {
     for (const name of files.sort()) {
-      const sql = readFileSync(join(MIGRATIONS, name), "utf8").replace(/--.*$/gm, "");
-      for (const statement of sql.split(";")) {
-        if (statement.trim() !== "") await tx.run(statement);
-      }
+      const sql = readFileSync(join(MIGRATIONS, name), "utf8");
+      for (const statement of splitStatements(sql, tx.search.engine)) await tx.run(statement);
     }
   });
 }

@@ -40,9 +40,13 @@ export class EventReader {
     t: Lifetime,
     { url }: Pick<TestProvider, "url">,
     headers: Readonly<Record<string, string>>,
+    query = "",
   ): Promise<EventReader> {
     const abort = new AbortController();
-    const response = await fetch(`${url}/review/v1/events`, { headers, signal: abort.signal });
+    const response = await fetch(`${url}/review/v1/events${query}`, {
+      headers,
+      signal: abort.signal,
+    });
     assert.equal(response.status, 200, response.status === 200 ? "" : await response.text());
     const reader = new EventReader(response, abort);
     t.after(() => reader.close());

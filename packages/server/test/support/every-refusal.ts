@@ -8,10 +8,12 @@ import {
   type ProblemCode,
   type WebhookVerification,
 } from "@countersign/protocol";
+import { SESSION_FRESH_MS } from "../../src/core/session.ts";
 import { provokeExtensionRefusals } from "./extension-refusals.ts";
 import { startBroken, startExhausted, startUnavailable } from "./failing-providers.ts";
+import { ManualClock } from "./manual-clock.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
-import { asPage, newPerson } from "./people.ts";
+import { asPage, callAs, newPerson } from "./people.ts";
 import { policySaying, publish } from "./publishing.ts";
 import {
   type Answer,
@@ -171,6 +173,8 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
   for (const { code, answer, secrets } of await provokeExtensionRefusals(t)) {
     refusals.set(code, { answer, param: undefined, secrets });
   }
+  const stale = await provokeStaleSignIn(t);
+  refusals.set("stale_sign_in", { answer: stale, param: undefined, secrets: [] });
   const superseded = await provokeSupersededUpdate(t);
   refusals.set("update_superseded", { answer: superseded, param: undefined, secrets: [] });
   const failingProvider = {
@@ -184,6 +188,16 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
     refusals.set(code, { answer, param: undefined, secrets: secretsOf(sick, stage) });
   }
   return refusals;
+}
+
+/** An invitation by an admin who signed in long ago. */
+async function provokeStaleSignIn(t: Lifetime): Promise<Answer> {
+  const clock = new ManualClock();
+  const server = await startTestProvider(t, { clock });
+  const admin = await newPerson(server, { login: "admin", role: "admin" });
+  clock.advance(SESSION_FRESH_MS);
+  const body = { name: "Bo", role: "reviewer", groups: [] };
+  return callAs(server, admin, "POST", "/invitations", { body });
 }
 
 /** An update whose receiver is removed while it is being verified. */

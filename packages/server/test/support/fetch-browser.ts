@@ -36,6 +36,16 @@ export class FetchBrowser {
     throw new Error(`${url} redirects without end`);
   }
 
+  /** Sends a form of the page at this address. */
+  async submit(url: string, form: Readonly<Record<string, string>>): Promise<number> {
+    const body = new URLSearchParams(form);
+    const init = { method: "POST", redirect: "manual", headers: this.#headers(), body } as const;
+    const response = await fetch(url, init);
+    this.#keep(response);
+    await response.arrayBuffer();
+    return response.status;
+  }
+
   #headers(): Record<string, string> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     return { cookie, accept: "text/html,*/*;q=0.8", "sec-fetch-site": "cross-site" };

@@ -13,6 +13,9 @@ const OWN = join(import.meta.dirname, "../../src/storage/migrations");
 /** The schema of this program. */
 export const KNOWN = schemaOf(readMigrations());
 
+/** The schema before the last migration. Numbers may have gaps. */
+export const PREVIOUS = schemaOf(readMigrations().slice(0, -1));
+
 /** Adds what programs of this schema need not know of. */
 export const ADDITIVE = `-- compatible with: ${KNOWN}
   create table later (id text not null primary key);

@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import type { Report } from "../../src/index.ts";
 import { FetchBrowser, type Page } from "./fetch-browser.ts";
 import { ManualClock } from "./manual-clock.ts";
 import {
@@ -49,7 +50,11 @@ export async function startOidcScene(
   t: Lifetime,
   settings: Readonly<Record<string, string>> = {},
   options: OpenidOptions = {},
-  before: { readonly idp?: TestOpenidProvider; readonly data?: string } = {},
+  before: {
+    readonly idp?: TestOpenidProvider;
+    readonly data?: string;
+    readonly report?: Report;
+  } = {},
 ): Promise<OidcScene> {
   const idp = before.idp ?? (await startOpenidProvider(t, options));
   if (idp !== before.idp) idp.account = { ...idp.account, groups: ["approvers"] };
@@ -58,6 +63,7 @@ export async function startOidcScene(
   const server = await startTestProvider(t, {
     clock,
     ...(before.data === undefined ? {} : { data: before.data }),
+    ...(before.report === undefined ? {} : { report: before.report }),
     settings: { ...none, ...idp.settings, ...ROLES, ...settings },
   });
   idp.register(server.provider.publicUrl);

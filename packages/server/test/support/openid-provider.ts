@@ -4,11 +4,12 @@
  */
 
 import assert from "node:assert/strict";
-import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Context, Provider } from "oidc-provider";
+import { PROVIDER_LOGOUT_PATH } from "../../src/http/provider-logout-routes.ts";
 import type { Lifetime } from "./test-provider.ts";
 
 export const CLIENT_ID = "countersign";
@@ -49,6 +50,8 @@ export class TestOpenidProvider {
   readonly answers = new Map<string, (response: ServerResponse) => void>();
   /** As they came. */
   readonly received: { readonly path: string; readonly authorization: string | undefined }[] = [];
+  /** Of logouts that the provider sent, and that were not answered with 200 or 204. */
+  readonly logoutErrors: string[] = [];
   readonly #options: OpenidOptions;
   #handle: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined;
   #provider: Provider | undefined;
@@ -75,6 +78,8 @@ export class TestOpenidProvider {
     const client = {
       client_id: CLIENT_ID,
       redirect_uris: [`${url}/review/v1/session/oidc/callback`],
+      backchannel_logout_uri: `${url}${PROVIDER_LOGOUT_PATH}`,
+      backchannel_logout_session_required: true,
       ...(isPublic ? { token_endpoint_auth_method: "none" } : { client_secret: CLIENT_SECRET }),
     };
     const claims = ["preferred_username", "name", "groups", "email", "email_verified"];
@@ -85,7 +90,14 @@ export class TestOpenidProvider {
       cookies: { keys: ["signs the cookies of a test"] },
       claims: { openid: ["sub", "_claim_names", "hasgroups"], profile: claims, email: [] },
       conformIdTokenClaims: thinIdToken,
-      features: { devInteractions: { enabled: false } },
+      features: {
+        devInteractions: { enabled: false },
+        backchannelLogout: { enabled: true },
+        rpInitiatedLogout: { logoutSource: showLogoutForm },
+      },
+      // Without its own guard, which permits no loopback.
+      fetch: (url: string, { dispatcher: _, ...init }: RequestInit & { dispatcher: unknown }) =>
+        fetch(url, init),
       interactions: { url: () => "/interaction" },
       ttl: { Grant: 600, Session: 600, Interaction: 600, IdToken: 600, AccessToken: 600 },
       pkce: { required: () => true },
@@ -96,8 +108,28 @@ export class TestOpenidProvider {
       await next();
       this.#forgeIn(context);
     });
+    provider.on("backchannel.error", (_, error) => this.logoutErrors.push(String(error)));
     this.#provider = provider;
     this.#handle = provider.callback();
+  }
+
+  /** A signed logout token; `undefined` removes a claim. */
+  logoutToken(
+    { header = {}, ...claims }: { readonly header?: object; readonly [claim: string]: unknown },
+    key?: KeyObject,
+  ): string {
+    const now = Math.floor(Date.now() / 1_000);
+    const payload = {
+      iss: this.issuer,
+      aud: CLIENT_ID,
+      iat: now,
+      exp: now + 120,
+      jti: randomUUID(),
+      events: { "http://schemas.openid.net/event/backchannel-logout": {} },
+      ...claims,
+    };
+    const unsigned = `${encode({ alg: "RS256", kid: "one", typ: "logout+jwt", ...header })}.`;
+    return resigned(`${unsigned}${encode(payload)}.`, () => {}, key);
   }
 
   /** From now on the provider does not answer. */
@@ -127,6 +159,11 @@ export class TestOpenidProvider {
     if (context.path !== "/token" || body?.id_token === undefined || !this.forge) return;
     body.id_token = this.forge(body.id_token);
   }
+}
+
+/** The page on which a user confirms a sign-out at the provider. */
+function showLogoutForm(context: Context, form: string): void {
+  context.body = form;
 }
 
 interface Stored {

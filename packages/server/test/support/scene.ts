@@ -55,9 +55,11 @@ export async function restart(
   t: Lifetime,
   { server: before, clock, ...rest }: Scene,
   settings: Readonly<Record<string, string>> = {},
+  options: Pick<TestProviderOptions, "ca" | "environment"> = {},
 ): Promise<Scene> {
   await before.stop();
   const server = await startTestProvider(t, {
+    ...options,
     clock,
     data: before.data,
     settings: { ...NO_RATES, ...settings },

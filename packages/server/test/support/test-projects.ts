@@ -27,3 +27,20 @@ export async function newTestProject(
     other: await server.instance(project),
   };
 }
+
+/** The id of a project by its name. It is in the addresses of its pages. */
+export async function projectIdOf(
+  { provider: { context } }: Pick<TestProvider, "provider">,
+  name = "default",
+): Promise<string> {
+  const row = await context.store.get("select id from project where name = $1", [name]);
+  return String(row?.id);
+}
+
+/** The path of the pages of a project. */
+export async function projectPath(
+  server: Pick<TestProvider, "provider">,
+  name = "default",
+): Promise<string> {
+  return `/p/${await projectIdOf(server, name)}`;
+}

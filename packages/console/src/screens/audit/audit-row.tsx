@@ -1,7 +1,8 @@
 import { Text } from "../../exact/text.tsx";
+import { rich } from "../../language/t.ts";
 import { When } from "../../parts/when.tsx";
 import type { AuditEntry } from "./audit-entry.ts";
-import { describeReference, type Names, wordsOf } from "./audit-words.ts";
+import { bySystem, describeReference, type Names, wordsOf } from "./audit-words.ts";
 
 export interface AuditRowProps {
   readonly entry: AuditEntry;
@@ -15,19 +16,22 @@ export function AuditRow({ entry, names, onOpen }: AuditRowProps) {
     <button type="button" class="list-row audit-row" onClick={() => onOpen(entry)}>
       <span class="audit-what">{wordsOf(entry)}</span>
       <span class="audit-who">
-        by{" "}
-        <bdi>
-          <Text>{describeReference(entry.actor, names)}</Text>
-        </bdi>
+        {bySystem(entry.actor) ?? rich`by ${<Name reference={entry.actor} names={names} />}`}
       </span>
       <span class="audit-about">
-        <bdi>
-          <Text>{describeReference(entry.subject, names)}</Text>
-        </bdi>
+        <Name reference={entry.subject} names={names} />
       </span>
       <span class="audit-at">
         <When at={entry.at} />
       </span>
     </button>
+  );
+}
+
+function Name({ reference, names }: { readonly reference: string; readonly names: Names }) {
+  return (
+    <bdi>
+      <Text>{describeReference(reference, names)}</Text>
+    </bdi>
   );
 }

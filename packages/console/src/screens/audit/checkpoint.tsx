@@ -1,6 +1,7 @@
 /** The checkpoint for a third party, with which a rewritten log is detected. */
 
 import { api, Refusal } from "../../api.ts";
+import { formatNumber, rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -21,36 +22,43 @@ export function Checkpoint({ log }: { readonly log: LogName }) {
   return (
     <section class="panel" aria-labelledby="checkpoint-heading">
       <header class="panel-head">
-        <h2 id="checkpoint-heading">Prove it to a third party</h2>
+        <h2 id="checkpoint-heading">{t`Prove it to a third party`}</h2>
         <Button kind="quiet" onPress={reload}>
-          <Icon name="refresh" /> Refresh
+          <Icon name="refresh" /> {t`Refresh`}
         </Button>
       </header>
       {value === undefined && <Missing error={error} onRetry={reload} />}
       {value !== undefined && (
         <>
           <p class="hint">
-            {value.size.toLocaleString("en-GB")} entries are sealed, the last{" "}
-            <When at={value.sealed_at} />. A third party who keeps this checkpoint and the key can
-            detect changes of earlier entries.
+            <SealedWords size={value.size} at={value.sealed_at} />{" "}
+            {t`A third party who keeps this checkpoint and the key can detect changes of \
+earlier entries.`}
           </p>
+          {value.pruned > 0 && (
+            <p class="hint">
+              {t`The first ${formatNumber(value.pruned)} entries are in an archive, and not \
+listed here.`}
+            </p>
+          )}
           <div class="actions">
             <Button onPress={() => saveText("checkpoint.txt", value.checkpoint)}>
-              <Icon name="download" /> Checkpoint
+              <Icon name="download" /> {t`Checkpoint`}
             </Button>
             <Button onPress={() => saveText("log.key", `${value.public_key.trimEnd()}\n`)}>
-              <Icon name="download" /> Public key
+              <Icon name="download" /> {t`Public key`}
             </Button>
           </div>
           <details>
-            <summary>How to use the checkpoint</summary>
+            <summary>{t`How to use the checkpoint`}</summary>
             <div class="checkpoint-more">
-              <Snippet title="Checkpoint" text={value.checkpoint} />
-              <Snippet title="Public key" text={value.public_key} />
-              <Snippet title="Verify an export without the database" text={COMMANDS} />
+              <Snippet title={t`Checkpoint`} text={value.checkpoint} />
+              <Snippet title={t`Public key`} text={value.public_key} />
+              <Snippet title={t`Verify an export without the database`} text={COMMANDS} />
               <p class="hint">
-                The steps are in <code>docs/guides/prove-a-decision.md</code>, the format in{" "}
-                <code>docs/reference/audit-log.md</code>. The proof of one entry is under the entry.
+                {rich`The steps are in ${<code>docs/guides/prove-a-decision.md</code>}, the format \
+in ${<code>docs/reference/audit-log.md</code>}.`}{" "}
+                {t`The proof of one entry is under the entry.`}
               </p>
             </div>
           </details>
@@ -60,14 +68,23 @@ export function Checkpoint({ log }: { readonly log: LogName }) {
   );
 }
 
+interface SealedWordsProps {
+  readonly size: number;
+  readonly at: string;
+}
+
+function SealedWords({ size, at }: SealedWordsProps) {
+  return <>{rich`${formatNumber(size)} entries are sealed, the last ${<When at={at} />}.`}</>;
+}
+
 interface MissingProps {
   readonly error: Error | undefined;
   onRetry(): void;
 }
 
 function Missing({ error, onRetry }: MissingProps) {
-  if (error === undefined) return <p class="hint">Loading…</p>;
+  if (error === undefined) return <p class="hint">{t`Loading…`}</p>;
   const isUnsealed = error instanceof Refusal && error.status === 404;
   if (!isUnsealed) return <Fault error={error} onRetry={onRetry} />;
-  return <p class="hint">No entry is sealed yet. Sealing takes seconds.</p>;
+  return <p class="hint">{t`No entry is sealed yet. Sealing takes seconds.`}</p>;
 }

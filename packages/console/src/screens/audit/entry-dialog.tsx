@@ -1,6 +1,7 @@
 import { exactText } from "@countersign/review-api/exact";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -33,27 +34,29 @@ export function EntryDialog({ entry, names, log, onClose }: EntryDialogProps) {
       isWide
       actions={
         <>
-          <CopyButton text={entry.source} what="entry" />
-          <Button onPress={takeProof}>Download proof</Button>
+          <CopyButton text={entry.source} what={t`entry`} />
+          <Button onPress={takeProof}>{t`Download proof`}</Button>
         </>
       }
     >
       <FactList
         facts={[
-          ["When", <When key="at" at={entry.at} exact />],
-          ["Who", <Reference key="who" reference={entry.actor} names={names} />],
-          ["About", <Reference key="about" reference={entry.subject} names={names} />],
-          ["Kind", <code key="kind">{entry.kind}</code>],
-          ["Entry", <code key="id">{entry.id}</code>],
+          [t`When`, <When key="at" at={entry.at} exact />],
+          [t`Who`, <Reference key="who" reference={entry.actor} names={names} />],
+          [t`About`, <Reference key="about" reference={entry.subject} names={names} />],
+          [t`Kind`, <code key="kind">{entry.kind}</code>],
+          [t`Entry`, <code key="id">{entry.id}</code>],
         ]}
       />
       <section>
-        <h3 class="entry-heading">Detail</h3>
+        <h3 class="entry-heading">{t`Detail`}</h3>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard. */}
         <pre class="entry-detail" tabIndex={0}>
           <Text>{entry.detailSource}</Text>
         </pre>
-        <p class="hint">The exact text that was sealed. Digests are SHA-256 of the stored text.</p>
+        <p class="hint">
+          {t`The exact text that was sealed. Digests are SHA-256 of the stored text.`}
+        </p>
       </section>
     </Dialog>
   );

@@ -5,6 +5,7 @@
 
 import type { Reviewer } from "@countersign/review-api";
 import type { Input, Routes } from "@countersign/review-api/client";
+import { t } from "../../language/t.ts";
 import "./audit.css";
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../../api.ts";
@@ -30,9 +31,9 @@ const PAGE_SIZE = 100;
 export function Screen() {
   if (may("audit")) return <AuditLog />;
   return (
-    <Page title="Audit">
-      <Empty title="The audit log is for auditors and admins">
-        <p>Your role in this project has no access to it.</p>
+    <Page title={t`Audit`}>
+      <Empty title={t`The audit log is for auditors and admins`}>
+        <p>{t`Your role in this project has no access to it.`}</p>
       </Empty>
     </Page>
   );
@@ -55,23 +56,23 @@ function AuditLog() {
   );
   return (
     <Page
-      title="Audit"
-      lead="Every action is recorded and sealed within seconds. Entries cannot be changed."
+      title={t`Audit`}
+      lead={t`Every action is recorded and sealed within seconds. Entries cannot be changed.`}
     >
       <div class="audit-proofs">
         <Verification key={log} log={log} />
         <Checkpoint log={log} />
       </div>
       <AuditFilters reviewers={reviewers} />
-      <section class="panel list-panel" aria-label="Entries">
+      <section class="panel list-panel" aria-label={t`Entries`}>
         <WindowedList
-          label="Entries"
+          label={t`Entries`}
           pages={pages}
           rowRem={{ wide: 3, narrow: 4.75 }}
           row={row}
           empty={
-            <Empty title="No matching entries">
-              <p>Remove a filter or select other dates.</p>
+            <Empty title={t`No matching entries`}>
+              <p>{t`Remove a filter or select other dates.`}</p>
             </Empty>
           }
         />
@@ -86,24 +87,24 @@ function AuditLog() {
 function AuditFilters({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   const people = reviewers.map(({ id, name }) => ({ value: `reviewer:${id}`, text: name }));
   return (
-    <FilterBar label="Filter the entries" names={FILTERS}>
-      <ChoiceFilter label="What" name="kind" all="All" choices={[]} groups={KIND_GROUPS} />
+    <FilterBar label={t`Filter the entries`} names={FILTERS}>
+      <ChoiceFilter label={t`What`} name="kind" all={t`All`} choices={[]} groups={KIND_GROUPS} />
       <ChoiceFilter
-        label="Who"
+        label={t`Who`}
         name="actor"
-        all="All"
-        choices={[{ value: "operator:cli", text: "The command line" }]}
-        groups={people.length > 0 ? [{ label: "Reviewers", choices: people }] : []}
+        all={t`All`}
+        choices={[{ value: "operator:cli", text: t`The command line` }]}
+        groups={people.length > 0 ? [{ label: t`Reviewers`, choices: people }] : []}
       />
-      <TextFilter label="About" name="subject" placeholder="request:ID" />
-      <DayFilter label="From" name="from" />
-      <DayFilter label="To" name="to" />
+      <TextFilter label={t`About`} name="subject" placeholder={t`request:ID`} />
+      <DayFilter label={t`From`} name="from" />
+      <DayFilter label={t`To`} name="to" />
       {may("server") && (
         <ChoiceFilter
-          label="Log"
+          label={t`Log`}
           name="log"
-          all="This project"
-          choices={[{ value: "server", text: "The whole server" }]}
+          all={t`This project`}
+          choices={[{ value: "server", text: t`The whole server` }]}
         />
       )}
     </FilterBar>

@@ -4,6 +4,7 @@ import type { VerificationLine } from "@countersign/review-api";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { plural, rich, t } from "../../language/t.ts";
 import { messageOf } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { exactTime } from "../../parts/time-words.ts";
@@ -12,6 +13,8 @@ import type { LogName } from "./audit-entry.ts";
 type Summary = Extract<VerificationLine, { readonly event: "summary" }>;
 
 type Finding = NonNullable<Summary["finding"]>;
+
+const COMMAND = <code>countersign audit verify</code>;
 
 interface Verifying {
   readonly size: number;
@@ -40,7 +43,9 @@ export function Verification({ log }: { readonly log: LogName }) {
       const input = { query: { log }, signal: own.signal };
       for await (const line of api.lines("GET /audit/verify", input)) show(changeOf(line));
       if (!seen.summary && seen.fault === undefined) {
-        show({ fault: "The connection was interrupted. The remaining entries were not verified." });
+        show({
+          fault: t`The connection was interrupted. The remaining entries were not verified.`,
+        });
       }
     } catch (error) {
       if (!own.signal.aborted) show({ fault: messageOf(error) });
@@ -50,14 +55,14 @@ export function Verification({ log }: { readonly log: LogName }) {
   return (
     <section class="panel" aria-labelledby="verify-heading">
       <header class="panel-head">
-        <h2 id="verify-heading">Verify integrity</h2>
+        <h2 id="verify-heading">{t`Verify integrity`}</h2>
       </header>
       <p class="hint">
-        Every entry is hashed again from its row, and every seal is compared and its signature
-        checked, as <code>countersign audit verify</code> does.
+        {rich`Every entry is hashed again from its row, and every seal is compared and its \
+signature checked, as ${COMMAND} does.`}
       </p>
       <button type="button" aria-busy={isRunning} onClick={() => void verify()}>
-        <Icon name="audit" /> Verify the log
+        <Icon name="audit" /> {t`Verify the log`}
       </button>
       <div role="status">{state !== undefined && <Outcome state={state} />}</div>
     </section>
@@ -82,13 +87,11 @@ function Outcome({ state: { size, verified, summary, fault } }: { readonly state
     return (
       <>
         <progress
-          aria-label="Verified so far"
+          aria-label={t`Verified so far`}
           max={Math.max(size, 1)}
           value={Math.min(verified, size)}
         />
-        <p class="hint">
-          {count(verified)} of {count(size)}
-        </p>
+        <p class="hint">{t`${verified} of ${size}`}</p>
       </>
     );
   }
@@ -96,8 +99,9 @@ function Outcome({ state: { size, verified, summary, fault } }: { readonly state
   if (summary.result === "stopped") {
     return (
       <p class="note">
-        Stopped after five minutes: the first {count(verified)} entries are valid, the others were
-        not checked. Run <code>countersign audit verify</code> on the server to check all.
+        {t`Stopped after five minutes: the first ${verified} entries are valid, the others were \
+not checked.`}{" "}
+        {rich`Run ${COMMAND} on the server to check all.`}
       </p>
     );
   }
@@ -109,14 +113,22 @@ function Good({ summary: { verified, unsealed = 0 } }: { readonly summary: Summa
     <p class="note good">
       <Icon name="check" />
       <span>
-        <strong>Good.</strong>{" "}
-        {verified === 1
-          ? "The one sealed entry is intact."
-          : `All ${count(verified)} sealed entries are intact.`}
-        {unsealed > 0 && ` ${count(unsealed)} newer entries are not sealed yet.`}
+        <strong>{t`Good.`}</strong>{" "}
+        {plural(verified, {
+          one: "The one sealed entry is intact.",
+          other: "All # sealed entries are intact.",
+        })}
+        {unsealed > 0 && ` ${unsealedWords(unsealed)}`}
       </span>
     </p>
   );
+}
+
+function unsealedWords(count: number): string {
+  return plural(count, {
+    one: "1 newer entry is not sealed yet.",
+    other: "# newer entries are not sealed yet.",
+  });
 }
 
 function Bad({ finding }: { readonly finding: Finding | undefined }) {
@@ -124,11 +136,13 @@ function Bad({ finding }: { readonly finding: Finding | undefined }) {
   return (
     <div class="alert">
       <p>
-        <strong>Bad:</strong> <Text>{finding?.message ?? "not what was sealed"}</Text>.
+        <strong>{t`Bad:`}</strong> <Text>{finding?.message ?? t`not what was sealed`}</Text>.
       </p>
       <p>
-        The first altered entry:{" "}
-        {finding?.position === undefined ? "position unknown" : `position ${finding.position}`}
+        {t`The first altered entry:`}{" "}
+        {finding?.position === undefined
+          ? t`position unknown`
+          : t`position ${String(finding.position)}`}
         {finding?.kind !== undefined && (
           <>
             , <Text>{finding.kind}</Text>
@@ -147,8 +161,4 @@ function Bad({ finding }: { readonly finding: Finding | undefined }) {
       </p>
     </div>
   );
-}
-
-function count(number: number): string {
-  return number.toLocaleString("en-GB");
 }

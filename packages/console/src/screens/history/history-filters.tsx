@@ -2,6 +2,7 @@
 
 import type { Reviewer } from "@countersign/review-api";
 import { api } from "../../api.ts";
+import { t } from "../../language/t.ts";
 import {
   type Choice,
   ChoiceFilter,
@@ -16,19 +17,19 @@ import { route } from "../../route.ts";
 import { FILTERS } from "./history-query.ts";
 
 const OUTCOMES: readonly Choice[] = [
-  { value: "approved", text: "Approved" },
-  { value: "denied", text: "Denied" },
-  { value: "expired", text: "Expired" },
-  { value: "cancelled", text: "Cancelled" },
+  { value: "approved", text: t`Approved` },
+  { value: "denied", text: t`Denied` },
+  { value: "expired", text: t`Expired` },
+  { value: "cancelled", text: t`Cancelled` },
 ];
 
 const DECIDERS: readonly Choice[] = [
-  { value: "reviewer", text: "Any reviewer" },
-  { value: "policy", text: "A policy rule" },
-  { value: "grant", text: "A grant" },
-  { value: "freeze", text: "A freeze" },
-  { value: "instance", text: "The agent" },
-  { value: "system", text: "The deadline or a deletion" },
+  { value: "reviewer", text: t`Any reviewer` },
+  { value: "policy", text: t`A policy rule` },
+  { value: "grant", text: t`A grant` },
+  { value: "freeze", text: t`A freeze` },
+  { value: "instance", text: t`The agent` },
+  { value: "system", text: t`The deadline or a deletion` },
 ];
 
 /** Instances of this many can be chosen; others by their own page. */
@@ -42,26 +43,26 @@ export function HistoryFilters() {
     "",
   ).value?.instances;
   return (
-    <FilterBar label="Filter the history" names={FILTERS}>
-      <TextFilter label="Tool" name="tool" placeholder="stripe.refund or stripe.*" />
-      <TextFilter label="Server" name="server" />
+    <FilterBar label={t`Filter the history`} names={FILTERS}>
+      <TextFilter label={t`Tool`} name="tool" placeholder={t`stripe.refund or stripe.*`} />
+      <TextFilter label={t`Server`} name="server" />
       <ChoiceFilter
-        label="Instance"
+        label={t`Instance`}
         name="instance"
-        all="All"
+        all={t`All`}
         choices={(instances ?? []).map(({ id, name }) => ({ value: id, text: name }))}
       />
       <ChoiceFilter
-        label="Decided by"
+        label={t`Decided by`}
         name="by"
-        all="All"
+        all={t`All`}
         choices={DECIDERS}
         groups={groupsOf(reviewers ?? [])}
       />
-      {route.value.query.get("by") === "policy" && <TextFilter label="Rule" name="rule" />}
-      <DayFilter label="From" name="from" />
-      <DayFilter label="To" name="to" />
-      <SeveralFilter label="Outcome" name="status" choices={OUTCOMES} />
+      {route.value.query.get("by") === "policy" && <TextFilter label={t`Rule`} name="rule" />}
+      <DayFilter label={t`From`} name="from" />
+      <DayFilter label={t`To`} name="to" />
+      <SeveralFilter label={t`Outcome`} name="status" choices={OUTCOMES} />
     </FilterBar>
   );
 }
@@ -73,5 +74,5 @@ function groupsOf(reviewers: readonly Reviewer[]): ChoiceGroup[] {
       .filter(({ kind }) => kind === wanted)
       .map(({ id, name }) => ({ value: `reviewer:${id}`, text: name })),
   });
-  return [of("person", "People"), of("bot", "Bots")].filter(({ choices }) => choices.length > 0);
+  return [of("person", t`People`), of("bot", t`Bots`)].filter(({ choices }) => choices.length > 0);
 }

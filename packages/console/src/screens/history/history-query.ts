@@ -8,6 +8,9 @@ import { dayStart } from "../../parts/query.ts";
 /** Names in the address. */
 export const FILTERS = ["tool", "server", "instance", "by", "rule", "status", "from", "to"];
 
+/** A link can start within a day. */
+const MOMENT = /^\d{4}-\d\d-\d\dT[0-9:.]+Z$/;
+
 /** The API query, without cursor and limit. */
 export function toServerQuery(query: URLSearchParams): URLSearchParams {
   const serverQuery = new URLSearchParams();
@@ -23,7 +26,8 @@ export function toServerQuery(query: URLSearchParams): URLSearchParams {
   const rule = query.get("rule");
   set("decided_by", by === "policy" && rule ? `policy:${rule}` : by);
   set("status", query.get("status"));
-  set("since", dayStart(query.get("from") ?? ""));
+  const from = query.get("from") ?? "";
+  set("since", MOMENT.test(from) ? from : dayStart(from));
   set("until", dayStart(query.get("to") ?? "", 1));
   return serverQuery;
 }

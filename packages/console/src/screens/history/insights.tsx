@@ -1,7 +1,13 @@
 import type { DecisionTimes, HistoryInsights } from "@countersign/review-api";
+import { formatNumber, plural, rich, t } from "../../language/t.ts";
+import { Figure, FigureList } from "../../parts/figures.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { durationWords } from "../../parts/time-words.ts";
 import { When } from "../../parts/when.tsx";
+
+/** Keep the place of the values while they load. */
+const LOADING = "…";
+const BLANK = "\u00a0";
 
 export interface InsightsProps {
   readonly insights: HistoryInsights | undefined;
@@ -14,87 +20,62 @@ export function Insights({ insights, error }: InsightsProps) {
   const counts = insights?.by_status;
   const people = insights?.by_people;
   return (
-    <section class="insights" aria-label="Figures" aria-busy={insights === undefined}>
-      <dl>
+    <section class="insights" aria-label={t`Figures`} aria-busy={insights === undefined}>
+      <FigureList>
         <Figure
-          value={percent(insights?.share_approved)}
-          name="approved"
-          words={counts && `${count(counts.approved)} approved, ${count(counts.denied)} denied`}
-        />
-        <Figure
-          value={median(people)}
-          name="median time to decision"
-          words={people && decisions(people)}
-        />
-        <Figure
-          value={counts && count(counts.expired)}
-          name="expired"
-          words={counts && "no decision in time"}
-        />
-        <Figure
-          value={people && count(people.under_2_s_after_creation)}
-          name="decided in under 2 s"
-          words={people && "too fast to read the call"}
-        />
-      </dl>
+          name={t`approved`}
+          hint={counts ? t`${counts.approved} approved, ${counts.denied} denied` : BLANK}
+        >
+          {percent(insights?.share_approved)}
+        </Figure>
+        <Figure name={t`median time to decision`} hint={people ? decisions(people) : BLANK}>
+          {median(people)}
+        </Figure>
+        <Figure name={t`expired`} hint={counts ? t`no decision in time` : BLANK}>
+          {counts ? formatNumber(counts.expired) : LOADING}
+        </Figure>
+        <Figure name={t`decided in under 2 s`} hint={people ? t`too fast to read the call` : BLANK}>
+          {people ? formatNumber(people.under_2_s_after_creation) : LOADING}
+        </Figure>
+      </FigureList>
       {insights !== undefined && <OwnWords insights={insights} />}
     </section>
   );
 }
 
-interface FigureProps {
-  readonly value: string | undefined;
-  readonly name: string;
-  readonly words: string | undefined;
-}
-
-function Figure({ value = "…", name, words = " " }: FigureProps) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <span class="figure">{value}</span>
-        <span class="hint">{words}</span>
-      </dd>
-    </div>
-  );
-}
-
 function OwnWords({ insights }: { readonly insights: HistoryInsights }) {
   const { own, complete, looked_back_to: lookedBackTo } = insights;
+  const looked = formatNumber(insights.looked_at);
   return (
     <p class="hint">
-      {own.decisions > 0 &&
-        `You decided ${count(own.decisions)} of these, with a median of ${median(own)}` +
-          `, ${count(own.under_2_s_after_creation)} in under 2 s. `}
-      {!complete && lookedBackTo !== null && (
-        <>
-          Counted over the latest {count(insights.looked_at)} requests, back to{" "}
-          <When at={lookedBackTo} />.
-        </>
-      )}
+      {own.decisions > 0 && `${ownWords(own)} `}
+      {!complete &&
+        lookedBackTo !== null &&
+        rich`Counted over the latest ${looked} requests, back to ${<When at={lookedBackTo} />}.`}
     </p>
   );
 }
 
-function decisions({ decisions: all }: DecisionTimes): string {
-  return all === 1 ? "1 decision" : `${count(all)} decisions`;
+function ownWords(own: DecisionTimes): string {
+  const { decisions, under_2_s_after_creation: quick } = own;
+  return t`You decided ${decisions} of these, with a median of ${median(own)}, \
+${quick} in under 2 s.`;
 }
 
-function median(deciding: DecisionTimes | undefined): string | undefined {
-  if (deciding === undefined) return undefined;
+function decisions({ decisions: all }: DecisionTimes): string {
+  return plural(all, { one: "1 decision by a reviewer", other: "# decisions by reviewers" });
+}
+
+function median(deciding: DecisionTimes | undefined): string {
+  if (deciding === undefined) return LOADING;
   return deciding.median_ms === null ? "–" : durationWords(deciding.median_ms);
 }
 
-function percent(share: number | null | undefined): string | undefined {
-  if (share === undefined) return undefined;
+function percent(share: number | null | undefined): string {
+  if (share === undefined) return LOADING;
   if (share === null) return "–";
   // A share below 100 % is never rounded up to 100 %.
   const rounded = Math.round(share * 1_000) / 10;
-  if (share < 1 && rounded === 100) return "> 99.9 %";
-  return share > 0 && rounded === 0 ? "< 0.1 %" : `${rounded} %`;
-}
-
-function count(number: number): string {
-  return number.toLocaleString("en-GB");
+  if (share < 1 && rounded === 100) return t`> 99.9 %`;
+  return share > 0 && rounded === 0 ? t`< 0.1 %` : t`${rounded} %`;
 }

@@ -1,9 +1,11 @@
 /** Actions for all selected requests. A dialog confirms each before anything is decided. */
 
 import { useState } from "preact/hooks";
+import { t } from "../../language/t.ts";
 import { isLive } from "../../live/live.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 import { Button } from "../../parts/button.tsx";
+import { useKeys } from "../../parts/keys.tsx";
 import { whyNotTogether } from "./bulk.ts";
 import { ApproveDialog, countOf, DenyDialog } from "./bulk-dialogs.tsx";
 
@@ -28,12 +30,20 @@ export function BulkBar({ requests, onClear }: BulkBarProps) {
   const deniable = requests.filter(({ may_decide }) => may_decide.deny);
   const whyNot = whyNotTogether(requests);
   const rest = { onClose: close, onDone: done };
+  const canDeny = deniable.length > 0 && isLive.value;
+  const canApprove = whyNot === "" && isLive.value;
+  const deny = () => setOpenDialog({ about: "deny", requests: deniable });
+  const approve = () => setOpenDialog({ about: "approve", requests });
+  useKeys([
+    { key: "A", does: t`Approve the selected calls`, press: () => canApprove && approve() },
+    { key: "D", does: t`Deny the selected calls`, press: () => canDeny && deny() },
+  ]);
   return (
     <>
       {requests.length > 0 && (
-        <section class="action-bar" aria-label="Selected">
+        <section class="action-bar" aria-label={t`Selected`}>
           <p>
-            <strong>{countOf(requests)} selected</strong>
+            <strong>{t`${countOf(requests)} selected`}</strong>
             {whyNot !== "" && (
               <span class="hint" id="why-not">
                 {" "}
@@ -42,21 +52,19 @@ export function BulkBar({ requests, onClear }: BulkBarProps) {
             )}
           </p>
           <Button kind="quiet" onPress={onClear}>
-            Clear
+            {t`Clear`}
           </Button>
-          <Button
-            kind="danger"
-            disabled={deniable.length === 0 || !isLive.value}
-            onPress={() => setOpenDialog({ about: "deny", requests: deniable })}
-          >
-            Deny…
+          <Button kind="danger" disabled={!canDeny} onPress={deny}>
+            {t`Deny…`}
+            <span class="key" aria-hidden="true">
+              D
+            </span>
           </Button>
-          <Button
-            kind="primary"
-            disabled={whyNot !== "" || !isLive.value}
-            onPress={() => setOpenDialog({ about: "approve", requests })}
-          >
-            Approve…
+          <Button kind="primary" disabled={!canApprove} onPress={approve}>
+            {t`Approve…`}
+            <span class="key" aria-hidden="true">
+              A
+            </span>
           </Button>
         </section>
       )}

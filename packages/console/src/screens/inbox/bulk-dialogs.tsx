@@ -1,17 +1,20 @@
 /** Dialogs that confirm a decision on several calls. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { plural, rich, t } from "../../language/t.ts";
 import { isLive } from "../../live/live.ts";
 import { requests as known } from "../../live/pending-list.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
+import { announce } from "../../parts/announce.tsx";
 import { Button, messageOf } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { OnServer } from "../../parts/on-server.tsx";
 import { Scroller } from "../../parts/scroller.tsx";
+import type { Failure } from "../../requests/for-each.ts";
 import { compare } from "./bulk.ts";
-import { type BulkVerdict, type Failure, sendAll } from "./send.ts";
+import { type BulkVerdict, sendAll } from "./send.ts";
 
 const NOTE_CHARS_MAX = 10_000;
 
@@ -23,7 +26,7 @@ export interface BulkProps {
 }
 
 export function countOf(requests: readonly PendingRequest[]): string {
-  return requests.length === 1 ? "1 call" : `${requests.length} calls`;
+  return plural(requests.length, { one: "1 call", other: "# calls" });
 }
 
 interface Sending {
@@ -43,7 +46,9 @@ function useSending({ requests, onDone }: BulkProps): Sending {
     setFailures([]);
     const failed = await sendAll(open, verdict, () => setSent((count) => count + 1));
     setFailures(failed);
-    if (failed.length === 0) onDone();
+    if (failed.length > 0) return;
+    if (verdict.verdict === "deny") announce(t`Denied ${countOf(open)}.`);
+    onDone();
   }
   return { sent, failures, send };
 }
@@ -61,9 +66,7 @@ function Failures({ sent, failures }: Sending) {
   if (failures.length === 0) return null;
   return (
     <div class="alert" role="alert">
-      <p>
-        {sent} sent, {failures.length} not:
-      </p>
+      <p>{t`${sent} sent, ${failures.length} not:`}</p>
       <ul>
         {failures.map(({ request, error }) => (
           <li key={request.id}>
@@ -79,10 +82,16 @@ export function DenyDialog(props: BulkProps) {
   const { requests, onClose } = props;
   const [note, setNote] = useState("");
   const sending = useSending(props);
+  const canDeny = note.trim() !== "" && isLive.value;
+  const deny = () => sending.send({ verdict: "deny", note });
   return (
-    <Dialog title={`Deny ${countOf(requests)}`} onClose={onClose}>
+    <Dialog
+      title={t`Deny ${countOf(requests)}`}
+      onClose={onClose}
+      onConfirm={() => void (canDeny && deny())}
+    >
       <div class="field">
-        <label for="deny-note">Why, and what the agents should do instead</label>
+        <label for="deny-note">{t`Why, and what the agents should do instead`}</label>
         <textarea
           id="deny-note"
           rows={3}
@@ -90,19 +99,15 @@ export function DenyDialog(props: BulkProps) {
           value={note}
           onInput={({ currentTarget }) => setNote(currentTarget.value)}
         />
-        <p class="hint">Every selected call gets this note.</p>
+        <p class="hint">{t`Every selected call gets this note.`}</p>
       </div>
       <Failures {...sending} />
       <footer class="dialog-foot">
         <Button kind="quiet" onPress={onClose}>
-          Cancel
+          {t`Cancel`}
         </Button>
-        <Button
-          kind="danger"
-          disabled={note.trim() === "" || !isLive.value}
-          onPress={() => sending.send({ verdict: "deny", note })}
-        >
-          Deny {countOf(requests)}
+        <Button kind="danger" disabled={!canDeny} onPress={deny}>
+          {t`Deny ${countOf(requests)}`}
         </Button>
       </footer>
     </Dialog>
@@ -112,22 +117,31 @@ export function DenyDialog(props: BulkProps) {
 export function ApproveDialog(props: BulkProps) {
   const { requests, onClose } = props;
   const [note, setNote] = useState("");
+  const [hasSeenEnd, setSeenEnd] = useState(false);
   const sending = useSending(props);
   const [first] = requests;
   if (first === undefined) return null;
   const needsNote = requests.some(({ requirement }) => requirement.note === "required");
+  const canApprove = hasSeenEnd && !(needsNote && note.trim() === "") && isLive.value;
+  const approve = () => sending.send({ verdict: "approve", note });
   return (
-    <Dialog title={`Approve ${countOf(requests)}`} isWide onClose={onClose}>
+    <Dialog
+      title={t`Approve ${countOf(requests)}`}
+      isWide
+      onClose={onClose}
+      onConfirm={() => void (canApprove && approve())}
+    >
       <p>
         <strong>
           <Text>{first.tool}</Text>
         </strong>{" "}
         <OnServer server={first.server} />
-        by <Text>{first.instance.name || first.instance.id}</Text>
+        {rich`by ${<Text>{first.instance.name || first.instance.id}</Text>}`}
       </p>
       <Differences requests={requests} />
+      <End onSeen={() => setSeenEnd(true)} />
       <div class="field">
-        <label for="approve-note">{needsNote ? "Note (required)" : "Note (optional)"}</label>
+        <label for="approve-note">{needsNote ? t`Note (required)` : t`Note (optional)`}</label>
         <textarea
           id="approve-note"
           rows={2}
@@ -138,20 +152,35 @@ export function ApproveDialog(props: BulkProps) {
       </div>
       <Failures {...sending} />
       <footer class="dialog-foot">
-        <span class="hint">You can undo for 5 seconds.</span>
+        <span class="hint">
+          {hasSeenEnd
+            ? t`You can undo for 5 seconds.`
+            : t`To approve, scroll to the end of the calls.`}
+        </span>
         <Button kind="quiet" onPress={onClose}>
-          Cancel
+          {t`Cancel`}
         </Button>
-        <Button
-          kind="primary"
-          disabled={(needsNote && note.trim() === "") || !isLive.value}
-          onPress={() => sending.send({ verdict: "approve", note })}
-        >
-          Approve {countOf(requests)}
+        <Button kind="primary" disabled={!canApprove} onPress={approve}>
+          {t`Approve ${countOf(requests)}`}
         </Button>
       </footer>
     </Dialog>
   );
+}
+
+/** Below the last call: nothing is approved that was never on the screen. */
+function End({ onSeen }: { readonly onSeen: () => void }) {
+  const end = useRef<HTMLDivElement>(null);
+  const latest = useRef(onSeen);
+  latest.current = onSeen;
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) latest.current();
+    });
+    if (end.current !== null) observer.observe(end.current);
+    return () => observer.disconnect();
+  }, []);
+  return <div class="end" ref={end} />;
 }
 
 /** Differences from call to call in a table, and what does not, once. */
@@ -160,13 +189,13 @@ function Differences({ requests }: { readonly requests: readonly PendingRequest[
   return (
     <>
       {differing.length === 0 ? (
-        <p class="hint">Their arguments are identical.</p>
+        <p class="hint">{t`Their arguments are identical.`}</p>
       ) : (
-        <Scroller class="table-box" label="Differences">
+        <Scroller class="table-box" label={t`Differences`}>
           <table>
             <thead>
               <tr>
-                <th scope="col">Call</th>
+                <th scope="col">{t`Call`}</th>
                 {differing.map((path) => (
                   <th key={path} scope="col">
                     <Text>{path}</Text>
@@ -191,7 +220,7 @@ function Differences({ requests }: { readonly requests: readonly PendingRequest[
       )}
       {same.length > 0 && (
         <dl class="same">
-          <dt class="hint">Identical in all calls</dt>
+          <dt class="hint">{t`Identical in all calls`}</dt>
           {same.map(({ path, source }) => (
             <dd key={path}>
               <code>

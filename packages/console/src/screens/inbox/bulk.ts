@@ -4,6 +4,7 @@
 
 import { toolChangeOf } from "@countersign/review-api/tool-change";
 import { kindOf, leavesOf } from "../../exact/leaves.ts";
+import { t } from "../../language/t.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 import { collectsVotes } from "../../requests/words.ts";
 
@@ -12,37 +13,37 @@ export const APPROVALS_MAX = 20;
 /** Why these are not approved together; empty where they may be. */
 export function whyNotTogether(requests: readonly PendingRequest[]): string {
   const [first] = requests;
-  if (first === undefined) return "Select at least one call.";
+  if (first === undefined) return t`Select at least one call.`;
   if (requests.length > APPROVALS_MAX)
-    return `At most ${APPROVALS_MAX} calls can be approved together.`;
+    return t`At most ${APPROVALS_MAX} calls can be approved together.`;
   if (requests.some(({ may_decide }) => !may_decide.approve)) {
-    return "You cannot approve some of these calls.";
+    return t`You cannot approve some of these calls.`;
   }
   const asks = requests.map(({ requirement }) => requirement);
   if (asks.some(({ confirm }) => confirm.kind === "passkey")) {
-    return "Calls that need a passkey must be approved one by one.";
+    return t`Calls that need a passkey must be approved one by one.`;
   }
   if (asks.some(({ confirm }) => confirm.kind !== "click")) {
-    return "Calls that need a typed confirmation must be approved one by one.";
+    return t`Calls that need a typed confirmation must be approved one by one.`;
   }
   if (asks.some(collectsVotes))
-    return "Calls that need several approvals must be approved one by one.";
+    return t`Calls that need several approvals must be approved one by one.`;
   if (requests.some((request) => toolChangeOf(request) !== undefined)) {
-    return "Calls of a tool with a changed definition must be approved one by one.";
+    return t`Calls of a tool with a changed definition must be approved one by one.`;
   }
   if (requests.some(({ tool }) => tool !== first.tool)) {
-    return "Calls of different tools must be approved one by one.";
+    return t`Calls of different tools must be approved one by one.`;
   }
   // Tools of different servers may have one name.
   if (requests.some(({ server }) => server !== first.server)) {
-    return "Calls on different servers must be approved one by one.";
+    return t`Calls on different servers must be approved one by one.`;
   }
   if (requests.some(({ instance }) => instance.id !== first.instance.id)) {
-    return "Calls of different instances must be approved one by one.";
+    return t`Calls of different instances must be approved one by one.`;
   }
   const shape = shapeOf(first.argumentsSource);
   if (requests.some(({ argumentsSource }) => shapeOf(argumentsSource) !== shape)) {
-    return "Calls with different argument names must be approved one by one.";
+    return t`Calls with different argument names must be approved one by one.`;
   }
   return "";
 }

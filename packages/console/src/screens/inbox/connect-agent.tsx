@@ -8,6 +8,7 @@ import type { CreatedInstance } from "@countersign/review-api";
 import { signal } from "@preact/signals";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { ConnectSnippets } from "../../parts/connect.tsx";
 import { may } from "../../powers.ts";
@@ -19,9 +20,13 @@ const created = signal<CreatedInstance | undefined>(undefined);
 export function ConnectAgent() {
   if (!may("people")) {
     return (
-      <p class="hint">To connect an agent, ask an admin of the project for a credential for it.</p>
+      <p class="hint">
+        {t`To connect an agent, ask an admin of the project for a credential for it.`}
+      </p>
     );
   }
+  // A second press would create another agent; the first one is shown below.
+  if (created.value !== undefined) return null;
   return (
     <div class="actions">
       <Button
@@ -30,10 +35,10 @@ export function ConnectAgent() {
           created.value = await api.call("POST /instances", { body: {} });
         }}
       >
-        Connect an agent
+        {t`Connect an agent`}
       </Button>
       <a class="button" href={href("/instances/new")}>
-        Set name and groups first
+        {t`Set name and groups first`}
       </a>
     </div>
   );
@@ -46,18 +51,18 @@ export function ConnectedAgent() {
   return (
     <section class="panel" aria-labelledby="connect-title">
       <div class="panel-head">
-        <h2 id="connect-title">
-          Let <Text>{name}</Text> ask
-        </h2>
+        <h2 id="connect-title">{rich`Let ${<Text>{name}</Text>} ask`}</h2>
         <Button
           onPress={() => {
             created.value = undefined;
           }}
         >
-          Done
+          {t`Done`}
         </Button>
       </div>
-      <p class="note">The credential is displayed only once. Requests of the agent appear here.</p>
+      <p class="note">
+        {t`The credential is displayed only once. Requests of the agent appear here.`}
+      </p>
       <ConnectSnippets credential={credential} />
     </section>
   );

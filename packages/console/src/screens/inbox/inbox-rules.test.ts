@@ -8,6 +8,7 @@ import { byDeadline, type PendingRequest, readRequest } from "../../live/pending
 import { isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
 import { compare, whyNotTogether } from "./bulk.ts";
 import { fits, groupsOf } from "./groups.ts";
+import { neighbourOf, rangeOf, requestAfter } from "./next-request.ts";
 import { reasonOf, riskOf } from "./risk.ts";
 
 const CLICK = { from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" };
@@ -80,7 +81,62 @@ test("[ours.console.keys] all words of a filter are looked for in tool, server, 
   for (const filter of ["", "  ", "REFUND", "bot a-17", "r1 order", "refund prod"]) {
     assert.ok(fits(one, filter), filter);
   }
+  const explained = request("{}", { agent_reasoning: "The customer asked" });
+  assert.ok(fits(explained, "customer"));
   for (const filter of ["refund a-18", "x"]) assert.ok(!fits(one, filter), filter);
+});
+
+const mail = (to: string, body = "Hello") =>
+  request(JSON.stringify({ to, subject: "News", body }), { tool: "mail" });
+
+test("[ours.console.groups] three calls that differ in one short value are a group, and it names the value", () => {
+  const alike = [mail("a@example.com"), mail("b@example.com"), mail("c@example.com")];
+  const [group, ...rest] = groupsOf([...alike, mail("a@example.com", "Other")]);
+  assert.deepEqual([group?.differing, group?.requests], ["to", alike]);
+  assert.equal(rest.length, 1);
+  assert.deepEqual(groupsOf(alike.slice(1)).length, 2, "two calls are two rows");
+});
+
+test("[ours.console.groups] commands and texts are never grouped by a common rest", () => {
+  const command = (text: string) =>
+    request(JSON.stringify({ command: text, timeout: 5, cwd: "/" }), { tool: "Bash" });
+  const calls = [command("ls -l"), command("rm -rf /"), command("cat a b")];
+  assert.equal(groupsOf(calls).length, 3);
+  assert.equal(groupsOf([request('{"n":1}'), request('{"n":2}'), request('{"n":3}')]).length, 3);
+});
+
+test("[ours.console.next] after a decision the next request below opens, then the first one", () => {
+  const [a, b, c] = [request(), request(), request()];
+  const order = [a, b, c].map(({ id }) => id);
+  assert.equal(requestAfter(b.id, order, [a, c], 0), c);
+  assert.equal(requestAfter(c.id, order, [a, b], 0), a);
+  assert.equal(requestAfter(a.id, order, [], 0), undefined);
+});
+
+test("[ours.console.next] calls of others, with a scheduled verdict or another reviewer's claim are skipped", () => {
+  const claim = (own: boolean, until: string) => ({
+    claim: { reviewer: "li", own, at: until, until },
+  });
+  const later = "2026-01-01T00:10:00.000Z";
+  const [open, others] = [request(), request("{}", { may_decide: { approve: false, deny: true } })];
+  const held = request("{}", { held: { verdict: "approve" } });
+  const claimed = request("{}", claim(false, later));
+  const own = request("{}", claim(true, later));
+  const order = [open, others, held, claimed, own].map(({ id }) => id);
+  const rest = [others, held, claimed, own];
+  assert.equal(requestAfter(open.id, order, rest, 0), own);
+  assert.equal(requestAfter(open.id, order, rest, Date.parse(later)), claimed);
+});
+
+test("[ours.console.keys] a range of rows includes both ends, in either direction", () => {
+  const groups = groupsOf([request('{"n":1}'), request('{"n":2}'), request('{"n":3}')]);
+  const [a, b, c] = groups.map(({ key }) => key);
+  assert.deepEqual(rangeOf(groups, c, b ?? ""), groups.slice(1));
+  assert.deepEqual(rangeOf(groups, a, b ?? ""), groups.slice(0, 2));
+  assert.deepEqual(rangeOf(groups, undefined, b ?? ""), groups.slice(1, 2));
+  assert.equal(neighbourOf(groups, b, 1), groups[2]);
+  assert.equal(neighbourOf(groups, c, 1), undefined);
+  assert.equal(neighbourOf(groups, undefined, -1), groups[0]);
 });
 
 test("[ours.console.bulk] only one tool, instance and shape, by a click of one person, are approved together", () => {
@@ -122,14 +178,14 @@ test("[ours.console.bulk] differences are shown character by character, and comm
 test("[ours.console.keys] the address holds filter, row and selection, and two hundred ids fit into it", () => {
   const all = Array.from({ length: 200 }, () => request());
   const picked = togglePicked(new Set(), all);
-  const address = writeAddress({ filter: "a b&c", at: all[0]?.id ?? "", picked });
+  const address = writeAddress({ open: "", filter: "a b&c", at: all[0]?.id ?? "", picked });
   assert.ok(address.length < 4_000, `${address.length} characters`);
-  const read = readAddress(new URL(address, "http://localhost").searchParams);
+  const read = readAddress("", new URL(address, "http://localhost").searchParams);
   assert.equal(read.filter, "a b&c");
   assert.equal(read.at, all[0]?.id);
   assert.ok(all.every((one) => isPicked(read.picked, one)));
   assert.equal(togglePicked(read.picked, all).size, 0);
-  assert.equal(writeAddress({ filter: "", at: "", picked: new Set() }), "/inbox");
+  assert.equal(writeAddress({ open: "", filter: "", at: "", picked: new Set() }), "/inbox");
 });
 
 test("[ours.inbox.list] the earliest deadline comes first; of equal deadlines, the older request", () => {

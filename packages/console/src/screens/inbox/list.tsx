@@ -4,6 +4,7 @@
  */
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../language/t.ts";
 import { listing, listMore } from "../../live/pending-list.ts";
 import { type InboxAddress, isPicked } from "./address.ts";
 import type { RequestGroup } from "./groups.ts";
@@ -38,11 +39,11 @@ export function InboxList(props: InboxListProps) {
   }, [count, all]);
   return (
     <>
-      <Section {...props} id="mine" title="Needs your decision" groups={mine.slice(0, count)} />
+      <Section {...props} id="mine" title={t`Needs your decision`} groups={mine.slice(0, count)} />
       <Section
         {...props}
         id="others"
-        title="Waiting for others"
+        title={t`Waiting for others`}
         groups={others.slice(0, Math.max(0, count - mine.length))}
       />
       {(count < all || hasMore) && <End onSeen={onSeen} />}
@@ -69,12 +70,13 @@ function Section({ id, title, groups, address, current, actions, unfolded }: Sec
     <section aria-labelledby={`${id}-title`} id={id}>
       <h2 id={`${id}-title`}>{title}</h2>
       <ul class="rows">
-        {groups.map(({ key, first, requests }) => (
+        {groups.map(({ key, first, requests, differing }) => (
           <Row
             key={key}
             groupKey={key}
             first={first}
             requests={requests}
+            differing={differing}
             isCurrent={key === current}
             isPicked={requests.every((request) => isPicked(address.picked, request))}
             isUnfolded={unfolded.has(key)}
@@ -99,7 +101,7 @@ function End({ onSeen }: { readonly onSeen: () => void }) {
   }, [onSeen]);
   return (
     <p class="hint more" ref={element}>
-      More calls are pending. The most urgent are shown.
+      {t`More calls are pending. The most urgent are shown.`}
     </p>
   );
 }

@@ -10,6 +10,7 @@
 
 import type { ReviewedRequest } from "@countersign/review-api";
 import { TOOL_CHANGE, toolChangeOf } from "@countersign/review-api/tool-change";
+import { t } from "../../language/t.ts";
 import { collectsVotes } from "../../requests/words.ts";
 
 type Judged = Pick<ReviewedRequest, "requirement" | "policy" | "context">;
@@ -17,9 +18,9 @@ type Judged = Pick<ReviewedRequest, "requirement" | "policy" | "context">;
 export type Risk = "high" | "raised" | "usual";
 
 export const RISK_WORDS: Readonly<Record<Risk, string>> = {
-  high: "Strict",
-  raised: "Extra",
-  usual: "Usual",
+  high: t`Strict`,
+  raised: t`Extra`,
+  usual: t`Usual`,
 };
 
 export function riskOf({ requirement, policy, context }: Judged): Risk {
@@ -32,11 +33,11 @@ export function riskOf({ requirement, policy, context }: Judged): Risk {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  "no-match": "no matching rule",
-  error: "rule error",
-  inexact: "number too precise to evaluate",
-  "no-policy": "no policy yet",
-  [TOOL_CHANGE]: "tool definition changed",
+  "no-match": t`no matching rule`,
+  error: t`rule error`,
+  inexact: t`number too precise to evaluate`,
+  "no-policy": t`no policy yet`,
+  [TOOL_CHANGE]: t`tool definition changed`,
 };
 
 /** Why people are asked: the rule, or why none decided. */

@@ -3,21 +3,27 @@
 import { useComputed } from "@preact/signals";
 import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { isDecidable, type PendingRequest } from "../../live/pending-request.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { OnServer } from "../../parts/on-server.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
+import { When } from "../../parts/when.tsx";
+import { addressOf } from "../../requests/address-of.ts";
+import { CallLine } from "../../requests/call-line.tsx";
+import { SignalChips } from "../../requests/signals.tsx";
 import { collectsVotes } from "../../requests/words.ts";
 import { href } from "../../route.ts";
 import { now } from "../../time.ts";
+import { valueAt } from "./groups.ts";
 import { Held } from "./held-verdict.tsx";
 import { RISK_WORDS, type Risk, reasonOf, riskOf } from "./risk.ts";
 
-/** Letters of the arguments in a row. */
-const SHOWN_MAX = 160;
-
 export interface RowActions {
-  pick(ids: readonly PendingRequest[]): void;
+  pick(requests: readonly PendingRequest[]): void;
+  /** Selects everything from the latest selected row to this one. */
+  pickTo(key: string): void;
+  pickAll(): void;
   unfold(key: string): void;
 }
 
@@ -26,6 +32,8 @@ export interface RowProps {
   /** All of a group: decided on one row, and opened by the one that ends first. */
   readonly first: PendingRequest;
   readonly requests: readonly PendingRequest[];
+  /** The only argument in which they differ. */
+  readonly differing: string | undefined;
   readonly isCurrent: boolean;
   readonly isPicked: boolean;
   readonly isUnfolded: boolean;
@@ -48,7 +56,8 @@ export class Row extends Component<RowProps> {
   }
 
   override render() {
-    const { first, requests, groupKey, isCurrent, isPicked, isUnfolded, actions } = this.props;
+    const { first, requests, differing, groupKey, isCurrent, isPicked, isUnfolded, actions } =
+      this.props;
     const canDecide = requests.some(isDecidable);
     return (
       <li class={isCurrent ? "row current" : "row"} data-key={groupKey} data-id={first.id}>
@@ -56,18 +65,20 @@ export class Row extends Component<RowProps> {
           <label class="pick">
             <input type="checkbox" checked={isPicked} onChange={() => actions.pick(requests)} />
             <span class="spoken">
-              Select <Text>{first.tool}</Text>
+              <Text>{t`Select ${first.tool} by ${first.instance.name || first.instance.id}`}</Text>
             </span>
           </label>
         )}
         <RowLink
           request={first}
           count={requests.length}
+          differing={differing}
           claim={requests.find(({ claim }) => claim !== undefined)?.claim}
         />
         {requests.length > 1 && (
           <Members
             requests={requests}
+            differing={differing}
             isUnfolded={isUnfolded}
             onToggle={() => actions.unfold(groupKey)}
           />
@@ -80,15 +91,16 @@ export class Row extends Component<RowProps> {
 interface RowLinkProps {
   readonly request: PendingRequest;
   readonly count: number;
+  readonly differing: string | undefined;
   /** Of any request of the row. */
   readonly claim: PendingRequest["claim"];
 }
 
-function RowLink({ request, count, claim }: RowLinkProps) {
-  const { id, tool, server, instance, deadlineAt, may_decide, held } = request;
+function RowLink({ request, count, differing, claim }: RowLinkProps) {
+  const { tool, server, instance, deadlineAt, may_decide, held } = request;
   const reason = may_decide.approve ? undefined : may_decide.reason;
   return (
-    <a class="row-link" href={href(`/inbox/${id}`)}>
+    <a class="row-link" href={href(`/inbox/${addressOf(request)}`)}>
       <RiskMark risk={riskOf(request)} />
       <span class="row-head">
         <span class="tool">
@@ -96,17 +108,21 @@ function RowLink({ request, count, claim }: RowLinkProps) {
         </span>
         <OnServer server={server} />
         {count > 1 && <span class="badge times">× {count}</span>}
+        {differing !== undefined && (
+          <span class="badge differing">{rich`different ${<Text>{differing}</Text>}`}</span>
+        )}
         {held !== undefined && <Held held={held} />}
         {claim !== undefined && <ClaimMark claim={claim} />}
+        <SignalChips signals={request.signals} />
       </span>
       <TimeLeft until={deadlineAt} />
-      <ArgumentsLine source={request.argumentsSource} />
+      <CallLine line={request.line} argumentsSource={request.argumentsSource} />
       <span class="row-foot">
         <span class="from">
           <Text>{instance.name || instance.id}</Text>
         </span>
         <span class="why">
-          <span class="spoken">Reason: </span>
+          <span class="spoken">{t`Reason: `}</span>
           <Text>{reasonOf(request)}</Text>
         </span>
         <Votes request={request} />
@@ -122,19 +138,19 @@ function ClaimMark({ claim }: { readonly claim: NonNullable<PendingRequest["clai
   if (!isCurrent) return null;
   return (
     <span class="badge claim">
-      <Text>{claim.own ? "You review it" : `${claim.reviewer} reviews it`}</Text>
+      <Text>{claim.own ? t`You review it` : t`${claim.reviewer} reviews it`}</Text>
     </span>
   );
 }
 
-const SHAPES: Readonly<Record<Risk, string>> = {
+const SHAPES: Readonly<Record<Exclude<Risk, "usual">, string>> = {
   high: "M8 1.5L15 14H1z",
   raised: "M8 1l7 7-7 7-7-7z",
-  usual: "M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z",
 };
 
-/** Shape, word and colour say the same. */
+/** Shape, word and colour say the same. A call that any reviewer approves by a click has none. */
 function RiskMark({ risk }: { readonly risk: Risk }) {
+  if (risk === "usual") return null;
   return (
     <span class={`risk ${risk}`}>
       <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
@@ -142,23 +158,8 @@ function RiskMark({ risk }: { readonly risk: Risk }) {
       </svg>
       <span>
         {RISK_WORDS[risk]}
-        <span class="spoken"> checks</span>
+        <span class="spoken">{t` checks`}</span>
       </span>
-    </span>
-  );
-}
-
-/** The beginning of the exact text, and how much is left out. */
-function ArgumentsLine({ source }: { readonly source: string }) {
-  // No letter of the text is cut in two.
-  const letters = [...source.slice(0, 2 * SHOWN_MAX)].slice(0, SHOWN_MAX).join("");
-  const rest = source.length - letters.length;
-  return (
-    <span class="line">
-      <span class="line-text">
-        <Text>{letters.replaceAll("\n", " ")}</Text>
-      </span>
-      {rest > 0 && <span class="line-rest">{rest.toLocaleString("en")} more characters</span>}
     </span>
   );
 }
@@ -166,31 +167,37 @@ function ArgumentsLine({ source }: { readonly source: string }) {
 function Votes({ request: { requirement, votes } }: { readonly request: PendingRequest }) {
   if (!collectsVotes(requirement)) return null;
   const count = `${votes.length}/${Math.max(requirement.quorum, requirement.from.length)}`;
-  return <span class="votes">{count} votes</span>;
+  return <span class="votes">{t`${count} votes`}</span>;
 }
 
 interface MembersProps {
   readonly requests: readonly PendingRequest[];
+  readonly differing: string | undefined;
   readonly isUnfolded: boolean;
   onToggle(): void;
 }
 
 /** The calls of a group, each with its own address and deadline. */
-function Members({ requests, isUnfolded, onToggle }: MembersProps) {
+function Members({ requests, differing, isUnfolded, onToggle }: MembersProps) {
   return (
     <div class="members">
       <button type="button" class="quiet fold" aria-expanded={isUnfolded} onClick={onToggle}>
-        <Icon name="chevron" /> {isUnfolded ? "Hide" : "Show"} the {requests.length} calls
+        <Icon name="chevron" />{" "}
+        {isUnfolded ? t`Hide the ${requests.length} calls` : t`Show the ${requests.length} calls`}
       </button>
       {isUnfolded && (
         <ol>
-          {requests.map(({ id, created_at, deadlineAt }) => (
-            <li key={id}>
-              <a href={href(`/inbox/${id}`)}>
-                <code>{id}</code>
+          {requests.map((request) => (
+            <li key={request.id}>
+              <a href={href(`/inbox/${addressOf(request)}`)}>
+                <code>
+                  <Text>
+                    {differing === undefined ? addressOf(request) : valueAt(request, differing)}
+                  </Text>
+                </code>
               </a>
-              <time dateTime={created_at}>{new Date(created_at).toLocaleTimeString()}</time>
-              <TimeLeft until={deadlineAt} />
+              <When at={request.created_at} />
+              <TimeLeft until={request.deadlineAt} />
             </li>
           ))}
         </ol>

@@ -1,219 +1,181 @@
 /**
- * Inbox: what waits for people, as it is now. A row leads to the screen where it is decided; only
- * what is selected on purpose is decided from here.
+ * Inbox: the pending requests, as they are now. On a wide window the open request is beside the
+ * list; on a narrow one it takes the place of the list.
  */
 
 import "./inbox.css";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { mine as allMine, connection, pending } from "../../live/live.ts";
-import { arrivals, listing } from "../../live/pending-list.ts";
-import { isDecidable, isMine, type PendingRequest } from "../../live/pending-request.ts";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { t } from "../../language/t.ts";
+import { pending } from "../../live/live.ts";
+import { listing } from "../../live/pending-list.ts";
+import { isDecidable } from "../../live/pending-request.ts";
+import { idOfAddress } from "../../live/request-address.ts";
 import { Page } from "../../parts/page.tsx";
-import { go } from "../../route.ts";
+import { useMedia } from "../../parts/use-media.ts";
+import { addressOf } from "../../requests/address-of.ts";
+import { href } from "../../route.ts";
 import type { ScreenProps } from "../../screen-props.ts";
-import { type InboxAddress, isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
+import { type InboxAddress, isPicked, readAddress } from "./address.ts";
 import { BulkBar } from "./bulk-bar.tsx";
-import { ConnectAgent, ConnectedAgent } from "./connect-agent.tsx";
-import { fits, groupsOf, type RequestGroup } from "./groups.ts";
-import { HeldBar } from "./held-verdict.tsx";
+import { Filter } from "./filter.tsx";
+import type { RequestGroup } from "./groups.ts";
 import { InboxList } from "./list.tsx";
-import type { RowActions } from "./row.tsx";
+import { Below, News, Nothing } from "./list-notes.tsx";
+import { changeAddress } from "./navigate.ts";
+import { OpenPane } from "./open-pane.tsx";
+import { openRow } from "./open-row.ts";
+import { TabTitle } from "./tab-title.tsx";
 import { useAnchor } from "./use-anchor.ts";
+import { useFirstOpened, useFlow } from "./use-flow.ts";
 import { useInboxKeys } from "./use-inbox-keys.ts";
-import { useNews } from "./use-news.ts";
+import { useSelection } from "./use-selection.ts";
+import { type Shown, useShown } from "./use-shown.ts";
 
-interface Shown {
-  readonly mine: readonly RequestGroup[];
-  readonly others: readonly RequestGroup[];
+/** List and request fit side by side. */
+const WIDE = "(min-width: 80rem)";
+
+export function Screen({ route, rest }: ScreenProps) {
+  const id = idOfAddress(rest);
+  const address = useMemo(() => readAddress(id ?? rest, route.query), [id, rest, route.query]);
+  const shown = useShown(pending.value, address.filter);
+  const isWide = useMedia(WIDE);
+  const flow = useFlow(address, shown);
+  useFirstOpened(isWide, address, shown);
+  const isListShown = isWide || address.open === "";
+  return (
+    <div class={isWide ? "triage split" : "triage"}>
+      {isListShown && <List address={address} shown={shown} isWide={isWide} />}
+      {id === undefined && <Unknown />}
+      {id !== undefined && id !== "" && (
+        <OpenPane key={id} id={id} flow={flow} isBesideList={isWide} />
+      )}
+      {isWide && address.open === "" && <div class="pane empty-pane" />}
+    </div>
+  );
 }
 
-function useShown(requests: readonly PendingRequest[], filter: string): Shown {
-  return useMemo(() => {
-    const wanted = requests.filter((request) => fits(request, filter));
-    const groups = groupsOf(wanted);
-    return {
-      mine: groups.filter(({ first }) => isMine(first)),
-      others: groups.filter(({ first }) => !isMine(first)),
-    };
-  }, [requests, filter]);
+/** The address leaves out a part of the id, and no listed request has the rest of it. */
+function Unknown() {
+  if (listing.value.next === undefined) return <p class="waiting">{t`Loading…`}</p>;
+  return (
+    <div class="pane page">
+      <h1 tabIndex={-1}>{t`Request not found`}</h1>
+      <p>
+        {t`This address leaves out a part of the request's id, and no pending request fits \
+it.`}{" "}
+        {t`The request may be decided.`} <a href={href("/history")}>{t`Search the history`}</a>
+      </p>
+    </div>
+  );
 }
 
-function change(address: InboxAddress, part: Partial<InboxAddress>): void {
-  go(writeAddress({ ...address, ...part }), { replace: true });
+/** The button that had the focus is gone with the selection. */
+function clearSelection(): void {
+  changeAddress({ picked: new Set() });
+  requestAnimationFrame(() => {
+    const { activeElement } = document;
+    const heading = document.querySelector<HTMLElement>(".list-pane h1");
+    if (activeElement === document.body) heading?.focus();
+  });
 }
 
-function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
-  const after = new Set(keys);
-  if (!after.delete(key)) after.add(key);
-  return after;
+interface CurrentRow {
+  readonly current: string | undefined;
+  readonly isListed: boolean;
+  readonly isWide: boolean;
 }
 
-export function Screen({ route }: ScreenProps) {
-  const address = useMemo(() => readAddress(route.query), [route.query]);
-  const all = pending.value;
-  const shown = useShown(all, address.filter);
-  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+/** The row of the request beside the list can be anywhere in the list, for example after a link. */
+function useCurrentInView(
+  scope: { readonly current: HTMLElement | null },
+  { current, isListed, isWide }: CurrentRow,
+): void {
+  useLayoutEffect(() => {
+    if (!isWide || !isListed || current === undefined) return;
+    scope.current?.querySelector(".row.current")?.scrollIntoView({ block: "nearest" });
+  }, [scope, current, isListed, isWide]);
+}
+
+interface ListProps {
+  readonly address: InboxAddress;
+  readonly shown: Shown;
+  readonly isWide: boolean;
+}
+
+function List({ address, shown, isWide }: ListProps) {
   const scope = useRef<HTMLDivElement>(null);
   const filter = useRef<HTMLInputElement>(null);
   const current = useCurrent(shown, address);
   const { isSettled } = useAnchor(scope, shown);
-  const latest = useRef({ address, shown, current });
-  latest.current = { address, shown, current };
-
-  const actions = useMemo<RowActions>(
-    () => ({
-      pick(requests) {
-        const { address: before } = latest.current;
-        change(before, { picked: togglePicked(before.picked, requests) });
-      },
-      unfold: (key) => setUnfolded((before) => toggled(before, key)),
-    }),
-    [],
-  );
+  const { actions, unfolded, pickTo } = useSelection({ shown, current });
+  useCurrentInView(scope, { current, isListed: shown.all.length > 0, isWide });
+  const latest = useRef({ shown, current });
+  latest.current = { shown, current };
+  const moveTo = ({ first: { id } }: RequestGroup) =>
+    changeAddress(isWide ? { open: id } : { at: id });
 
   useInboxKeys({
     scope,
     filter,
     isSettled,
-    groups: () => [...latest.current.shown.mine, ...latest.current.shown.others],
+    isBesideRequest: isWide && address.open !== "",
+    groups: () => latest.current.shown.all,
     current: () => latest.current.current,
-    moveTo: ({ first }) => change(latest.current.address, { at: first.id }),
+    moveTo,
     pick: ({ requests }) => actions.pick(requests),
-    clear: () => change(latest.current.address, { picked: new Set() }),
+    pickTo: (group) => {
+      pickTo(group.key);
+      moveTo(group);
+    },
+    pickAll: () => actions.pickAll(),
+    clear: () => changeAddress({ picked: new Set() }),
   });
 
-  const picked = all.filter((one) => isPicked(address.picked, one) && isDecidable(one));
+  const picked = pending.value.filter((one) => isPicked(address.picked, one) && isDecidable(one));
   return (
-    <Page
-      title="Inbox"
-      actions={
-        <Filter
-          input={filter}
-          value={address.filter}
-          onInput={(text) => change(address, { filter: text })}
-        />
-      }
-    >
-      <TabTitle />
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the rows in it are links. */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key is not pressed by mistake here. */}
-      <div
-        class="inbox"
-        ref={scope}
-        onClick={(event) => {
-          const row = event.target instanceof Element && event.target.closest(".row");
-          if (!row) return;
-          // A row that has just moved is not what was aimed at.
-          if (event.detail > 0 && !isSettled()) event.preventDefault();
-          else if (event.target instanceof Element && event.target.closest(".row-link")) {
-            change(address, { at: row.getAttribute("data-id") ?? "" });
-          }
-        }}
+    <div class="pane list-pane" data-scroller>
+      <Page
+        title={t`Inbox`}
+        actions={
+          <Filter
+            input={filter}
+            value={address.filter}
+            onInput={(text) => changeAddress({ filter: text })}
+          />
+        }
       >
-        <Nothing shown={shown} filter={address.filter} />
-        <InboxList
-          {...shown}
-          address={address}
-          current={current}
-          actions={actions}
-          unfolded={unfolded}
-        />
-      </div>
-      <Below />
-      <HeldBar />
-      <BulkBar requests={picked} onClear={() => change(address, { picked: new Set() })} />
-      <News />
-    </Page>
+        <TabTitle isShown={address.open === ""} />
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the rows in it are links. */}
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key is not pressed by mistake here. */}
+        <div
+          class="inbox"
+          ref={scope}
+          onClick={(event) => openRow(event, { isWide, isSettled, pickTo })}
+        >
+          <Nothing shown={shown} filter={address.filter} />
+          <InboxList
+            {...shown}
+            address={address}
+            current={current}
+            actions={actions}
+            unfolded={unfolded}
+          />
+        </div>
+        <Below />
+        <BulkBar requests={picked} onClear={clearSelection} />
+        <News />
+      </Page>
+    </div>
   );
 }
 
 /** The key of the row that the address names, or of the one that took its place. */
-function useCurrent({ mine, others }: Shown, { at }: InboxAddress): string | undefined {
+function useCurrent({ all }: Shown, { at }: InboxAddress): string | undefined {
   const key = useRef<string | undefined>(undefined);
-  const named = [...mine, ...others].find(({ requests }) => requests.some(({ id }) => id === at));
+  const named = all.find(({ requests }) =>
+    requests.some((request) => request.id === at || addressOf(request) === at),
+  );
   if (named !== undefined) key.current = named.key;
   else if (at === "") key.current = undefined;
   return key.current;
-}
-
-interface FilterProps {
-  readonly input: { current: HTMLInputElement | null };
-  readonly value: string;
-  onInput(text: string): void;
-}
-
-function Filter({ input, value, onInput }: FilterProps) {
-  return (
-    <label class="filter">
-      <span class="spoken">Filter by tool, server, instance, rule or arguments</span>
-      <input
-        ref={input}
-        type="search"
-        placeholder="Filter"
-        value={value}
-        onInput={({ currentTarget }) => onInput(currentTarget.value)}
-        onKeyDown={({ key, currentTarget }) => {
-          if (key === "Escape" || key === "Enter") currentTarget.blur();
-        }}
-      />
-      <span class="key" aria-hidden="true">
-        /
-      </span>
-    </label>
-  );
-}
-
-function TabTitle() {
-  const count = allMine.value.length;
-  useEffect(() => {
-    document.title = `${count > 0 ? `(${count}) ` : ""}Inbox · Countersign`;
-  }, [count]);
-  return null;
-}
-
-function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: string }) {
-  const { next } = listing.value;
-  if (next === undefined) {
-    return connection.value === "lost" ? null : <p class="waiting">Loading…</p>;
-  }
-  if (shown.mine.length > 0) return null;
-  if (filter !== "") {
-    if (shown.others.length > 0) return null;
-    return <p class="waiting">No pending request matches this filter.</p>;
-  }
-  if (shown.others.length > 0) return <p class="lead">No requests need your decision.</p>;
-  return (
-    <section class="panel nothing">
-      <h2>No requests need your decision</h2>
-      <p>New requests appear here automatically. You can leave this page open.</p>
-      <ConnectAgent />
-    </section>
-  );
-}
-
-function Below() {
-  return (
-    <>
-      <ConnectedAgent />
-      <Notes />
-    </>
-  );
-}
-
-function Notes() {
-  const { damaged } = listing.value;
-  if (damaged === 0) return null;
-  return (
-    <p class="hint">
-      {damaged} pending requests are damaged in the database and cannot be decided.
-    </p>
-  );
-}
-
-function News() {
-  return (
-    <p class="spoken" id="news" role="status">
-      {useNews(arrivals.value)}
-    </p>
-  );
 }

@@ -3,16 +3,11 @@
 import { api } from "../../api.ts";
 import { takeRequest } from "../../live/pending-list.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
-
-const AT_ONCE = 4;
+import { latestVerdict } from "../../live/undo.ts";
+import { type Failure, forEachOf } from "../../requests/for-each.ts";
 
 /** How long an approval can be taken back. */
 const HOLD = "5s";
-
-export interface Failure {
-  readonly request: PendingRequest;
-  readonly error: unknown;
-}
 
 export interface BulkVerdict {
   readonly verdict: "approve" | "deny";
@@ -27,6 +22,7 @@ export function sendAll(
   { verdict, note }: BulkVerdict,
   onSent: () => void,
 ): Promise<Failure[]> {
+  if (verdict === "approve") latestVerdict.value = requests.map(({ id }) => id);
   return forEachOf(requests, async ({ id, arguments_sha256 }) => {
     const body = {
       verdict,
@@ -38,24 +34,4 @@ export function sendAll(
     takeRequest(await api.call("POST /requests/{id}/verdict", { path: { id }, body }));
     onSent();
   });
-}
-
-/** Runs it for each, a few at once. @returns the failures */
-export async function forEachOf(
-  requests: readonly PendingRequest[],
-  act: (request: PendingRequest) => Promise<void>,
-): Promise<Failure[]> {
-  const rest = [...requests];
-  const failures: Failure[] = [];
-  async function work(): Promise<void> {
-    for (let request = rest.shift(); request !== undefined; request = rest.shift()) {
-      try {
-        await act(request);
-      } catch (error) {
-        failures.push({ request, error });
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return failures;
 }

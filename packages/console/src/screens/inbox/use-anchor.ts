@@ -19,14 +19,13 @@ export interface Settled {
   isSettled(): boolean;
 }
 
+type Scope = { readonly current: HTMLElement | null };
+
 /**
  * @param scope holds the rows
  * @param shown changes whenever rows may have moved
  */
-export function useAnchor(
-  scope: { readonly current: HTMLElement | null },
-  shown: unknown,
-): Settled {
+export function useAnchor(scope: Scope, shown: unknown): Settled {
   const anchor = useRef<Anchor | undefined>(undefined);
   const movedAt = useRef(Number.NEGATIVE_INFINITY);
 
@@ -38,11 +37,12 @@ export function useAnchor(
   }, [scope]);
 
   useEffect(() => {
-    addEventListener("scroll", remember, { passive: true });
+    // The list or the window scrolls: a captured event is seen from both.
+    addEventListener("scroll", remember, { passive: true, capture: true });
     addEventListener("resize", remember);
     document.addEventListener("focusin", remember);
     return () => {
-      removeEventListener("scroll", remember);
+      removeEventListener("scroll", remember, { capture: true });
       removeEventListener("resize", remember);
       document.removeEventListener("focusin", remember);
     };
@@ -51,33 +51,49 @@ export function useAnchor(
   useLayoutEffect(() => {
     if (arranged.current === shown) return;
     arranged.current = shown;
-    const element = scope.current;
     const before = anchor.current;
-    if (element !== null && before?.row.isConnected) {
-      const by = before.row.getBoundingClientRect().top - before.top;
-      if (Math.abs(by) >= 1) {
-        movedAt.current = performance.now();
-        // A short page is made long enough to be scrolled so far.
-        element.style.minHeight = "";
-        const lacks = scrollY + by + innerHeight - document.documentElement.scrollHeight;
-        if (lacks > 0) element.style.minHeight = `${Math.ceil(element.offsetHeight + lacks)}px`;
-        scrollBy({ top: by, behavior: "instant" });
-      }
-    } else if (before !== undefined) movedAt.current = performance.now();
+    if (scope.current !== null) {
+      // Without its rows, a list must not stay as long as it was.
+      scope.current.style.minHeight = "";
+      const isMoved = before?.row.isConnected
+        ? restore(scope.current, before)
+        : before !== undefined;
+      if (isMoved) movedAt.current = performance.now();
+    }
     remember();
   }, [scope, shown, remember]);
 
   return { isSettled: () => performance.now() - movedAt.current >= SETTLE_MS };
 }
 
+/** Scrolls so that the row is where it was. @returns whether it had moved */
+function restore(scope: HTMLElement, { row, top }: Anchor): boolean {
+  const by = row.getBoundingClientRect().top - top;
+  if (Math.abs(by) < 1) return false;
+  const scroller = scrollerOf(scope);
+  // A short page is made long enough to be scrolled so far.
+  const lacks = scroller.scrollTop + by + scroller.clientHeight - scroller.scrollHeight;
+  if (lacks > 0) scope.style.minHeight = `${Math.ceil(scope.offsetHeight + lacks)}px`;
+  scroller.scrollBy({ top: by, behavior: "instant" });
+  return true;
+}
+
+/** The pane of the list scrolls by itself beside an open request; otherwise the window scrolls. */
+function scrollerOf(scope: HTMLElement): Element {
+  const pane = scope.closest("[data-scroller]");
+  const scrolls = pane !== null && getComputedStyle(pane).overflowY === "auto";
+  return scrolls ? pane : document.documentElement;
+}
+
 function rowOf(scope: HTMLElement | null): HTMLElement | undefined {
   if (scope === null) return undefined;
   const focused = document.activeElement?.closest<HTMLElement>(".row");
   if (focused && scope.contains(focused)) return focused;
+  const scroller = scrollerOf(scope);
   const current = scope.querySelector<HTMLElement>(".row.current");
   if (current !== null && isSeen(current)) return current;
   // At the top, new rows stay visible.
-  if (scrollY === 0) return undefined;
+  if (scroller.scrollTop === 0) return undefined;
   return [...scope.querySelectorAll<HTMLElement>(".row")].find(
     (row) => row.getBoundingClientRect().bottom > 0,
   );

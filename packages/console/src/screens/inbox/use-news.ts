@@ -1,6 +1,7 @@
 /** Announces new requests to screen readers: together, and only those to decide. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../language/t.ts";
 import { mine } from "../../live/live.ts";
 
 /** Calls that arrive together are announced together. */
@@ -20,7 +21,7 @@ export function useNews(ids: readonly string[]): string {
       announced.current = ids;
       const news = mine.peek().filter(({ id }) => ids.includes(id) && !before.has(id));
       if (news.length > 0) {
-        setText(`New: ${news.length}. ${mine.peek().length} in total need your decision.`);
+        setText(t`New: ${news.length}. ${mine.peek().length} in total need your decision.`);
       }
     }, GATHER_MS);
     return () => clearTimeout(timer);

@@ -2,11 +2,13 @@
 
 import type { Instance } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { api, Refusal } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
+import { announce } from "../../parts/announce.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { signInUrl } from "../../root.ts";
+import { Field, Form } from "../../parts/form.tsx";
 import { groupsIn } from "./new-instance.tsx";
 import { OwnerField } from "./owner-field.tsx";
 import { countWords } from "./wire.ts";
@@ -21,43 +23,38 @@ export interface InstanceDialogProps {
 export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps) {
   const { id, name, pending } = instance;
   const [typed, setTyped] = useState("");
-  const [isStale, setStale] = useState(false);
   const remove = async () => {
-    try {
-      await api.call("DELETE /instances/{id}", { path: { id } });
-    } catch (error) {
-      setStale(error instanceof Refusal && error.status === 403);
-      throw error;
-    }
+    await api.call("DELETE /instances/{id}", { path: { id } });
     onDone();
   };
   return (
     <Dialog
-      title="Delete this instance?"
+      title={t`Delete this instance?`}
       onClose={onClose}
       actions={
         <>
-          <Button onPress={onClose}>Cancel</Button>
+          <Button onPress={onClose}>{t`Cancel`}</Button>
           <Button kind="danger" disabled={typed !== name} onPress={remove}>
-            Delete permanently
+            {t`Delete permanently`}
           </Button>
         </>
       }
     >
       <p>
-        Its credential is revoked immediately, its deliveries stop, and{" "}
         {pending === 0
-          ? "it has no pending requests"
-          : `its pending requests (${countWords(pending)}) are cancelled`}
-        . This cannot be undone.
+          ? t`Its credential is revoked immediately, its deliveries stop, and \
+it has no pending requests.`
+          : t`Its credential is revoked immediately, its deliveries stop, and \
+its pending requests (${countWords(pending)}) are cancelled.`}{" "}
+        {t`This cannot be undone.`}
       </p>
       <label class="field">
         <span>
-          Type{" "}
-          <strong>
-            <Text>{name}</Text>
-          </strong>{" "}
-          to confirm
+          {rich`Type ${(
+            <strong>
+              <Text>{name}</Text>
+            </strong>
+          )} to confirm`}
         </span>
         <input
           type="text"
@@ -69,11 +66,25 @@ export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps)
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </label>
-      {isStale && (
-        <p>
-          <a href={signInUrl()}>Sign in again</a>
-        </p>
-      )}
+    </Dialog>
+  );
+}
+
+export function RenameDialog({ instance: { id, name }, onClose, onDone }: InstanceDialogProps) {
+  return (
+    <Dialog title={t`Rename ${name}`} onClose={onClose}>
+      <p class="hint">{t`Reviewers see the new name, also for earlier requests.`}</p>
+      <Form
+        submit={t`Rename`}
+        onSubmit={async (values) => {
+          const body = { name: values("name").trim() };
+          await api.call("PUT /instances/{id}/name", { path: { id }, body });
+          announce(t`Renamed the instance.`);
+          onDone();
+        }}
+      >
+        <Field name="name" label={t`Name`} value={name} maxLength={128} />
+      </Form>
     </Dialog>
   );
 }
@@ -91,24 +102,24 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
   };
   return (
     <Dialog
-      title="Groups and owner"
+      title={t`Groups and owner`}
       onClose={onClose}
       actions={
         <>
-          <Button onPress={onClose}>Cancel</Button>
+          <Button onPress={onClose}>{t`Cancel`}</Button>
           <Button kind="primary" onPress={save}>
-            Save
+            {t`Save`}
           </Button>
         </>
       }
     >
       <p class="hint">
         {proposal === undefined
-          ? "They apply to new calls. If the policy requires two people, both must save them."
-          : "This change is proposed. It takes effect when a second person saves it."}
+          ? t`They apply to new calls. If the policy requires two people, both must save them.`
+          : t`This change is proposed. It takes effect when a second person saves it.`}
       </p>
       <label class="field">
-        Groups (separated by commas)
+        {t`Groups (separated by commas)`}
         <input
           type="text"
           autocomplete="off"
@@ -118,7 +129,7 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
           onInput={(event) => setGroups(event.currentTarget.value)}
         />
       </label>
-      <OwnerField label="Owner" value={owner} onChange={setOwner} />
+      <OwnerField label={t`Owner`} value={owner} onChange={setOwner} />
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { Delivery, Instance, Receiver } from "@countersign/review-api";
 import { api } from "../../api.ts";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -12,6 +13,7 @@ import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import { serverNow } from "../../time.ts";
 import { HealthBadge } from "./health-badge.tsx";
+import { ReceiverActions } from "./receiver.tsx";
 import { attemptWords, countWords } from "./wire.ts";
 
 const SHOWN = 50;
@@ -46,48 +48,47 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
   return (
     <section class="panel" aria-labelledby="deliveries-heading">
       <header class="panel-head">
-        <h2 id="deliveries-heading">Deliveries</h2>
+        <h2 id="deliveries-heading">{t`Deliveries`}</h2>
         <HealthBadge receiver={receiver} />
         {receiver !== null && (
           <Button kind="quiet" onPress={changed}>
-            <Icon name="refresh" /> Refresh
+            <Icon name="refresh" /> {t`Refresh`}
           </Button>
         )}
       </header>
       {receiver === null ? (
-        <p class="hint">
-          No webhook. This agent polls for decisions. A provisioner can register a receiver.
-        </p>
+        <p class="hint">{t`No webhook. This agent polls for decisions.`}</p>
       ) : (
         <ReceiverWords receiver={receiver} />
       )}
+      {may("people") && <ReceiverActions instance={instance} onChanged={changed} />}
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {waiting.length > 0 && (
         <>
           <Table
-            caption="Pending deliveries"
+            caption={t`Pending deliveries`}
             columns={waitingColumns(changed)}
             items={waiting}
             keyOf={(delivery) => delivery.id}
           />
           {may("decide") && waiting.length > 1 && (
             <div class="actions">
-              <Button onPress={retryAll}>Retry all now</Button>
+              <Button onPress={retryAll}>{t`Retry all now`}</Button>
             </div>
           )}
-          {value?.isMore && <p class="hint">Only the first {SHOWN} are shown.</p>}
+          {value?.isMore && <p class="hint">{t`Only the first ${SHOWN} are shown.`}</p>}
         </>
       )}
       {(value?.failed.length ?? 0) > 0 && (
         <>
-          <h3>Not delivered</h3>
+          <h3>{t`Not delivered`}</h3>
           <Table
-            caption="Failed deliveries"
+            caption={t`Failed deliveries`}
             columns={FAILED_COLUMNS}
             items={value?.failed ?? []}
             keyOf={(delivery) => delivery.id}
           />
-          <p class="hint">Among the last {ENDED_LIMIT} of this project that have ended.</p>
+          <p class="hint">{t`Among the last ${ENDED_LIMIT} of this project that have ended.`}</p>
         </>
       )}
     </section>
@@ -98,14 +99,10 @@ function ReceiverWords({ receiver }: { readonly receiver: Receiver }) {
   const { origin, verified_at: verifiedAt, waiting, last_attempt: last } = receiver;
   return (
     <p class="hint">
-      Decisions go to <code>{origin}</code>, verified <When at={verifiedAt} />.{" "}
-      {waiting === 0 && "No pending deliveries."}
-      {waiting > 0 && `${countWords(waiting)} waiting.`}
+      {rich`Decisions go to ${<code>{origin}</code>}, verified ${<When at={verifiedAt} />}.`}{" "}
+      {waiting === 0 ? t`No pending deliveries.` : t`${countWords(waiting)} waiting.`}
       {last !== undefined && last.outcome !== "acknowledged" && (
-        <>
-          {" "}
-          The last attempt, <When at={last.at} />: {attemptWords(last)}.
-        </>
+        <> {rich`The last attempt, ${<When at={last.at} />}: ${attemptWords(last)}.`}</>
       )}
     </p>
   );
@@ -131,18 +128,18 @@ async function load(instanceId: string, signal: AbortSignal): Promise<Deliveries
 }
 
 const REQUEST: Column<Delivery> = {
-  title: "Decision of",
+  title: t`Decision of`,
   isHead: true,
-  cell: ({ request_id: id }) => <a href={href(`/inbox/${id}`)}>request …{id.slice(-6)}</a>,
+  cell: ({ request_id: id }) => <a href={href(`/inbox/${id}`)}>{t`request …${id.slice(-6)}`}</a>,
 };
 
-const ATTEMPTS: Column<Delivery> = { title: "Attempts", cell: ({ attempts }) => attempts };
+const ATTEMPTS: Column<Delivery> = { title: t`Attempts`, cell: ({ attempts }) => attempts };
 
 const LAST: Column<Delivery> = {
-  title: "Last attempt",
+  title: t`Last attempt`,
   cell: ({ last_attempt: last }) =>
     last === undefined ? (
-      "none yet"
+      t`none yet`
     ) : (
       <>
         {attemptWords(last)}, <When at={last.at} />
@@ -152,7 +149,7 @@ const LAST: Column<Delivery> = {
 
 function waitingColumns(onRetried: () => void): Column<Delivery>[] {
   const retry: Column<Delivery> = {
-    title: "Actions",
+    title: t`Actions`,
     isActions: true,
     cell: ({ id, status }) => (
       <Button
@@ -162,25 +159,25 @@ function waitingColumns(onRetried: () => void): Column<Delivery>[] {
           onRetried();
         }}
       >
-        Retry now
+        {t`Retry now`}
       </Button>
     ),
   };
   const next: Column<Delivery> = {
-    title: "Next attempt",
+    title: t`Next attempt`,
     cell: ({ status, next_attempt_at: at }) => {
-      if (status === "in_flight") return "in progress";
+      if (status === "in_flight") return t`in progress`;
       if (at === undefined) return "–";
-      return Date.parse(at) <= serverNow() ? "due" : <When at={at} />;
+      return Date.parse(at) <= serverNow() ? t`due` : <When at={at} />;
     },
   };
   return [REQUEST, ATTEMPTS, LAST, next, ...(may("decide") ? [retry] : [])];
 }
 
 const ENDS: Readonly<Record<string, string>> = {
-  window: "failed after 168 h of retries",
-  removal: "its receiver was removed",
-  deletion: "its instance was deleted",
+  window: t`failed after 168 h of retries`,
+  removal: t`its receiver was removed`,
+  deletion: t`its instance was deleted`,
 };
 
 const FAILED_COLUMNS: Column<Delivery>[] = [
@@ -188,7 +185,7 @@ const FAILED_COLUMNS: Column<Delivery>[] = [
   ATTEMPTS,
   LAST,
   {
-    title: "Ended",
+    title: t`Ended`,
     cell: ({ ended_by: by = "", ended_at: at }) => (
       <>
         {ENDS[by] ?? by}

@@ -1,15 +1,18 @@
 /** Freezes: the active ones, creating one with a note, and lifting it. */
 
-import type { Freeze } from "@countersign/review-api";
+import type { Freeze, Instance } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { plural, rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
+import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
+import { countWords } from "./wire.ts";
 
 /** The active freezes of the server, the project and the instances. */
 export function useFreezes(): Loaded<readonly Freeze[]> {
@@ -24,9 +27,9 @@ export function mayFreeze(scope: Freeze["scope"]): boolean {
 }
 
 const COVERED: Readonly<Record<Freeze["scope"], string>> = {
-  instance: "This instance is frozen",
-  project: "This project is frozen",
-  server: "The whole server is frozen",
+  instance: t`This instance is frozen.`,
+  project: t`This project is frozen.`,
+  server: t`The whole server is frozen.`,
 };
 
 export interface FreezeBannerProps {
@@ -36,18 +39,13 @@ export interface FreezeBannerProps {
 
 /** Shows an active freeze with its start, its reason and the button to lift it. */
 export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
-  const [isConfirming, setConfirming] = useState(false);
   const { id, scope, note, frozen_at: at } = freeze;
-  const lift = async () => {
-    await api.call("POST /freezes/{id}/lift", { path: { id } });
-    setConfirming(false);
-    onLifted();
-  };
   return (
     <div class="frozen" role="status">
       <Icon name="freeze" />
       <p>
-        <strong>{COVERED[scope]}.</strong> All of its calls are denied since <When at={at} />.
+        <strong>{COVERED[scope]}</strong>{" "}
+        {rich`All of its calls are denied since ${<When at={at} />}.`}
         {note !== undefined && note !== "" && (
           <>
             {" "}
@@ -57,22 +55,20 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
           </>
         )}
       </p>
-      {mayFreeze(scope) && <Button onPress={() => setConfirming(true)}>Lift the freeze</Button>}
-      {isConfirming && (
-        <Dialog
-          title="Lift the freeze?"
-          onClose={() => setConfirming(false)}
-          actions={
-            <>
-              <Button onPress={() => setConfirming(false)}>Keep the freeze</Button>
-              <Button kind="primary" onPress={lift}>
-                Lift the freeze
-              </Button>
-            </>
-          }
+      {mayFreeze(scope) && (
+        <ConfirmButton
+          kind="plain"
+          title={t`Lift the freeze?`}
+          consequence={t`Policy and reviewers decide new calls again. Denied calls stay denied.`}
+          action={t`Lift the freeze`}
+          done={t`The freeze is lifted.`}
+          onConfirm={async () => {
+            await api.call("POST /freezes/{id}/lift", { path: { id } });
+            onLifted();
+          }}
         >
-          <p>Policy and reviewers decide new calls again. Denied calls stay denied.</p>
-        </Dialog>
+          {t`Lift the freeze`}
+        </ConfirmButton>
       )}
     </div>
   );
@@ -81,16 +77,32 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
 export interface FreezeButtonProps {
   readonly scope: Freeze["scope"];
   /** Exactly with the scope `instance`. */
-  readonly instanceId?: string;
+  readonly instance?: Pick<Instance, "id" | "name" | "pending">;
   readonly children: string;
   onFrozen(): void;
 }
 
-const WHAT: Readonly<Record<Freeze["scope"], string>> = {
-  instance: "this instance",
-  project: "all instances of this project",
-  server: "all instances of all projects of this server",
-};
+function questionOf(scope: Freeze["scope"]): string {
+  return scope === "server" ? t`Freeze the server?` : t`Freeze the project?`;
+}
+
+function consequenceOf(scope: Freeze["scope"]): string {
+  return scope === "server"
+    ? t`All pending and new calls of all instances of all projects of this server are denied \
+until the freeze is lifted.`
+    : t`All pending and new calls of all instances of this project are denied \
+until the freeze is lifted.`;
+}
+
+function consequenceFor({ name, pending }: Pick<Instance, "name" | "pending">) {
+  const instance = (
+    <strong>
+      <Text>{name}</Text>
+    </strong>
+  );
+  return rich`All pending (${countWords(pending)}) and new calls of ${instance} are denied \
+until the freeze is lifted.`;
+}
 
 interface Frozen {
   readonly denied: number;
@@ -98,20 +110,22 @@ interface Frozen {
 }
 
 function deniedWords(denied: number): string {
-  if (denied === 0) return "Nothing was pending.";
-  if (denied === 1) return "1 pending request was denied.";
-  return `${denied} pending requests were denied.`;
+  if (denied === 0) return t`Nothing was pending.`;
+  return plural(denied, {
+    one: "1 pending request was denied.",
+    other: "# pending requests were denied.",
+  });
 }
 
 /** Denies what is pending and all that comes, after a question. */
-export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeButtonProps) {
+export function FreezeButton({ scope, instance, children, onFrozen }: FreezeButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const [note, setNote] = useState("");
   const [frozen, setFrozen] = useState<Frozen>();
   const freeze = async () => {
     const body = {
       scope,
-      ...(instanceId !== undefined && { instance_id: instanceId }),
+      ...(instance !== undefined && { instance_id: instance.id }),
       ...(note.trim() !== "" && { note: note.trim() }),
     };
     setFrozen(await api.call("POST /freezes", { body }));
@@ -131,23 +145,23 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
       </Button>
       {isOpen && frozen === undefined && (
         <Dialog
-          title={`${children}?`}
+          title={instance === undefined ? questionOf(scope) : t`Freeze ${instance.name}?`}
           onClose={close}
           actions={
             <>
-              <Button onPress={close}>Cancel</Button>
+              <Button onPress={close}>{t`Cancel`}</Button>
               <Button kind="danger" onPress={freeze}>
-                Freeze
+                {t`Freeze`}
               </Button>
             </>
           }
         >
           <p>
-            All pending and new calls of {WHAT[scope]} are denied until the freeze is lifted. A
-            freeze overrides policy, grants and reviewers.
+            {instance === undefined ? consequenceOf(scope) : consequenceFor(instance)}{" "}
+            {t`A freeze overrides policy, grants and reviewers.`}
           </p>
           <label class="field">
-            Reason (agents read it)
+            {t`Reason (agents read it)`}
             <textarea
               rows={2}
               maxLength={2_000}
@@ -158,10 +172,14 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
         </Dialog>
       )}
       {isOpen && frozen !== undefined && (
-        <Dialog title="Frozen" onClose={close} actions={<Button onPress={close}>Close</Button>}>
+        <Dialog
+          title={t`Frozen`}
+          onClose={close}
+          actions={<Button onPress={close}>{t`Close`}</Button>}
+        >
           <p>
             {deniedWords(frozen.denied)}
-            {!frozen.complete && " The server continues to deny the remaining requests."}
+            {!frozen.complete && ` ${t`The server continues to deny the remaining requests.`}`}
           </p>
         </Dialog>
       )}

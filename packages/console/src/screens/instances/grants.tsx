@@ -3,7 +3,8 @@
 import type { Grant } from "@countersign/review-api";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
-import { Button } from "../../parts/button.tsx";
+import { rich, t } from "../../language/t.ts";
+import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { OnServer } from "../../parts/on-server.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -22,14 +23,14 @@ export function GrantPanel({ instanceId }: { readonly instanceId: string }) {
   }, instanceId);
   return (
     <section class="panel" aria-labelledby="grants-heading">
-      <h2 id="grants-heading">Active grants</h2>
+      <h2 id="grants-heading">{t`Active grants`}</h2>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {value?.length === 0 && (
-        <p class="hint">No active grants. Policy and reviewers decide all calls.</p>
+        <p class="hint">{t`No active grants. Policy and reviewers decide all calls.`}</p>
       )}
       {value !== undefined && value.length > 0 && (
         <Table
-          caption="Active grants"
+          caption={t`Active grants`}
           columns={columns(reload)}
           items={value}
           keyOf={({ id }) => id}
@@ -46,50 +47,49 @@ function mayRevoke({ reviewer }: Grant): boolean {
 function columns(onRevoked: () => void): Column<Grant>[] {
   return [
     {
-      title: "Calls of",
+      title: t`Calls of`,
       isHead: true,
       cell: ({ tool, server, any_server: isAny, when, session: only, turn }) => (
         <>
           <Text>{tool}</Text> <OnServer server={server} />
-          {isAny === true && <span class="faint">on any server</span>}
+          {isAny === true && <span class="faint">{t`on any server`}</span>}
           {when !== undefined && (
             <code class="grant-when">
               <Text>{when}</Text>
             </code>
           )}
           {only !== undefined && (
-            <span class="hint grant-when">
-              in session <Text>{only}</Text>
-            </span>
+            <span class="hint grant-when">{rich`in session ${<Text>{only}</Text>}`}</span>
           )}
           {turn !== undefined && (
-            <span class="hint grant-when">
-              in turn <Text>{turn}</Text>
-            </span>
+            <span class="hint grant-when">{rich`in turn ${<Text>{turn}</Text>}`}</span>
           )}
         </>
       ),
     },
     {
-      title: "By",
+      title: t`By`,
       cell: ({ reviewer }) => <Text>{reviewer.name}</Text>,
     },
-    { title: "Used", cell: ({ calls, calls_max: max }) => `${calls} of ${max}` },
-    { title: "Expires", cell: ({ expires_at: at }) => <When at={at} /> },
+    { title: t`Used`, cell: ({ calls, calls_max: max }) => t`${calls} of ${max}` },
+    { title: t`Expires`, cell: ({ expires_at: at }) => <When at={at} /> },
     {
-      title: "Actions",
+      title: t`Actions`,
       isActions: true,
       cell: (grant) =>
         mayRevoke(grant) && (
-          <Button
-            kind="danger"
-            onPress={async () => {
+          <ConfirmButton
+            title={t`Revoke the grant for ${grant.tool}?`}
+            consequence={t`Policy and reviewers decide later calls. Approved calls stay approved.`}
+            action={t`Revoke grant`}
+            done={t`Revoked the grant for ${grant.tool}.`}
+            onConfirm={async () => {
               await api.call("POST /grants/{id}/revoke", { path: { id: grant.id } });
               onRevoked();
             }}
           >
-            Revoke
-          </Button>
+            {t`Revoke`}
+          </ConfirmButton>
         ),
     },
   ];

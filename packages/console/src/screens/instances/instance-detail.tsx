@@ -2,6 +2,7 @@ import type { Freeze, Instance, ProposedChange } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { api, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FactList, type Facts } from "../../parts/facts.tsx";
@@ -12,10 +13,11 @@ import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 import { go, href } from "../../route.ts";
-import { DeleteDialog, GroupDialog } from "./change-instance.tsx";
+import { DeleteDialog, GroupDialog, RenameDialog } from "./change-instance.tsx";
 import { DeliveryPanel } from "./deliveries.tsx";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { GrantPanel } from "./grants.tsx";
+import { RotateDialog } from "./rotate-credential.tsx";
 import { countWords } from "./wire.ts";
 
 /** One instance: what is known of it, what reaches its receiver, and what holds for its calls. */
@@ -25,7 +27,7 @@ export function InstanceDetail({ id }: { readonly id: string }) {
     id,
   );
   const freezes = useFreezes();
-  const [openDialog, setOpenDialog] = useState<"delete" | "group">();
+  const [openDialog, setOpenDialog] = useState<"delete" | "group" | "rename" | "rotate">();
   if (error instanceof Refusal && (error.status === 404 || error.status === 400)) {
     return <NoInstance />;
   }
@@ -43,7 +45,7 @@ export function InstanceDetail({ id }: { readonly id: string }) {
       title={value.name}
       actions={
         <InstanceActions
-          id={id}
+          instance={value}
           activeFreezes={activeFreezes}
           onFrozen={changed}
           onDelete={() => setOpenDialog("delete")}
@@ -52,14 +54,19 @@ export function InstanceDetail({ id }: { readonly id: string }) {
     >
       <p>
         <a class="back-link" href={href("/instances")}>
-          <Icon name="back" /> All instances
+          <Icon name="back" /> {t`All instances`}
         </a>
       </p>
       {freezes.error !== undefined && <Fault error={freezes.error} onRetry={freezes.reload} />}
       {activeFreezes.map((freeze) => (
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={changed} />
       ))}
-      <InstanceFacts instance={value} onGroup={() => setOpenDialog("group")} />
+      <InstanceFacts
+        instance={value}
+        onGroup={() => setOpenDialog("group")}
+        onRename={() => setOpenDialog("rename")}
+        onRotate={() => setOpenDialog("rotate")}
+      />
       <DeliveryPanel instance={value} onChanged={reload} />
       <GrantPanel instanceId={id} />
       {openDialog === "delete" && (
@@ -67,6 +74,17 @@ export function InstanceDetail({ id }: { readonly id: string }) {
           instance={value}
           onClose={close}
           onDone={() => go("/instances", { replace: true })}
+        />
+      )}
+      {openDialog === "rotate" && <RotateDialog instance={value} onClose={close} />}
+      {openDialog === "rename" && (
+        <RenameDialog
+          instance={value}
+          onClose={close}
+          onDone={() => {
+            close();
+            reload();
+          }}
         />
       )}
       {openDialog === "group" && (
@@ -84,24 +102,24 @@ export function InstanceDetail({ id }: { readonly id: string }) {
 }
 
 interface InstanceActionsProps {
-  readonly id: string;
+  readonly instance: Instance;
   readonly activeFreezes: readonly Freeze[];
   onFrozen(): void;
   onDelete(): void;
 }
 
-function InstanceActions({ id, activeFreezes, onFrozen, onDelete }: InstanceActionsProps) {
+function InstanceActions({ instance, activeFreezes, onFrozen, onDelete }: InstanceActionsProps) {
   const isFrozen = activeFreezes.some(({ scope }) => scope === "instance");
   return (
     <>
       {mayFreeze("instance") && !isFrozen && (
-        <FreezeButton scope="instance" instanceId={id} onFrozen={onFrozen}>
-          Freeze
+        <FreezeButton scope="instance" instance={instance} onFrozen={onFrozen}>
+          {t`Freeze`}
         </FreezeButton>
       )}
       {may("people") && (
         <Button kind="danger" onPress={onDelete}>
-          Delete
+          {t`Delete`}
         </Button>
       )}
     </>
@@ -110,9 +128,9 @@ function InstanceActions({ id, activeFreezes, onFrozen, onDelete }: InstanceActi
 
 function NotYet({ error, onRetry }: FaultProps) {
   return (
-    <Page title="Instance">
+    <Page title={t`Instance`}>
       {error === undefined ? (
-        <p class="hint">Loading…</p>
+        <p class="hint">{t`Loading…`}</p>
       ) : (
         <Fault error={error} {...(onRetry !== undefined && { onRetry })} />
       )}
@@ -124,50 +142,69 @@ interface InstanceFactsProps {
   readonly instance: Instance;
   /** Groups and owner shall be changed. */
   onGroup(): void;
+  onRename(): void;
+  onRotate(): void;
 }
 
-function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
+function InstanceFacts({ instance, onGroup, onRename, onRotate }: InstanceFactsProps) {
   const { id, groups, owner, created_at: createdAt, pending, last_request_at: lastAt } = instance;
   return (
-    <section class="panel" aria-label="Details">
+    <section class="panel" aria-label={t`Details`}>
       <FactList
         facts={[
           [
-            "Id",
+            t`Id`,
             <span key="id" class="with-copy">
-              <code>{id}</code> <CopyButton text={id} what="id" isSmall />
+              <code>{id}</code> <CopyButton text={id} what={t`id`} isSmall />
             </span>,
           ],
-          ["Owner", owner === null ? "none" : <Text key="owner">{owner}</Text>],
-          ["Groups", groups.length === 0 ? "none" : groups.join(", ")],
+          [t`Owner`, owner === null ? t`none` : <Text key="owner">{owner}</Text>],
+          [t`Groups`, groups.length === 0 ? t`none` : groups.join(", ")],
+          ...workloadFacts(instance.workload),
           ...proposalFacts(instance.proposed_change),
-          ["Pending", countWords(pending)],
-          ["Last request", lastAt === null ? "never" : <When key="at" at={lastAt} />],
-          ["Created", <When key="created" at={createdAt} exact />],
+          [t`Pending`, countWords(pending)],
+          [t`Last request`, lastAt === null ? t`never` : <When key="at" at={lastAt} />],
+          [t`Created`, <When key="created" at={createdAt} exact />],
         ]}
       />
       <div class="actions">
-        {may("publish") && <Button onPress={onGroup}>Change groups and owner</Button>}
+        {may("people") && (
+          <>
+            <Button onPress={onRename}>{t`Rename`}</Button>
+            <Button onPress={onRotate}>{t`Rotate credential`}</Button>
+          </>
+        )}
+        {may("publish") && <Button onPress={onGroup}>{t`Change groups and owner`}</Button>}
         <a class="button" href={href(`/history?instance=${id}`)}>
-          View history
+          {t`View history`}
         </a>
       </div>
     </section>
   );
 }
 
+/** Rows of a fact list: none for an instance with a stored credential. */
+function workloadFacts(workload: Instance["workload"]): Facts {
+  if (workload === undefined) return [];
+  const { rule, issuer, claims } = workload;
+  const words = [rule, issuer, ...claims].join(", ");
+  return [[t`Workload identity`, <Text key="workload">{words}</Text>]];
+}
+
 /** Rows of a fact list: none without a proposal. */
 function proposalFacts(proposal: ProposedChange | undefined): Facts {
   if (proposal === undefined) return [];
-  const { groups, owner, proposer, proposed_at: at } = proposal;
+  const groups = proposal.groups.length === 0 ? t`none` : proposal.groups.join(", ");
+  const owner = proposal.owner === null ? t`none` : <Text>{proposal.owner}</Text>;
+  const { proposer } = proposal;
+  const by = proposer === null ? t`a removed reviewer` : <Text>{proposer}</Text>;
+  const at = <When at={proposal.proposed_at} />;
   return [
     [
-      "Proposed",
+      t`Proposed`,
       <span key="proposed">
-        groups: {groups.length === 0 ? "none" : groups.join(", ")}; owner:{" "}
-        {owner === null ? "none" : <Text>{owner}</Text>}; by{" "}
-        {proposer === null ? "a removed reviewer" : <Text>{proposer}</Text>}, <When at={at} />. A
-        second person must confirm it.
+        {rich`groups: ${groups}; owner: ${owner}; by ${by}, ${at}.`}{" "}
+        {t`A second person must confirm it.`}
       </span>,
     ],
   ];
@@ -175,11 +212,11 @@ function proposalFacts(proposal: ProposedChange | undefined): Facts {
 
 function NoInstance() {
   return (
-    <Page title="Instance">
-      <Empty title="Instance not found">
-        <p>It was deleted or belongs to another project.</p>
+    <Page title={t`Instance`}>
+      <Empty title={t`Instance not found`}>
+        <p>{t`It was deleted or belongs to another project.`}</p>
         <p>
-          <a href={href("/instances")}>All instances</a>
+          <a href={href("/instances")}>{t`All instances`}</a>
         </p>
       </Empty>
     </Page>

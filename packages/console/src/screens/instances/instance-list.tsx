@@ -1,7 +1,8 @@
 import type { Freeze, Instance } from "@countersign/review-api";
 import { useMemo, useState } from "preact/hooks";
-import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { t } from "../../language/t.ts";
+import { ChoiceFilter, FilterBar, TextFilter } from "../../parts/filter-bar.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { ListHead } from "../../parts/list-head.tsx";
 import { Empty, Fault } from "../../parts/notice.tsx";
@@ -10,22 +11,21 @@ import { useKeptPages } from "../../parts/use-kept-pages.ts";
 import { When } from "../../parts/when.tsx";
 import { WindowedList } from "../../parts/windowed-list.tsx";
 import { may } from "../../powers.ts";
-import { href } from "../../route.ts";
+import { href, route } from "../../route.ts";
+import { findInstances, ORDERS, SEARCHED_MAX } from "./find-instances.ts";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { HealthBadge } from "./health-badge.tsx";
 import { countWords } from "./wire.ts";
-
-const PAGE_SIZE = "100";
 
 /** All instances of the project, and what freezes more than one of them. */
 export function InstanceList() {
   const [round, setRound] = useState(0);
   const { value: freezes = [], error, reload } = useFreezes();
-  const pages = useKeptPages(`instances ${round}`, async (after, signal) => {
-    const query = { limit: PAGE_SIZE, after };
-    const { instances, next } = await api.call("GET /instances", { query, signal });
-    return { items: instances, next };
-  });
+  const { query } = route.value;
+  const filter = { search: query.get("q") ?? "", order: query.get("order") ?? "" };
+  const pages = useKeptPages(`instances ${round} ${JSON.stringify(filter)}`, (after, signal) =>
+    findInstances(filter, after, signal),
+  );
   const frozen = useMemo(() => new Set(freezes.map(({ instance }) => instance?.id)), [freezes]);
   const row = useMemo(
     () => (instance: Instance) => (
@@ -40,22 +40,36 @@ export function InstanceList() {
   const wide = freezes.filter(({ scope }) => scope !== "instance");
   return (
     <Page
-      title="Instances"
-      lead="Each agent connects as an instance."
+      title={t`Instances`}
+      lead={t`Each agent connects as an instance.`}
       actions={<ListActions wide={wide} onFrozen={reload} />}
     >
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {wide.map((freeze) => (
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={reload} />
       ))}
-      <section class="panel list-panel" aria-label="Instances">
-        <ListHead onRefresh={refresh}>Oldest first</ListHead>
+      <section class="panel list-panel" aria-label={t`Instances`}>
+        <FilterBar label={t`Search the instances`} names={["q", "order"]}>
+          <TextFilter label={t`Search`} name="q" placeholder={t`Name, group or owner`} />
+          <ChoiceFilter label={t`Order`} name="order" all={t`Oldest first`} choices={ORDERS} />
+        </FilterBar>
+        <ListHead onRefresh={refresh}>
+          {filter.search === "" && filter.order === ""
+            ? t`All instances`
+            : t`Searches the first ${SEARCHED_MAX} instances`}
+        </ListHead>
         <WindowedList
-          label="Instances"
+          label={t`Instances`}
           pages={pages}
           rowRem={{ wide: 4, narrow: 6.5 }}
           row={row}
-          empty={<NoInstance />}
+          empty={
+            filter.search === "" ? (
+              <NoInstance />
+            ) : (
+              <Empty title={t`No instance matches the search`} />
+            )
+          }
         />
       </section>
     </Page>
@@ -73,20 +87,20 @@ function ListActions({ wide, onFrozen }: ListActionsProps) {
     mayFreeze(scope) && !wide.some((freeze) => freeze.scope === scope);
   return (
     <>
-      {canFreeze("server") && (
-        <FreezeButton scope="server" onFrozen={onFrozen}>
-          Freeze the server
-        </FreezeButton>
+      {may("people") && (
+        <a class="button primary" href={href("/instances/new")}>
+          <Icon name="plus" /> {t`New instance`}
+        </a>
       )}
       {canFreeze("project") && (
         <FreezeButton scope="project" onFrozen={onFrozen}>
-          Freeze the project
+          {t`Freeze the project`}
         </FreezeButton>
       )}
-      {may("people") && (
-        <a class="button primary" href={href("/instances/new")}>
-          <Icon name="plus" /> New instance
-        </a>
+      {canFreeze("server") && (
+        <FreezeButton scope="server" onFrozen={onFrozen}>
+          {t`Freeze the server`}
+        </FreezeButton>
       )}
     </>
   );
@@ -94,14 +108,14 @@ function ListActions({ wide, onFrozen }: ListActionsProps) {
 
 function NoInstance() {
   return (
-    <Empty title="No instances yet">
-      <p>An instance is the identity of one agent, with its own credential.</p>
+    <Empty title={t`No instances yet`}>
+      <p>{t`An instance is the identity of one agent, with its own credential.`}</p>
       {may("people") ? (
         <p>
-          <a href={href("/instances/new")}>Create an instance</a>
+          <a href={href("/instances/new")}>{t`Create an instance`}</a>
         </p>
       ) : (
-        <p>An admin of this project can create one.</p>
+        <p>{t`An admin of this project can create one.`}</p>
       )}
     </Empty>
   );
@@ -114,6 +128,7 @@ interface InstanceRowProps {
 
 function InstanceRow({ instance, isFrozen }: InstanceRowProps) {
   const { id, name, groups, owner, pending, last_request_at: lastAt, receiver } = instance;
+  const pendingWords = t`${countWords(pending)} pending`;
   return (
     <a class="list-row instance-row" href={href(`/instances/${id}`)}>
       <span class="instance-what">
@@ -121,6 +136,7 @@ function InstanceRow({ instance, isFrozen }: InstanceRowProps) {
           <Text>{name}</Text>
         </bdi>
         <span class="instance-more">
+          {instance.workload !== undefined && `${t`workload identity`} · `}
           {owner !== null && (
             <>
               <Text>{owner}</Text>
@@ -128,26 +144,22 @@ function InstanceRow({ instance, isFrozen }: InstanceRowProps) {
             </>
           )}
           {groups.join(", ")}
-          {owner === null && groups.length === 0 && "no owner, no groups"}
+          {owner === null && groups.length === 0 && t`no owner, no groups`}
         </span>
       </span>
       <span class="instance-health">
         {isFrozen && (
           <span class="badge status frozen-badge">
-            <Icon name="freeze" /> Frozen
+            <Icon name="freeze" /> {t`Frozen`}
           </span>
         )}
         <HealthBadge receiver={receiver} />
       </span>
       <span class="instance-pending">
-        {pending === 0 ? (
-          <span class="hint">0 pending</span>
-        ) : (
-          <strong>{countWords(pending)} pending</strong>
-        )}
+        {pending === 0 ? <span class="hint">{pendingWords}</span> : <strong>{pendingWords}</strong>}
       </span>
       <span class="instance-seen">
-        {lastAt === null ? "no requests yet" : <When at={lastAt} />}
+        {lastAt === null ? t`no requests yet` : <When at={lastAt} />}
       </span>
     </a>
   );

@@ -1,4 +1,6 @@
+import { visibleText } from "@countersign/protocol";
 import { api } from "../../api.ts";
+import { t } from "../../language/t.ts";
 import { useLoaded } from "../../parts/use-loaded.ts";
 
 export interface OwnerFieldProps {
@@ -19,10 +21,10 @@ export function OwnerField({ label, hint, value, onChange }: OwnerFieldProps) {
     <label class="field">
       {label}
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        <option value="">None</option>
+        <option value="">{t`None`}</option>
         {[...names].map((name) => (
           <option key={name} value={name}>
-            {name}
+            {visibleText(name)}
           </option>
         ))}
       </select>

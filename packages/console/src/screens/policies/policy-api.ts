@@ -12,7 +12,7 @@ import { api } from "../../api.ts";
 const CHECK_MS = 30_000;
 
 /** Listed of each kind of change; all are counted. */
-const EXAMPLES = 50;
+const EXAMPLES = 1_000;
 
 /** Undefined where no version is published. */
 export function sourceOf(active: ShownPolicy): string | undefined {
@@ -32,6 +32,11 @@ export async function readVersionSource(scope: PolicyPath, number: number) {
 export function readVersions(scope: PolicyPath, after: number | undefined) {
   const query = { limit: "20", after: after?.toString() };
   return api.call(`GET /${scope}/versions`, { query });
+}
+
+/** How past calls of the project used its rules, and the names for new rules. */
+export function readUsage(signal: AbortSignal) {
+  return api.call("GET /policy/usage", { signal });
 }
 
 export function checkDraft(scope: PolicyPath, source: string, signal: AbortSignal) {

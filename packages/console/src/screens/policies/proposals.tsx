@@ -3,11 +3,13 @@
 import type { PolicyPath, ProposalOutline, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { plural, rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { DiffLines } from "../../parts/diff-lines.tsx";
 import { When } from "../../parts/when.tsx";
 import { lineDiff } from "../../previews/line-diff.ts";
 import { session } from "../../session.ts";
+import { ActivationQuestion, type Outcome } from "./activation.tsx";
 import { publishProposal, readProposedSource, rejectProposal, sourceOf } from "./policy-api.ts";
 import { Simulation } from "./simulation.tsx";
 
@@ -17,7 +19,7 @@ interface ProposalsProps {
   readonly proposals: readonly ProposalOutline[];
   readonly mayPublish: boolean;
   /** Called when a proposal was published or rejected. */
-  onChange(): void;
+  onChange(outcome?: Outcome): void;
 }
 
 export function Proposals({ proposals, ...rest }: ProposalsProps) {
@@ -25,7 +27,7 @@ export function Proposals({ proposals, ...rest }: ProposalsProps) {
   return (
     <section class="panel" aria-labelledby="proposals-title">
       <h2 id="proposals-title">
-        {proposals.length === 1 ? "1 open proposal" : `${proposals.length} open proposals`}
+        {plural(proposals.length, { one: "1 open proposal", other: "# open proposals" })}
       </h2>
       <ul class="proposals">
         {proposals.map((proposal) => (
@@ -47,10 +49,12 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
   return (
     <li>
       <div class="version-head">
-        <strong>{isMine ? "Yours" : <Text>{proposer ?? "A user of another project"}</Text>}</strong>
-        {state === "outdated" && <span class="badge">outdated</span>}
+        <strong>
+          {isMine ? t`Yours` : <Text>{proposer ?? t`A user of another project`}</Text>}
+        </strong>
+        {state === "outdated" && <span class="badge">{t`outdated`}</span>}
         <span class="hint">
-          <When at={at} />, from {from(proposal)}, {passed(tests)}
+          <When at={at} />, {from(proposal)}, {passed(tests)}
         </span>
       </div>
       {note !== undefined && (
@@ -60,7 +64,7 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
       )}
       {state === "outdated" && (
         <p class="hint">
-          Version {active.number} has become active since. Propose this change again.
+          {t`Version ${String(active.number)} has become active since. Propose this change again.`}
         </p>
       )}
       <div class="actions">
@@ -69,18 +73,23 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
             setSource(source === undefined ? await readProposedSource(scope, id) : undefined)
           }
         >
-          {source === undefined ? "Review" : "Hide"}
+          {source === undefined ? t`Review` : t`Hide`}
         </Button>
       </div>
       {source !== undefined && (
         <div class="stack">
           <DiffLines hunks={lineDiff(sourceOf(active) ?? "", source)} />
-          <p class="hint">
-            SHA-256 <code>{sha256}</code>
-          </p>
+          <p class="hint">{rich`SHA-256 ${<code>{sha256}</code>}`}</p>
           {mayPublish && <Simulation scope={scope} source={source} />}
           {mayPublish && (
-            <Closing scope={scope} proposal={proposal} isMine={isMine} onChange={onChange} />
+            <Closing
+              scope={scope}
+              active={active}
+              source={source}
+              proposal={proposal}
+              isMine={isMine}
+              onChange={onChange}
+            />
           )}
         </div>
       )}
@@ -89,36 +98,48 @@ function ProposalRow({ scope, active, proposal, mayPublish, onChange }: Proposal
 }
 
 function from({ base_number: number }: ProposalOutline): string {
-  return number === 0 ? "no version" : `version ${number}`;
+  return number === 0 ? t`from no version` : t`from version ${String(number)}`;
 }
 
 function passed(tests: number): string {
-  if (tests === 0) return "without tests";
-  return tests === 1 ? "its test passed" : `its ${tests} tests passed`;
+  if (tests === 0) return t`without tests`;
+  return plural(tests, { one: "its test passed", other: "its # tests passed" });
 }
 
-interface ClosingProps extends Pick<ProposalsProps, "scope" | "onChange"> {
+interface ClosingProps extends Pick<ProposalsProps, "scope" | "active" | "onChange"> {
+  readonly source: string;
   readonly proposal: ProposalOutline;
   readonly isMine: boolean;
 }
 
-function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
+function Closing({ scope, active, source, proposal, isMine, onChange }: ClosingProps) {
   const [reason, setReason] = useState("");
   const { id, state, refusal } = proposal;
-  // Another person may have been faster.
-  const acting = async (work: () => Promise<unknown>): Promise<void> => {
+  const [isAsking, setAsking] = useState(false);
+  const acting = async (work: () => Promise<Outcome>): Promise<void> => {
     try {
-      await work();
-    } finally {
+      onChange(await work());
+    } catch (error) {
+      // Another person may have been faster.
       onChange();
+      throw error;
     }
+  };
+  const reject = async (): Promise<Outcome> => {
+    await rejectProposal(scope, id, reason);
+    return { words: isMine ? t`Proposal withdrawn.` : t`Proposal rejected.` };
+  };
+  const publish = async (): Promise<Outcome> => {
+    const { number } = await publishProposal(scope, id);
+    const words = t`Version ${String(number)} is active.`;
+    return { words, activated: { number, former: active.number } };
   };
   return (
     <>
       {refusal !== undefined && <p class="note">{refusal}</p>}
       {!isMine && (
         <div class="field">
-          <label for={`reason-${id}`}>Reason for rejecting (optional)</label>
+          <label for={`reason-${id}`}>{t`Reason for rejecting (optional)`}</label>
           <input
             id={`reason-${id}`}
             maxLength={1000}
@@ -128,15 +149,26 @@ function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
         </div>
       )}
       <div class="actions apart">
-        <Button kind="danger" onPress={() => acting(() => rejectProposal(scope, id, reason))}>
-          {isMine ? "Withdraw" : "Reject"}
+        <Button kind="danger" onPress={() => acting(reject)}>
+          {isMine ? t`Withdraw` : t`Reject`}
         </Button>
         {refusal === undefined && state === "open" && (
-          <Button kind="primary" onPress={() => acting(() => publishProposal(scope, id))}>
-            Publish
+          <Button kind="primary" onPress={() => setAsking(true)}>
+            {t`Publish`}
           </Button>
         )}
       </div>
+      {isAsking && (
+        <ActivationQuestion
+          title={t`Publish version ${String(active.number + 1)}?`}
+          lead={t`It replaces version ${String(active.number)} and applies to new calls at once.`}
+          before={sourceOf(active) ?? ""}
+          after={source}
+          verb={t`Publish`}
+          onClose={() => setAsking(false)}
+          onConfirm={() => acting(publish)}
+        />
+      )}
     </>
   );
 }

@@ -2,11 +2,11 @@
 
 import type { PolicyPath, SimulatedChange, SimulationSummary } from "@countersign/review-api";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { Text } from "../../exact/text.tsx";
+import { t } from "../../language/t.ts";
 import { messageOf } from "../../parts/button.tsx";
-import { OnServer } from "../../parts/on-server.tsx";
-import { href } from "../../route.ts";
+import { Changes } from "./changes.tsx";
 import { simulate } from "./policy-api.ts";
+import { summaryOf } from "./simulation-words.ts";
 
 interface Run {
   readonly total: number | null;
@@ -19,9 +19,9 @@ interface Run {
 const NOTHING: Run = { total: null, replayed: 0, changes: [], summary: undefined, fault: "" };
 
 const PERIODS = [
-  ["24h", "the last day"],
-  ["168h", "the last 7 days"],
-  ["720h", "the last 30 days"],
+  ["24h", t`the last day`],
+  ["168h", t`the last 7 days`],
+  ["720h", t`the last 30 days`],
 ] as const;
 
 interface SimulationProps {
@@ -34,7 +34,7 @@ export function Simulation({ scope, source }: SimulationProps) {
   const [since, setSince] = useState<string>("168h");
   return (
     <section class="panel" aria-labelledby={titleId}>
-      <h2 id={titleId}>Simulation</h2>
+      <h2 id={titleId}>{t`Simulation`}</h2>
       <Draft
         // The answer about one text is not shown beside another.
         key={`${scope} ${source}`}
@@ -76,7 +76,7 @@ function Draft({ scope, source, since, onSince }: DraftProps) {
         else show({ summary: event, replayed: event.replayed });
       }
       if (now.summary === undefined && now.fault === "")
-        show({ fault: "The connection was interrupted." });
+        show({ fault: t`The connection was interrupted.` });
     } catch (error) {
       if (!mine.signal.aborted) show({ fault: messageOf(error) });
     }
@@ -93,7 +93,7 @@ function Draft({ scope, source, since, onSince }: DraftProps) {
         }}
       >
         <label>
-          Calls of{" "}
+          {t`Calls of`}{" "}
           <select value={since} onChange={(event) => onSince(event.currentTarget.value)}>
             {PERIODS.map(([value, words]) => (
               <option key={value} value={value}>
@@ -103,11 +103,11 @@ function Draft({ scope, source, since, onSince }: DraftProps) {
           </select>
         </label>
         <button type="submit" aria-busy={isRunning}>
-          Simulate
+          {t`Simulate`}
         </button>
       </form>
       {run === undefined ? (
-        <p class="hint">Test the draft against past calls. Nothing is changed.</p>
+        <p class="hint">{t`Test the draft against past calls. Nothing is changed.`}</p>
       ) : (
         <Answer run={run} isRunning={isRunning} />
       )}
@@ -120,7 +120,7 @@ function Answer({ run, isRunning }: { readonly run: Run; readonly isRunning: boo
     <>
       {isRunning && (
         <progress
-          aria-label="Calls checked"
+          aria-label={t`Calls checked`}
           {...(run.total !== null && { max: Math.max(1, run.total), value: run.replayed })}
         />
       )}
@@ -130,53 +130,7 @@ function Answer({ run, isRunning }: { readonly run: Run; readonly isRunning: boo
         </p>
       )}
       <p role="status">{run.summary === undefined ? "" : summaryOf(run.summary)}</p>
-      {run.changes.length > 0 && (
-        <ul class="changes">
-          {run.changes.map((change) => (
-            <ChangeRow key={change.id} change={change} />
-          ))}
-        </ul>
-      )}
+      <Changes changes={run.changes} summary={run.summary} />
     </>
-  );
-}
-
-function summaryOf(summary: SimulationSummary): string {
-  const { replayed, unchanged, changes, requirement_changed, errors, ended } = summary;
-  if (replayed === 0) return "No calls in that period.";
-  const counts = Object.entries(changes).map(
-    ([change, count]) => `${count} ${change.replace("->", " becomes ")}`,
-  );
-  if (requirement_changed > 0) counts.push(`${requirement_changed} need different approvals`);
-  if (counts.length === 0) counts.push("no changes");
-  if (errors > 0) counts.push(`${errors} with a rule error (people decide)`);
-  const rest = ended === "all" ? "" : " Older calls were skipped.";
-  return `${replayed} calls checked, ${unchanged} unchanged: ${counts.join("; ")}.${rest}`;
-}
-
-function ChangeRow({ change }: { readonly change: SimulatedChange }) {
-  const { id, tool, server, instance, was, would_be, because, differs = [], errors } = change;
-  return (
-    <li>
-      <a href={href(`/inbox/${id}`)}>
-        <Text>{tool}</Text>
-      </a>{" "}
-      <OnServer server={server} />
-      <span class="hint">
-        <Text>{instance.name || instance.id}</Text>
-      </span>
-      <span class="change">
-        {differs.length > 0 ? `another ${differs.join(", ")}` : `${was} → ${would_be}`}
-      </span>
-      <span class="hint">
-        <Text>{because}</Text>
-        {errors.map((error) => (
-          <span key={error.rule} class="fault">
-            {" "}
-            <Text>{error.rule}</Text>: <Text>{error.message}</Text>
-          </span>
-        ))}
-      </span>
-    </li>
   );
 }

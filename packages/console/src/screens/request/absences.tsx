@@ -2,6 +2,7 @@
 
 import type { ReviewedRequest } from "@countersign/review-api";
 import { Text } from "../../exact/text.tsx";
+import { t } from "../../language/t.ts";
 import { describeAbsence } from "../../requests/absence-words.ts";
 import { serverNow } from "../../time.ts";
 
@@ -9,7 +10,7 @@ export function Absences({ request }: { readonly request: ReviewedRequest }) {
   const { absences = [], status } = request;
   if (status !== "pending" || absences.length === 0) return null;
   return (
-    <ul class="claimed" id="absences" aria-label="Absent reviewers">
+    <ul class="claimed" id="absences" aria-label={t`Absent reviewers`}>
       {absences.map((one) => (
         <li key={one.reviewer.id}>
           <Text>{`${one.reviewer.name}, ${describeAbsence(one, serverNow())}`}</Text>

@@ -3,13 +3,11 @@
 import type { ReviewedRequest } from "@countersign/review-api";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { t } from "../../language/t.ts";
 import { offersRest } from "./rest-grant.ts";
 import { RestOfResponse } from "./rest-of-response.tsx";
 import { type Decision, isTyped } from "./use-decision.ts";
 import type { Shown } from "./use-request.ts";
-
-const MATCH_LABEL =
-  "To approve, type the last 4 characters of the request id, as shown in the agent's session";
 
 export interface ApprovalFieldsProps {
   readonly shown: Shown;
@@ -18,11 +16,10 @@ export interface ApprovalFieldsProps {
   readonly canApprove: boolean;
 }
 
+/** The optional parts of an approval, at the end of the page. */
 export function ApprovalFields(props: ApprovalFieldsProps) {
   const { shown, decision, wasDeniedBefore, canApprove } = props;
   const { request } = shown;
-  const { draft, edit, faults } = decision;
-  const isNeeded = request.requirement.note === "required" || wasDeniedBefore;
   return (
     <form
       class="panel"
@@ -32,24 +29,64 @@ export function ApprovalFields(props: ApprovalFieldsProps) {
       // Enter in a field decides nothing.
       onSubmit={(event) => event.preventDefault()}
     >
-      <h2 id="approval-title">Approval details</h2>
-      {isTyped(request) && <Confirmation request={request} decision={decision} />}
-      <div class="field">
-        <label for="note">Note for the agent</label>
-        <textarea
-          id="note"
-          rows={2}
-          maxLength={10_000}
-          value={draft.note}
-          onInput={({ currentTarget }) => edit({ note: currentTarget.value })}
-          {...faultOf("note", faults)}
-        />
-        <p class="hint">{isNeeded ? "Required. The agent reads it." : "The agent reads it."}</p>
-        <Fault param="note" faults={faults} />
-      </div>
+      <h2 id="approval-title">{t`Approval details`}</h2>
+      {!isNoteRequired(request, wasDeniedBefore) && (
+        <Note decision={decision} hint={t`The agent reads it.`} />
+      )}
       <Validity request={request} decision={decision} />
       {offersRest(shown) && <RestOfResponse decision={decision} canApprove={canApprove} />}
     </form>
+  );
+}
+
+export interface RequiredFieldsProps {
+  readonly request: ReviewedRequest;
+  readonly decision: Decision;
+  readonly wasDeniedBefore: boolean;
+}
+
+/** The parts without which there is no approval, beside its button. */
+export function RequiredFields({ request, decision, wasDeniedBefore }: RequiredFieldsProps) {
+  const hasNote = isNoteRequired(request, wasDeniedBefore);
+  if (!hasNote && !isTyped(request)) return null;
+  return (
+    <form
+      class="required"
+      noValidate
+      aria-label={t`Required to approve`}
+      // Enter in a field decides nothing.
+      onSubmit={(event) => event.preventDefault()}
+    >
+      {isTyped(request) && <Confirmation request={request} decision={decision} />}
+      {hasNote && <Note decision={decision} hint={t`Required to approve. The agent reads it.`} />}
+    </form>
+  );
+}
+
+function isNoteRequired({ requirement }: ReviewedRequest, wasDeniedBefore: boolean): boolean {
+  return requirement.note === "required" || wasDeniedBefore;
+}
+
+interface NoteProps {
+  readonly decision: Decision;
+  readonly hint: string;
+}
+
+function Note({ decision: { draft, edit, faults }, hint }: NoteProps) {
+  return (
+    <div class="field">
+      <label for="note">{t`Note for the agent`}</label>
+      <textarea
+        id="note"
+        rows={2}
+        maxLength={10_000}
+        value={draft.note}
+        onInput={({ currentTarget }) => edit({ note: currentTarget.value })}
+        {...faultOf("note", faults)}
+      />
+      <p class="hint">{hint}</p>
+      <Fault param="note" faults={faults} />
+    </div>
   );
 }
 
@@ -62,7 +99,7 @@ function Confirmation({ request, decision: { draft, edit, faults } }: PartProps)
   const { kind, text = "" } = request.requirement.confirm;
   return (
     <div class="field">
-      <label for="confirmation">{kind === "type" ? "To approve, type exactly" : MATCH_LABEL}</label>
+      <label for="confirmation">{confirmationLabel(kind)}</label>
       {kind === "type" && (
         <p class="typed" id="typed">
           <Text>{text}</Text>
@@ -84,6 +121,12 @@ function Confirmation({ request, decision: { draft, edit, faults } }: PartProps)
   );
 }
 
+function confirmationLabel(kind: string): string {
+  return kind === "type"
+    ? t`To approve, type exactly`
+    : t`To approve, type the last 4 characters of the request id, as shown in the agent's session`;
+}
+
 function Validity({ request, decision: { draft, edit, faults } }: PartProps) {
   const details = useRef<HTMLDetailsElement>(null);
   const longest = request.requirement.valid_for_max;
@@ -93,9 +136,9 @@ function Validity({ request, decision: { draft, edit, faults } }: PartProps) {
   }, [hasFault]);
   return (
     <details id="validity" ref={details}>
-      <summary>Approval expires after</summary>
+      <summary>{t`Approval expires after`}</summary>
       <div class="field">
-        <label for="valid_for">Longest time until the call starts</label>
+        <label for="valid_for">{t`Longest time until the call starts`}</label>
         <input
           id="valid_for"
           type="text"
@@ -109,8 +152,8 @@ function Validity({ request, decision: { draft, edit, faults } }: PartProps) {
         />
         <p class="hint">
           {longest === undefined
-            ? "For example 30s, 5m or 2h. Leave empty for the default."
-            : `For example 30s or 5m, at most ${longest}. Leave empty for the default.`}
+            ? t`For example 30s, 5m or 2h. Leave empty for the default.`
+            : t`For example 30s or 5m, at most ${longest}. Leave empty for the default.`}
         </p>
         <Fault param="valid_for" faults={faults} />
       </div>

@@ -4,6 +4,7 @@
  */
 
 import type { ReviewedRequest } from "@countersign/review-api";
+import { t } from "../../language/t.ts";
 import { outcomeOf, stillMissing } from "../../requests/words.ts";
 
 /** How long an approval can be taken back before it counts. */
@@ -50,6 +51,8 @@ export interface AvailableActions {
   readonly canApprove: boolean;
   readonly canDeny: boolean;
   readonly canWithdraw: boolean;
+  /** Whether the fields of an approval have a use. */
+  readonly canFill: boolean;
   /** A verdict of the person's own waits to be given. */
   readonly isHeld: boolean;
   /** Status message; empty while the request awaits a decision. */
@@ -70,10 +73,11 @@ export function availableActions(seen: Seen): AvailableActions {
   return {
     isOpen,
     isHeld,
-    isOffered: wasOffered || (isPending && (may.approve || may.deny)),
+    isOffered: isPending && (wasOffered || may.approve || may.deny),
     canApprove: canDecide && may.approve && hasSeenEnd && !isLoadingHistory,
     canDeny: canDecide && may.deny,
     canWithdraw: hasVoted,
+    canFill: isPending && may.approve && !isHeld,
     status: statusOf(request, me, hasVoted),
     hint: isPending && !isOver && !hasVoted && !isHeld ? hintOf(seen) : "",
   };
@@ -81,16 +85,16 @@ export function availableActions(seen: Seen): AvailableActions {
 
 function statusOf(request: ReviewedRequest, me: string | undefined, hasVoted: boolean): string {
   if (request.status !== "pending") return `${outcomeOf(request, me)}.`;
-  return hasVoted ? `Your approval is recorded. ${stillMissing(request)}` : "";
+  return hasVoted ? t`Your approval is recorded. ${stillMissing(request)}` : "";
 }
 
 function hintOf({ request, hasSeenEnd, isLoadingHistory, isShort }: Seen): string {
   const may = request.may_decide;
   if (may.reason !== undefined) return may.reason;
-  if (!hasSeenEnd) return "To approve, scroll to the end of the arguments, or select Show all.";
-  if (isLoadingHistory) return "Loading earlier calls like this one…";
+  if (!hasSeenEnd) return t`To approve, scroll to the end of the arguments, or select Show all.`;
+  if (isLoadingHistory) return t`Loading earlier calls like this one…`;
   const isSigned = request.requirement.confirm.kind === "passkey";
   return isShort && may.approve && !isSigned ? AT_ONCE : "";
 }
 
-const AT_ONCE = "Little time is left: an approval takes effect immediately, without Undo.";
+const AT_ONCE = t`Little time is left: an approval takes effect immediately, without Undo.`;

@@ -4,8 +4,11 @@ import type { ReviewedRequest } from "@countersign/review-api";
 import { useComputed } from "@preact/signals";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { now } from "../../time.ts";
+import { focusOnCall } from "./focus-on-call.ts";
+import { HandOverButton } from "./hand-over.tsx";
 
 export interface ClaimProps {
   readonly request: ReviewedRequest;
@@ -21,22 +24,28 @@ export function CurrentClaim({ request, onChange }: ClaimProps) {
   return (
     <p class="claimed" id="claimed">
       <span role="status">
-        <Text>{claim.own ? "You are" : `${claim.reviewer} is`}</Text> reviewing this request.{" "}
+        {claim.own
+          ? t`You are reviewing this request.`
+          : rich`${<Text>{claim.reviewer}</Text>} is reviewing this request.`}{" "}
       </span>
       {claim.own && (
         <Button
           kind="quiet"
           onPress={async () => {
             await api.call("DELETE /requests/{id}/claim", { path: { id: request.id } });
-            await onChange();
+            await showChange(onChange);
           }}
         >
-          Release
+          {t`Release`}
         </Button>
       )}
+      {claim.own && <HandOverButton request={request} onChange={onChange} />}
       {!claim.own && mayDecide(request) && (
-        <Button kind="quiet" onPress={() => claimRequest(request, true).then(onChange)}>
-          Take over
+        <Button
+          kind="quiet"
+          onPress={() => claimRequest(request, true).then(() => showChange(onChange))}
+        >
+          {t`Take over`}
         </Button>
       )}
     </p>
@@ -48,7 +57,9 @@ export function ClaimButton({ request, onChange }: ClaimProps) {
   const isClaimed = useIsClaimed(request);
   if (isClaimed || request.status !== "pending" || !mayDecide(request)) return null;
   return (
-    <Button onPress={() => claimRequest(request, false).then(onChange)}>I am reviewing it</Button>
+    <Button onPress={() => claimRequest(request, false).then(() => showChange(onChange))}>
+      {t`I am reviewing it`}
+    </Button>
   );
 }
 
@@ -56,6 +67,12 @@ export function ClaimButton({ request, onChange }: ClaimProps) {
 function useIsClaimed({ claim }: ReviewedRequest): boolean {
   const until = claim === undefined ? 0 : Date.parse(claim.until);
   return useComputed(() => now.value < until).value;
+}
+
+/** The pressed button disappears, and would lose the focus. */
+function showChange(onChange: ClaimProps["onChange"]): Promise<void> {
+  focusOnCall();
+  return onChange();
 }
 
 function mayDecide({ may_decide: { approve, deny } }: ReviewedRequest): boolean {

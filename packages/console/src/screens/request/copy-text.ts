@@ -1,6 +1,7 @@
 /** Puts a text into the clipboard, also where the page was not opened over TLS. */
 
 import { Refusal } from "../../api.ts";
+import { t } from "../../language/t.ts";
 
 /** @throws Refusal when the browser does not let it */
 export async function copyText(text: string): Promise<void> {
@@ -19,5 +20,5 @@ export async function copyText(text: string): Promise<void> {
   document.addEventListener("copy", put, { once: true });
   const isDone = document.execCommand("copy");
   document.removeEventListener("copy", put);
-  if (!isDone) throw new Refusal(400, { message: "This browser does not let the page copy." });
+  if (!isDone) throw new Refusal(400, { message: t`This browser does not let the page copy.` });
 }

@@ -6,7 +6,6 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type KeyBinding, useKeys } from "../../parts/keys.tsx";
-import { keysOn } from "../../preferences.ts";
 
 /** The keys do not work before this time, so that the reviewer has seen the content. */
 const SETTLE_MS = 300;
@@ -26,7 +25,7 @@ export interface KeyOptions {
   readonly box: { readonly current: HTMLElement | null };
 }
 
-/** @returns whether keys act now */
+/** @returns whether the content has been in place for a moment, so that presses act */
 export function useDecidingKeys({ keys, boundTo, box }: KeyOptions): boolean {
   const settled = useSettled(boundTo, box);
   useKeys(
@@ -40,7 +39,7 @@ export function useDecidingKeys({ keys, boundTo, box }: KeyOptions): boolean {
       }),
     ),
   );
-  return settled.is && keysOn.value;
+  return settled.is;
 }
 
 function useSettled(boundTo: string, box: KeyOptions["box"]) {

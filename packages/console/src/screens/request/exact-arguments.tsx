@@ -7,10 +7,15 @@ import { visiblePieces } from "@countersign/protocol";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indentJson } from "../../exact/indent.ts";
 import { LongText } from "../../exact/long-text.tsx";
+import { plural, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { useKeys } from "../../parts/keys.tsx";
 import { Scroller } from "../../parts/scroller.tsx";
 import { copyText } from "./copy-text.ts";
+
+/** The key does not work before this time, so that it is meant for this request. */
+const SETTLE_MS = 300;
 
 export interface ExactArgumentsProps {
   readonly text: string;
@@ -22,8 +27,10 @@ export interface ExactArgumentsProps {
 }
 
 export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps) {
-  const box = useRef<HTMLElement>(null);
+  const box = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
+  const section = useRef<HTMLElement>(null);
+  const openedAt = useRef(performance.now());
   const [isThere, setThere] = useState(false);
   const [isWhole, setWhole] = useState(false);
   const isCut = useIsCut(box, isWhole);
@@ -35,10 +42,21 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
     onEnd();
     box.current?.focus({ preventScroll: true });
   }
+  useKeys([
+    {
+      key: "e",
+      does: t`Show all exact arguments`,
+      press({ timeStamp }) {
+        // A press for the request before, or before all of the text is there, shows nothing yet.
+        if (isThere && timeStamp - openedAt.current >= SETTLE_MS) showAll();
+        section.current?.scrollIntoView({ block: "start" });
+      },
+    },
+  ]);
   return (
-    <section class="panel exact" id="exact" aria-labelledby="arguments-title">
+    <section class="panel exact" id="exact" ref={section} aria-labelledby="arguments-title">
       <header class="panel-head">
-        <h2 id="arguments-title">Exact arguments</h2>
+        <h2 id="arguments-title">{t`Exact arguments`}</h2>
         <span class="hint">{sizeOf(text)}</span>
         <CopyRaw text={text} />
       </header>
@@ -55,18 +73,20 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
       </Scroller>
       {isCut && (
         <button type="button" class="plain" id="show-all" onClick={showAll}>
-          Show all
+          {t`Show all`}
         </button>
       )}
       {marks > 0 && (
         <p class="warning" id="unseen">
-          {marks === 1 ? "One character is" : `${marks.toLocaleString()} characters are`} marked:
-          invisible, text-reordering or confusable.
+          {plural(marks, {
+            one: "One character is marked: invisible, text-reordering or confusable.",
+            other: "# characters are marked: invisible, text-reordering or confusable.",
+          })}
         </p>
       )}
       <Indented text={text} />
       <p class="digest">
-        <span>SHA-256 of this text, computed in this browser and sent with your decision</span>
+        <span>{t`SHA-256 of this text, computed in this browser and sent with your decision`}</span>
         <code id="digest">{digest}</code>
       </p>
     </section>
@@ -77,7 +97,14 @@ function sizeOf(text: string): string {
   const lines = text.split("\n").length;
   let letters = 0;
   for (const _ of text) letters++;
-  return `${letters.toLocaleString()} characters on ${lines === 1 ? "one line" : `${lines} lines`}`;
+  return plural(
+    lines,
+    {
+      one: "{0} characters on one line",
+      other: "{0} characters on # lines",
+    },
+    letters,
+  );
 }
 
 function countMarks(text: string): number {
@@ -96,9 +123,9 @@ function CopyRaw({ text }: { readonly text: string }) {
       }}
     >
       <Icon name={isCopied ? "check" : "copy"} />
-      Copy raw
+      {t`Copy raw`}
       <span class="spoken" role="status">
-        {isCopied && "Copied"}
+        {isCopied && t`Copied`}
       </span>
     </Button>
   );
@@ -111,9 +138,9 @@ function Indented({ text }: { readonly text: string }) {
   if (!/[{[]\s*[^\s}\]]/.test(text)) return null;
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Show formatted</summary>
+      <summary>{t`Show formatted`}</summary>
       {isOpen && (
-        <Scroller class="source" label="Formatted arguments">
+        <Scroller class="source" label={t`Formatted arguments`}>
           <pre id="indented">
             <LongText text={indented} />
           </pre>
@@ -148,18 +175,32 @@ function useEndOnScreen(
   const latestOnEnd = useRef(onEnd);
   latestOnEnd.current = onEnd;
   useEffect(() => {
-    if (!isThere || end.current === null) return;
-    // Text behind the bar is not visible.
-    const rootMargin = `0px 0px -${bar.current?.offsetHeight ?? 0}px 0px`;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-        observer.disconnect();
-        latestOnEnd.current();
-      },
-      { rootMargin },
-    );
-    observer.observe(end.current);
-    return () => observer.disconnect();
+    const { current: element } = end;
+    if (!isThere || element === null) return;
+    let observer: IntersectionObserver | undefined;
+    const watch = () => {
+      observer?.disconnect();
+      // Text behind the bar, or below it, is not visible.
+      const barTop = bar.current?.getBoundingClientRect().top ?? innerHeight;
+      const rootMargin = `0px 0px -${Math.max(0, Math.round(innerHeight - barTop))}px 0px`;
+      observer = new IntersectionObserver(
+        (entries) => {
+          if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+          stop();
+          latestOnEnd.current();
+        },
+        { rootMargin },
+      );
+      observer.observe(element);
+    };
+    // The bar grows and shrinks with what it says.
+    const resizes = new ResizeObserver(watch);
+    const stop = () => {
+      resizes.disconnect();
+      observer?.disconnect();
+    };
+    if (bar.current === null) watch();
+    else resizes.observe(bar.current);
+    return stop;
   }, [isThere, end, bar]);
 }

@@ -1,20 +1,31 @@
 /**
  * Readable previews of known arguments: beside the exact text, never instead of it, and marked as
- * a preview.
+ * previews.
  */
 
-import { type JsonValue, parseJson } from "@countersign/protocol";
-import type { ComponentChildren } from "preact";
+import { type JsonValue, parseJson, visibleText } from "@countersign/protocol";
+import {
+  commandsIn,
+  type FileEdit,
+  fileEditsIn,
+  type Host,
+  hostsIn,
+  isBlank,
+  moneyIn,
+  NEEDS_WHERE,
+  sqlIn,
+  textsIn,
+} from "@countersign/review-api/calls";
+import type { ComponentChildren, FunctionComponent } from "preact";
 import { useMemo } from "preact/hooks";
+import { LongText } from "../../exact/long-text.tsx";
 import { Text } from "../../exact/text.tsx";
+import { locale } from "../../language/language.ts";
+import { plural, rich, t } from "../../language/t.ts";
 import { DiffLines } from "../../parts/diff-lines.tsx";
 import { FaultBoundary } from "../../parts/fault-boundary.tsx";
-import { type FileEdit, fileEditsIn } from "../../previews/file-edit.ts";
-import { commandsIn, sqlIn } from "../../previews/find.ts";
-import { moneyIn } from "../../previews/money.ts";
-import { isBlank } from "../../previews/shell.ts";
-import { NEEDS_WHERE } from "../../previews/sql.ts";
-import { type Host, hostsIn } from "../../previews/urls.ts";
+import { Scroller } from "../../parts/scroller.tsx";
+import { hunksOf } from "../../previews/edit-hunks.ts";
 
 export interface PreviewsProps {
   readonly tool: string;
@@ -42,15 +53,30 @@ interface Props {
   readonly args: JsonValue;
 }
 
-const PREVIEWS = [Edits, Commands, Sql, Amounts, Hosts];
+/** Changes of files, and texts of several lines: in JSON, they are hard to read. */
+export function TextPreviews(props: PreviewsProps) {
+  return <Previews {...props} kinds={TEXTS} />;
+}
 
-export function Previews({ tool, argumentsText }: PreviewsProps) {
+/** Parts of the call: commands, statements, amounts and addresses. */
+export function PartPreviews(props: PreviewsProps) {
+  return <Previews {...props} kinds={PARTS} />;
+}
+
+const TEXTS = [Edits, Texts];
+const PARTS = [Commands, Sql, Amounts, Hosts];
+
+interface KindsProps extends PreviewsProps {
+  readonly kinds: readonly FunctionComponent<Props>[];
+}
+
+function Previews({ tool, argumentsText, kinds }: KindsProps) {
   const args = useMemo(() => parseArguments(argumentsText), [argumentsText]);
   if (args === undefined) return null;
   return (
     <>
-      {PREVIEWS.map((Kind, index) => (
-        <FaultBoundary key={index} name="a preview">
+      {kinds.map((Kind, index) => (
+        <FaultBoundary key={index} name={t`a preview`}>
           <Kind tool={tool} args={args} />
         </FaultBoundary>
       ))}
@@ -60,11 +86,14 @@ export function Previews({ tool, argumentsText }: PreviewsProps) {
 
 function Preview({ title, children }: { title: string; readonly children: ComponentChildren }) {
   return (
-    <section class="panel preview" aria-label={`Preview: ${title}`}>
+    <section class="panel preview" aria-label={t`Preview: ${title}`}>
       <header class="panel-head">
         <h2>{title}</h2>
-        <span class="badge" title="Derived from the arguments. The exact text is what you approve.">
-          Preview
+        <span
+          class="badge"
+          title={t`Derived from the arguments. The exact text is what you approve.`}
+        >
+          {t`Preview`}
         </span>
       </header>
       {children}
@@ -74,33 +103,43 @@ function Preview({ title, children }: { title: string; readonly children: Compon
 
 function More({ count }: { readonly count: number }) {
   if (count <= 0) return null;
-  return <p class="hint">And {count.toLocaleString()} more. The exact arguments list them all.</p>;
+  return (
+    <p class="hint">
+      {plural(count, {
+        one: "And 1 more. The exact arguments list them all.",
+        other: "And # more. The exact arguments list them all.",
+      })}
+    </p>
+  );
 }
 
 const KINDS: Readonly<Record<FileEdit["kind"], string>> = {
-  part: "Edits one place in the file",
-  whole: "Replaces the whole file (current content unknown)",
-  patch: "A patch, as the agent wrote it",
+  part: t`Edits one place in the file`,
+  whole: t`Replaces the whole file (current content unknown)`,
+  patch: t`A patch, as the agent wrote it`,
 };
 
 function Edits({ tool, args }: Props) {
-  const edits = useMemo(() => fileEditsIn(tool, args), [tool, args]);
+  const edits = useMemo(() => {
+    return fileEditsIn(tool, args).map((edit) => ({ ...edit, hunks: hunksOf(edit) }));
+  }, [tool, args]);
   if (edits.length === 0) return null;
   return (
-    <Preview title={edits.length === 1 ? "File edit" : `${edits.length} file edits`}>
+    <Preview title={plural(edits.length, { one: "File edit", other: "# file edits" })}>
       {edits.slice(0, SHOWN_MAX).map((edit, index) => (
         <figure key={index} class="edit">
           <figcaption>
             <code>
-              <Text>{edit.path}</Text>
+              <Text>{edit.path.slice(0, PATH_CHARS_MAX).toWellFormed()}</Text>
+              {edit.path.length > PATH_CHARS_MAX && "…"}
             </code>
             <span class="hint">
-              {edit.isEverywhere ? "Edits every match in the file" : KINDS[edit.kind]}
+              {edit.isEverywhere ? t`Edits every match in the file` : KINDS[edit.kind]}
             </span>
           </figcaption>
           {edit.hunks.length === 0 ? (
             <p class={edit.kind === "whole" ? "warning" : "hint"}>
-              {edit.kind === "whole" ? "The file will be empty." : "Nothing changes."}
+              {edit.kind === "whole" ? t`The file will be empty.` : t`Nothing changes.`}
             </p>
           ) : (
             <DiffLines hunks={edit.hunks} />
@@ -112,19 +151,53 @@ function Edits({ tool, args }: Props) {
   );
 }
 
+/** They are before the exact arguments, and must not push them far down. */
+const TEXTS_MAX = 3;
+
+/** Texts with line breaks, of arguments that have no other preview. */
+function Texts({ tool, args }: Props) {
+  const texts = useMemo(() => {
+    if (fileEditsIn(tool, args).length > 0) return [];
+    return textsIn(args);
+  }, [tool, args]);
+  if (texts.length === 0) return null;
+  return (
+    <Preview title={texts.length === 1 ? t`Text` : t`Texts`}>
+      {texts.slice(0, TEXTS_MAX).map(({ path, value }) => (
+        <figure key={path} class="edit">
+          <figcaption>
+            <code>
+              <Text>{path.slice(0, PATH_CHARS_MAX).toWellFormed()}</Text>
+            </code>
+          </figcaption>
+          <Scroller
+            class="source"
+            label={t`Lines of ${visibleText(path).slice(0, PATH_CHARS_MAX)}`}
+          >
+            <pre>
+              <LongText text={value} />
+            </pre>
+          </Scroller>
+        </figure>
+      ))}
+      <More count={texts.length - TEXTS_MAX} />
+    </Preview>
+  );
+}
+
 /** Only what separates words in a shell; an escaped space is a part of its word. */
 function trimmed(command: string): string {
   return command.replace(/^[ \t\n]+|(?<!\\)[ \t\n]+$/g, "");
 }
 
 const JOINTS: Readonly<Record<string, string>> = {
-  "|": "its output goes to",
-  "|&": "its output and errors go to",
-  "&&": "then, if that succeeded",
-  "||": "or, if that failed",
-  ";": "then",
-  "&": "at the same time",
-  "\n": "then",
+  "|": t`its output goes to`,
+  "|&": t`its output and errors go to`,
+  "&&": t`then, if that succeeded`,
+  "||": t`or, if that failed`,
+  ";": t`then`,
+  "&": t`at the same time`,
+  "\n": t`then`,
 };
 
 function Commands({ args }: Props) {
@@ -135,7 +208,7 @@ function Commands({ args }: Props) {
   }, [args]);
   if (parts.length === 0) return null;
   return (
-    <Preview title="Shell command">
+    <Preview title={t`Shell command`}>
       <ol class="pipeline">
         {parts.slice(0, SHOWN_MAX * 4).map(({ kind, text }, index) =>
           kind === "command" ? (
@@ -160,14 +233,14 @@ function Sql({ tool, args }: Props) {
   const verbs = useMemo(() => sqlIn(tool, args), [tool, args]);
   if (verbs.length === 0) return null;
   return (
-    <Preview title="SQL">
+    <Preview title={t`SQL`}>
       <ul class="verbs">
         {verbs.slice(0, SHOWN_MAX).map(({ verb, hasWhere }, index) => (
           <li key={index}>
             <strong>{verb}</strong>
-            {hasWhere && <span class="badge">with WHERE</span>}
+            {hasWhere && <span class="badge">{t`with WHERE`}</span>}
             {!hasWhere && NEEDS_WHERE.has(verb) && (
-              <span class="badge danger-badge">no WHERE: affects every row</span>
+              <span class="badge danger-badge">{t`no WHERE: affects every row`}</span>
             )}
           </li>
         ))}
@@ -180,9 +253,9 @@ function Sql({ tool, args }: Props) {
 function Amounts({ args }: Props) {
   const money = useMemo(() => moneyIn(args), [args]);
   if (money.length === 0) return null;
-  const names = new Intl.DisplayNames(undefined, { type: "currency" });
+  const names = new Intl.DisplayNames(locale, { type: "currency" });
   return (
-    <Preview title="Money">
+    <Preview title={t`Money`}>
       <ul class="amounts">
         {money.slice(0, SHOWN_MAX).map(({ path, amount, currency }) => (
           <li key={path}>
@@ -199,7 +272,9 @@ function Amounts({ args }: Props) {
         ))}
       </ul>
       <More count={money.length - SHOWN_MAX} />
-      <p class="hint">As sent. It may be in cents or whole units, depending on the tool.</p>
+      {money.some(({ amount }) => !amount.includes(".")) && (
+        <p class="hint">{t`As sent. It may be in cents or whole units, depending on the tool.`}</p>
+      )}
     </Preview>
   );
 }
@@ -208,7 +283,7 @@ function Hosts({ args }: Props) {
   const hosts = useMemo(() => hostsIn(args), [args]);
   if (hosts.length === 0) return null;
   return (
-    <Preview title={hosts.length === 1 ? "Address" : "Addresses"}>
+    <Preview title={hosts.length === 1 ? t`Address` : t`Addresses`}>
       <ul class="hosts">
         {hosts.slice(0, SHOWN_MAX).map((host, index) => (
           <li key={index}>
@@ -217,7 +292,7 @@ function Hosts({ args }: Props) {
         ))}
       </ul>
       <More count={hosts.length - SHOWN_MAX} />
-      <p class="hint">Only addresses with a scheme, such as https://, are listed.</p>
+      <p class="hint">{t`Only addresses with a scheme, such as https://, are listed.`}</p>
     </Preview>
   );
 }
@@ -232,21 +307,23 @@ function HostFacts({ scheme, host, written, user, count }: Host) {
         <strong>
           <Text>{host ?? written ?? ""}</Text>
         </strong>
-        {count > 1 && <span class="hint"> {count.toLocaleString()} times</span>}
+        {count > 1 && (
+          <span class="hint"> {plural(count, { one: "1 time", other: "# times" })}</span>
+        )}
       </span>
       {host === undefined && (
         <span class="warning">
-          Programs read this address in different ways. Find the host in the exact arguments.
+          {t`Programs read this address in different ways. Find the host in the exact arguments.`}
         </span>
       )}
       {host !== undefined && written !== undefined && (
         <span class="warning">
-          Shown as <Text>{written}</Text>, but leads to the host above.
+          {rich`Shown as ${<Text>{written}</Text>}, but leads to the host above.`}
         </span>
       )}
       {user !== undefined && (
         <span class="warning">
-          “<Text>{user}</Text>” is before an @: it is a user name, not a host.
+          {rich`“${<Text>{user}</Text>}” is before an @: it is a user name, not a host.`}
         </span>
       )}
     </>

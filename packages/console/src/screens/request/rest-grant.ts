@@ -1,6 +1,7 @@
 /** The grant for the rest of a response: later calls of the same instance, session and turn. */
 
 import type { ReviewedRequest } from "@countersign/review-api";
+import { sessionIn, turnIn } from "@countersign/review-api/calls";
 import type { Input, Routes } from "@countersign/review-api/client";
 import { collectsVotes } from "../../requests/words.ts";
 import type { Shown } from "./use-request.ts";
@@ -21,20 +22,7 @@ export function offersRest({ request, contextText }: Pick<Shown, "request" | "co
   if (!requirement.grants || requirement.confirm.kind !== "click") return false;
   if (collectsVotes(requirement)) return false;
   if (policy.errors.length > 0 || policy.because === "inexact") return false;
-  return hasTurn(contextText);
-}
-
-/** As `sessionOf` and `turnOf` of the server's policy/grant-terms.ts. */
-function hasTurn(contextText: string | undefined): boolean {
-  const context: unknown = JSON.parse(contextText ?? "null");
-  if (typeof context !== "object" || context === null) return false;
-  const members = context as Readonly<Record<string, unknown>>;
-  const turn = Object.hasOwn(members, "turn_id") ? members.turn_id : members.prompt_id;
-  return isName(members.session_id) && isName(turn);
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
+  return sessionIn(contextText) !== undefined && turnIn(contextText) !== undefined;
 }
 
 type GrantBody = NonNullable<Input<Routes["POST /grants"]>["body"]>;

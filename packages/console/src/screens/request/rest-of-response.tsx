@@ -3,6 +3,7 @@
 import type { Grant } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { formatNumber, rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { When } from "../../parts/when.tsx";
 import { href } from "../../route.ts";
@@ -18,12 +19,11 @@ export function RestOfResponse({ decision, canApprove }: RestOfResponseProps) {
   const [tools, setTools] = useState<RestTools>("same");
   return (
     <section class="rest" aria-labelledby="rest-title">
-      <h3 id="rest-title">Rest of this response</h3>
+      <h3 id="rest-title">{t`Rest of this response`}</h3>
       <p class="hint" id="rest-terms">
-        Approves this call, and creates a grant for later calls of {toolWords(tools)} with the same
-        instance, session and turn. The grant approves up to {REST_CALLS} calls within 1 hour.
-        Policy still applies. The agent reports the session and the turn, and the server cannot
-        verify them.
+        {effectOf(tools)} {t`The grant approves up to ${REST_CALLS} calls within 1 hour.`}{" "}
+        {t`Policy still applies.`}{" "}
+        {t`The agent reports the session and the turn, and the server cannot verify them.`}
       </p>
       <label class="check">
         <input
@@ -32,7 +32,7 @@ export function RestOfResponse({ decision, canApprove }: RestOfResponseProps) {
           checked={tools === "any"}
           onChange={({ currentTarget }) => setTools(currentTarget.checked ? "any" : "same")}
         />
-        <span>Later calls of any tool</span>
+        <span>{t`Later calls of any tool`}</span>
       </label>
       <button
         type="button"
@@ -43,14 +43,17 @@ export function RestOfResponse({ decision, canApprove }: RestOfResponseProps) {
         aria-describedby="rest-terms"
         onClick={() => void decision.approveRest(tools)}
       >
-        Approve rest of response
+        {t`Approve rest of response`}
       </button>
     </section>
   );
 }
 
-function toolWords(tools: RestTools): string {
-  return tools === "any" ? "any tool" : "this tool";
+function effectOf(tools: RestTools): string {
+  const scope = t`with the same instance, session and turn`;
+  return tools === "any"
+    ? t`Approves this call, and creates a grant for later calls of any tool ${scope}.`
+    : t`Approves this call, and creates a grant for later calls of this tool ${scope}.`;
 }
 
 export interface RestGrantedProps {
@@ -63,17 +66,18 @@ export interface RestGrantedProps {
 /** The grant that this page created. */
 export function RestGranted({ grant, isHeld, onRevoke }: RestGrantedProps) {
   const { tool, any_server: isAny, calls_max: max, state, expires_at: expiresAt } = grant;
-  if (state === "revoked") return <p id="rest-granted">The grant is revoked.</p>;
+  if (state === "revoked") return <p id="rest-granted">{t`The grant is revoked.`}</p>;
+  const link = <a href={href(`/instances/${grant.instance.id}`)}>{t`Grant`}</a>;
   return (
     <div id="rest-granted">
       <p>
-        <a href={href(`/instances/${grant.instance.id}`)}>Grant</a> for the rest of this response:
-        up to {max} calls of {isAny === true && tool === "*" ? "any tool" : <Text>{tool}</Text>},
-        ends <When at={expiresAt} />.
+        {rich`${link} for the rest of this response: up to ${formatNumber(max)} calls of ${
+          isAny === true && tool === "*" ? t`any tool` : <Text>{tool}</Text>
+        }, ends ${<When at={expiresAt} />}.`}
       </p>
       {!isHeld && (
         <Button kind="quiet" onPress={onRevoke}>
-          Revoke the grant
+          {t`Revoke the grant`}
         </Button>
       )}
     </div>

@@ -3,6 +3,7 @@
 import type { ReviewedRequest } from "@countersign/review-api";
 import type { Input, Routes } from "@countersign/review-api/client";
 import { api, Refusal } from "../../api.ts";
+import { t } from "../../language/t.ts";
 import { signWithPasskey } from "../../passkey.ts";
 
 /** Between tries of the same verdict; one that it has, the server answers with what it said. */
@@ -51,10 +52,8 @@ export function verdictSender(id: string): SendVerdict {
         unanswered = undefined;
         throw error;
       }
-      const message =
-        "The server did not answer, so your verdict may or may not be recorded. " +
-        "Press again to repeat it.";
-      throw new Refusal(error.status, { message });
+      const what = t`The server did not answer, so your verdict may or may not be recorded.`;
+      throw new Refusal(error.status, { message: `${what} ${t`Press again to repeat it.`}` });
     }
   };
 }

@@ -3,6 +3,7 @@
 import type { ReviewedRequest } from "@countersign/review-api";
 import { type ToolChange, toolChangeOf } from "@countersign/review-api/tool-change";
 import { useMemo } from "preact/hooks";
+import { t } from "../../language/t.ts";
 import { DiffLines } from "../../parts/diff-lines.tsx";
 import { definitionLines } from "../../previews/definition-lines.ts";
 import { lineDiff } from "../../previews/line-diff.ts";
@@ -14,14 +15,14 @@ export function ToolChanged({ request }: { readonly request: ReviewedRequest }) 
     <section class="panel" id="tool-change" aria-labelledby="tool-change-title">
       <header class="panel-head">
         <h2 id="tool-change-title">
-          The definition of this tool changed since its last approved call
+          {t`The definition of this tool changed since its last approved call`}
         </h2>
-        <span class="badge danger-badge">Changed</span>
+        <span class="badge danger-badge">{t`Changed`}</span>
       </header>
       {change === "invalid" ? (
         <p class="warning">
-          The agent's adapter does not report both definitions. Compare the tool with its server
-          before you approve.
+          {t`The agent's adapter does not report both definitions.`}{" "}
+          {t`Compare the tool with its server before you approve.`}
         </p>
       ) : (
         <Definitions change={change} />
@@ -38,12 +39,12 @@ function Definitions({ change: { before, after } }: { readonly change: ToolChang
   return (
     <>
       {hunks.length === 0 ? (
-        <p class="hint">The two definitions are equal.</p>
+        <p class="hint">{t`The two definitions are equal.`}</p>
       ) : (
         <DiffLines hunks={hunks} />
       )}
       <p class="hint">
-        After an approval, the policy decides about later calls of the changed tool.
+        {t`After an approval, the policy decides about later calls of the changed tool.`}
       </p>
     </>
   );

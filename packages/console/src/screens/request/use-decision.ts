@@ -6,20 +6,19 @@
 import type { Grant, ReviewedRequest } from "@countersign/review-api";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../../api.ts";
+import { t } from "../../language/t.ts";
+import { takeRequest } from "../../live/pending-list.ts";
+import { latestVerdict } from "../../live/undo.ts";
+import { announce } from "../../parts/announce.tsx";
 import { messageOf } from "../../parts/button.tsx";
 import { now } from "../../time.ts";
 import { HOLD_MS, hasUndo } from "./available-actions.ts";
+import { noteOfDenial } from "./deny-note.ts";
 import { REST_NOTE_CHARS_MAX, type RestTools } from "./rest-grant.ts";
 import { type Verdict, verdictSender } from "./send-verdict.ts";
+import { type Draft, useDraft } from "./use-draft.ts";
 import type { OpenRequest, Shown } from "./use-request.ts";
 import { useRestGrant } from "./use-rest-grant.ts";
-
-export interface Draft {
-  readonly note: string;
-  readonly confirmation: string;
-  readonly validFor: string;
-  readonly reason: string;
-}
 
 /** By the member of the body that it is about. */
 export type Faults = Readonly<Record<string, string>>;
@@ -50,7 +49,15 @@ export interface Decision {
 }
 
 const HOLD = `${HOLD_MS / 1_000}s`;
-const EMPTY: Draft = { note: "", confirmation: "", validFor: "", reason: "" };
+
+/** Pending: other approvals are missing. */
+const RESULTS: Readonly<Record<ReviewedRequest["status"], (tool: string) => string>> = {
+  approved: (tool) => t`Approved ${tool}.`,
+  denied: (tool) => t`Denied ${tool}.`,
+  pending: (tool) => t`Recorded your approval of ${tool}.`,
+  expired: (tool) => t`Expired: ${tool}.`,
+  cancelled: (tool) => t`Cancelled: ${tool}.`,
+};
 
 /** Of a member, its field on the page. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -64,25 +71,39 @@ export interface DecisionOptions {
   readonly open: OpenRequest;
   /** The same call was denied before: approving it needs a reason. */
   readonly wasDeniedBefore: boolean;
+  /** A verdict of the user was recorded or scheduled. */
+  onDecided(): void;
 }
 
-export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Decision {
+export function useDecision(options: DecisionOptions): Decision {
+  const { id, open, wasDeniedBefore, onDecided } = options;
   const send = useMemo(() => verdictSender(id), [id]);
-  const [draft, setDraft] = useState(EMPTY);
+  const { draft, edit, clear } = useDraft(id);
   const [announcement, setAnnouncement] = useState("");
-  const [isDenying, setDenying] = useState(false);
   const { grant, createGrant, revokeGrant } = useRestGrant();
   const { busy, alert, faults, once, untilIdle, say } = useOnce(open);
 
-  async function cast(verdict: Verdict): Promise<void> {
+  async function cast(verdict: Verdict): Promise<ReviewedRequest> {
     const isSigned =
       verdict.verdict === "approve" && open.shown?.request.requirement.confirm.kind === "passkey";
-    const onAgain = () => say("No answer yet. Sending the same verdict again.");
+    const onAgain = () => say(t`No answer yet. Sending the same verdict again.`);
     const answer = await send(verdict, { isSigned, onAgain });
     say("");
-    setDenying(false);
+    // A result of an earlier action would contradict this one.
+    setAnnouncement("");
+    if (answer.held !== undefined) latestVerdict.value = [id];
+    clear();
     open.take(answer);
-    await open.ask();
+    takeRequest(answer);
+    void open.ask();
+    return answer;
+  }
+
+  /** The reviewer goes on to another request, so the result is announced. */
+  function finish({ tool, status, held }: ReviewedRequest): void {
+    // The bar with Undo announces a scheduled verdict.
+    if (held === undefined) announce(RESULTS[status](tool));
+    onDecided();
   }
 
   async function takeBack(): Promise<void> {
@@ -90,7 +111,7 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
       const { taken_back: isBack } = await api.call("DELETE /requests/{id}/held", {
         path: { id },
       });
-      if (isBack) setAnnouncement("Undone. Nothing is decided.");
+      if (isBack) setAnnouncement(t`Undone. Nothing is decided.`);
     } finally {
       await revokeGrant();
     }
@@ -105,20 +126,19 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
     alert,
     faults,
     announcement,
-    isDenying,
-    edit: (part) => setDraft((before) => ({ ...before, ...part })),
+    isDenying: draft.isDenying,
+    edit,
     openDenial() {
       say("");
-      setDraft((before) => ({ ...before, reason: before.reason || before.note }));
-      setDenying(true);
+      edit({ reason: draft.reason || draft.note, isDenying: true });
     },
-    closeDenial: () => setDenying(false),
+    closeDenial: () => edit({ isDenying: false }),
     approve: () =>
       once("approve", async () => {
         const { shown } = open;
         if (shown === undefined) return;
         requireParts(shown.request, draft, wasDeniedBefore);
-        await cast(approvalOf(shown, draft));
+        finish(await cast(approvalOf(shown, draft)));
       }),
     approveRest: (tools) =>
       once("approve-rest", async () => {
@@ -129,19 +149,19 @@ export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Dec
         // Without the approval of this call, there is no grant.
         await cast(approvalOf(shown, draft));
         await createGrant(shown.request, tools, draft.note);
-        setAnnouncement("A grant approves the rest of this response.");
+        setAnnouncement(t`A grant approves the rest of this response.`);
       }),
     deny: () =>
       once("deny", async () => {
         const { shown } = open;
-        const note = draft.reason;
-        if (shown === undefined || note.trim() === "") return;
-        await cast({ verdict: "deny", arguments_sha256: shown.digest, note });
+        if (shown === undefined || draft.reason.trim() === "") return;
+        const note = noteOfDenial(draft);
+        finish(await cast({ verdict: "deny", arguments_sha256: shown.digest, note }));
       }),
     withdraw: () =>
       once("withdraw", async () => {
         const { withdrawn } = await api.call("DELETE /requests/{id}/vote", { path: { id } });
-        if (withdrawn) setAnnouncement("Your approval is withdrawn.");
+        if (withdrawn) setAnnouncement(t`Your approval is withdrawn.`);
         await open.ask();
       }),
     async undo() {
@@ -211,22 +231,23 @@ function requireParts(request: ReviewedRequest, draft: Draft, wasDeniedBefore: b
   if (isTyped(request) && draft.confirmation === "") {
     throw new Refusal(400, {
       param: "confirmation",
-      message: "must be typed to approve this call.",
+      message: t`must be typed to approve this call.`,
     });
   }
   if (draft.note.trim() !== "") return;
   if (request.requirement.note === "required") {
-    throw new Refusal(400, { param: "note", message: "Enter a note to approve this call." });
+    throw new Refusal(400, { param: "note", message: t`Enter a note to approve this call.` });
   }
   if (wasDeniedBefore) {
-    const message = "Enter a note: this call was denied before.";
+    const message = t`Enter a note: this call was denied before.`;
     throw new Refusal(400, { param: "note", message });
   }
 }
 
 function requireShortNote({ note }: Draft): void {
   if (note.length <= REST_NOTE_CHARS_MAX) return;
-  const message = `Use at most ${REST_NOTE_CHARS_MAX} characters: later approvals repeat the note.`;
+  const max = String(REST_NOTE_CHARS_MAX);
+  const message = t`Use at most ${max} characters: later approvals repeat the note.`;
   throw new Refusal(400, { param: "note", message });
 }
 

@@ -7,6 +7,7 @@ import type { ReviewedRequest } from "@countersign/review-api";
 import { exactText } from "@countersign/review-api/exact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refusal } from "../../api.ts";
+import { t } from "../../language/t.ts";
 import { type Watch, watchRequest } from "./watch-request.ts";
 
 export interface Shown {
@@ -93,12 +94,12 @@ async function digestOf(text: string): Promise<string> {
   return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const LOST = "Connection lost. You cannot approve or deny until it reconnects.";
+const LOST = t`Connection lost. You cannot approve or deny until it reconnects.`;
 const TROUBLES: Readonly<Record<number, string>> = {
-  401: "You are signed out. Reload this page to sign in again.",
-  404: "This request is in another project, or was purged.",
+  401: t`You are signed out. Reload this page to sign in again.`,
+  404: t`This request is in another project, or was purged.`,
 };
-const NOT_EXACT = "This call cannot be shown exactly; do not decide it here.";
+const NOT_EXACT = t`This call cannot be shown exactly; do not decide it here.`;
 
 function withTrouble(before: RequestState, error: Error): RequestState {
   const isFirst = before.shown === undefined;

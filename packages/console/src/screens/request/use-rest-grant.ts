@@ -3,6 +3,7 @@
 import type { Grant, ReviewedRequest } from "@countersign/review-api";
 import { useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../../api.ts";
+import { t } from "../../language/t.ts";
 import { messageOf } from "../../parts/button.tsx";
 import { type RestTools, restGrant } from "./rest-grant.ts";
 
@@ -51,9 +52,9 @@ async function createRestGrant(
       throw error;
     });
   } catch (error) {
-    const message =
-      "This call is approved, but the grant for the rest of the response failed: " +
-      messageOf(error);
-    throw new Refusal(error instanceof Refusal ? error.status : 0, { message });
+    const why = messageOf(error);
+    throw new Refusal(error instanceof Refusal ? error.status : 0, {
+      message: t`This call is approved, but the grant for the rest of the response failed: ${why}`,
+    });
   }
 }

@@ -4,6 +4,7 @@ import type { Reviewer, ShownAbsence } from "@countersign/review-api";
 import { allows } from "@countersign/review-api/roles";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { Choice, Field, Form } from "../../parts/form.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -20,10 +21,10 @@ export function OwnAbsence() {
   const own = value?.absences.find(({ reviewer }) => reviewer.id === me);
   return (
     <section class="panel" aria-labelledby="absence-title">
-      <h2 id="absence-title">Absence</h2>
+      <h2 id="absence-title">{t`Absence`}</h2>
       <p class="hint">
-        While you are absent, your substitute gets your push notifications of requests that they may
-        decide. You can still decide. Times are in your time zone.
+        {t`While you are absent, your substitute gets your push notifications of requests that \
+they may decide. You can still decide. Enter times in the time zone of this browser.`}
       </p>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {own !== undefined && <Current absence={own} onChange={reload} />}
@@ -52,16 +53,14 @@ function maySubstitute({ kind, role }: Reviewer): boolean {
 function Current({ absence, onChange }: { readonly absence: ShownAbsence; onChange(): void }) {
   return (
     <div class="panel-head" id="own-absence">
-      <p>
-        You are <Text>{describeAbsence(absence, serverNow())}</Text>.
-      </p>
+      <p>{rich`You are ${<Text>{describeAbsence(absence, serverNow())}</Text>}.`}</p>
       <Button
         onPress={async () => {
           await api.call("DELETE /absence");
           onChange();
         }}
       >
-        End the absence
+        {t`End the absence`}
       </Button>
     </div>
   );
@@ -77,8 +76,8 @@ function Period({ reviewers, onChange }: PeriodProps) {
   return (
     <Form
       kind="plain"
-      submit="Set absence"
-      done="Absence set."
+      submit={t`Set absence`}
+      done={t`Absence set.`}
       onSubmit={async (values) => {
         const substitute = values("substitute");
         const body = {
@@ -90,12 +89,12 @@ function Period({ reviewers, onChange }: PeriodProps) {
         onChange();
       }}
     >
-      <Field name="from" label="Absent from" type="datetime-local" />
-      <Field name="until" label="Until" type="datetime-local" hint="At most 90 days later." />
+      <Field name="from" label={t`Absent from`} type="datetime-local" />
+      <Field name="until" label={t`Until`} type="datetime-local" hint={t`At most 90 days later.`} />
       <Choice
         name="substitute"
-        label="Substitute (optional)"
-        options={[["", "No substitute"], ...names]}
+        label={t`Substitute (optional)`}
+        options={[["", t`No substitute`], ...names]}
       />
     </Form>
   );

@@ -4,6 +4,7 @@ import type { ChatLink } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { Empty, Fault } from "../../parts/notice.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
@@ -27,20 +28,20 @@ export function ChatAccounts() {
   return (
     <section class="panel" aria-labelledby="chat-title">
       <div class="panel-head">
-        <h2 id="chat-title">Chat accounts</h2>
+        <h2 id="chat-title">{t`Chat accounts`}</h2>
         {may("decide") && (
           <Button onPress={async () => setCode((await api.call("POST /chat-codes")).code)}>
-            Create a code
+            {t`Create a code`}
           </Button>
         )}
       </div>
       <p class="hint">
-        A linked chat account decides as you, by the buttons of messages. To link yours, press a
-        button of a message in the chat, and enter a code from here.
+        {t`A linked chat account decides as you, by the buttons of messages. To link yours, press \
+a button of a message in the chat, and enter a code from here.`}
       </p>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {value?.links.length === 0 && (
-        <Empty title="No chat accounts">Your linked accounts appear here.</Empty>
+        <Empty title={t`No chat accounts`}>{t`Your linked accounts appear here.`}</Empty>
       )}
       <ul class="rows">
         {value?.links.map((link) => (
@@ -49,10 +50,10 @@ export function ChatAccounts() {
       </ul>
       {code !== undefined && (
         <SecretOnce
-          title="Code for your chat account"
-          what="code"
+          title={t`Code for your chat account`}
+          what={t`code`}
           secret={code}
-          hint="Enter it in the chat within 10 minutes. It works once. Keep it to yourself."
+          hint={t`Enter it in the chat within 10 minutes. It works once. Keep it to yourself.`}
           onClose={() => {
             setCode(undefined);
             reload();
@@ -65,7 +66,7 @@ export function ChatAccounts() {
 
 function Row({ link, onChange }: { readonly link: ChatLink; onChange(): void }) {
   const { id, platform, team_id, user_id, user_name, reviewer, linked_at } = link;
-  const account = team_id === "" ? user_id : `${user_id} in ${team_id}`;
+  const account = team_id === "" ? user_id : t`${user_id} in ${team_id}`;
   return (
     <li>
       <div>
@@ -73,8 +74,8 @@ function Row({ link, onChange }: { readonly link: ChatLink; onChange(): void }) 
           {PLATFORMS[platform] ?? platform}: <Text>{user_name}</Text>
         </strong>
         <p class="hint">
-          <Text>{account}</Text>, decides as <Text>{reviewer.name}</Text>, linked{" "}
-          <When at={linked_at} />
+          {rich`${<Text>{account}</Text>}, decides as ${<Text>{reviewer.name}</Text>}, linked \
+${<When at={linked_at} />}`}
         </p>
       </div>
       <div class="actions">
@@ -85,7 +86,7 @@ function Row({ link, onChange }: { readonly link: ChatLink; onChange(): void }) 
             onChange();
           }}
         >
-          Unlink <span class="spoken">{user_name}</span>
+          {t`Unlink`} <span class="spoken">{user_name}</span>
         </Button>
       </div>
     </li>

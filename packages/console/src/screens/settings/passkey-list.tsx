@@ -5,13 +5,14 @@ import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { newPasskeyName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
+import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { Field, Form } from "../../parts/form.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { createPasskey, supportsPasskeys } from "../../passkey.ts";
-import { signInUrl } from "../../root.ts";
 
 export function Passkeys() {
   const { value, error, reload } = useLoaded(
@@ -21,7 +22,7 @@ export function Passkeys() {
   return (
     <section class="panel" aria-labelledby="passkeys-title">
       <div class="panel-head">
-        <h2 id="passkeys-title">Passkeys</h2>
+        <h2 id="passkeys-title">{t`Passkeys`}</h2>
         {supportsPasskeys() && (
           <Button
             onPress={async () => {
@@ -32,14 +33,11 @@ export function Passkeys() {
               reload();
             }}
           >
-            Create a passkey
+            {t`Create a passkey`}
           </Button>
         )}
       </div>
-      <p class="hint">
-        Sign in and sign decisions with your fingerprint, face or PIN. To add or remove one,{" "}
-        <a href={signInUrl()}>sign in again</a> if that was more than 10 minutes ago.
-      </p>
+      <p class="hint">{t`Sign in and sign decisions with your fingerprint, face or PIN.`}</p>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       <ul class="rows">
         {value?.passkeys.map((passkey) => (
@@ -58,7 +56,7 @@ function Row({ passkey, onChange }: { readonly passkey: Passkey; onChange(): voi
       <li>
         <Form
           kind="plain"
-          submit="Save name"
+          submit={t`Save name`}
           onSubmit={async (values) => {
             const body = { name: values("name") };
             await api.call("PATCH /account/passkeys/{passkey}", { path: { passkey: id }, body });
@@ -66,7 +64,7 @@ function Row({ passkey, onChange }: { readonly passkey: Passkey; onChange(): voi
             onChange();
           }}
         >
-          <Field name="name" label="Name of the passkey" value={name} maxLength={80} />
+          <Field name="name" label={t`Name of the passkey`} value={name} maxLength={80} />
         </Form>
       </li>
     );
@@ -78,29 +76,27 @@ function Row({ passkey, onChange }: { readonly passkey: Passkey; onChange(): voi
           <Text>{name}</Text>
         </strong>
         <p class="hint">
-          Added <When at={created_at} />,{" "}
-          {used_at === null ? (
-            "not used yet"
-          ) : (
-            <>
-              last used <When at={used_at} />
-            </>
-          )}
+          {used_at === null
+            ? rich`Added ${<When at={created_at} />}, not used yet`
+            : rich`Added ${<When at={created_at} />}, last used ${<When at={used_at} />}`}
         </p>
       </div>
       <div class="actions">
         <Button kind="quiet" onPress={() => setNaming(true)}>
-          Rename <span class="spoken">{name}</span>
+          {t`Rename`} <span class="spoken">{name}</span>
         </Button>
-        <Button
-          kind="quiet"
-          onPress={async () => {
+        <ConfirmButton
+          title={t`Remove the passkey ${name}?`}
+          consequence={t`It no longer signs you in. Delete the copy on the device as well.`}
+          action={t`Remove passkey`}
+          done={t`Removed the passkey ${name}.`}
+          onConfirm={async () => {
             await api.call("DELETE /account/passkeys/{passkey}", { path: { passkey: id } });
             onChange();
           }}
         >
-          Remove <span class="spoken">{name}</span>
-        </Button>
+          {t`Remove`} <span class="spoken">{name}</span>
+        </ConfirmButton>
       </div>
     </li>
   );

@@ -4,7 +4,9 @@ import type { Reviewer, ReviewerRole, ShownAbsence } from "@countersign/review-a
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
+import { ConfirmButton } from "../../parts/confirm-button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Choice, Field, Form, wordsOf } from "../../parts/form.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -14,16 +16,17 @@ import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 import { describeAbsence } from "../../requests/absence-words.ts";
+import { roleName } from "../../role-names.ts";
 import { session } from "../../session.ts";
 import { serverNow } from "../../time.ts";
 
 export const ROLES = [
-  ["viewer", "Viewer: can view"],
-  ["reviewer", "Reviewer: can approve and deny"],
-  ["editor", "Editor: can publish policy"],
-  ["auditor", "Auditor: can read the audit log"],
-  ["admin", "Admin: manages the project"],
-  ["operator", "Operator: manages the server"],
+  ["viewer", t`Viewer: can view`],
+  ["reviewer", t`Reviewer: can approve and deny`],
+  ["editor", t`Editor: can publish policy`],
+  ["auditor", t`Auditor: can read the audit log`],
+  ["admin", t`Admin: manages the project`],
+  ["operator", t`Operator: manages the server`],
 ] as const;
 
 export function PeopleSettings() {
@@ -41,37 +44,37 @@ export function PeopleSettings() {
       {reviewers.error !== undefined && (
         <Fault error={reviewers.error} onRetry={reviewers.reload} />
       )}
+      {isMine && <Invitations />}
       <section class="panel" aria-labelledby="reviewers-title">
-        <h2 id="reviewers-title">Reviewers</h2>
+        <h2 id="reviewers-title">{t`Reviewers`}</h2>
         <Table
-          caption="Reviewers of the project"
+          caption={t`Reviewers of the project`}
           items={reviewers.value?.reviewers ?? []}
           keyOf={({ id }) => id}
           columns={[
             {
-              title: "Name",
+              title: t`Name`,
               isHead: true,
               cell: (one) => <Name reviewer={one} absence={absenceOf(one)} />,
             },
-            { title: "Role", cell: ({ role }) => role },
+            { title: t`Role`, cell: ({ role }) => roleName(role) },
             {
-              title: "Groups",
+              title: t`Groups`,
               cell: ({ groups }) => (groups.length === 0 ? "–" : <Text>{groups.join(", ")}</Text>),
             },
             {
-              title: "Change",
+              title: t`Change`,
               isActions: true,
               cell: (one) =>
                 isMine && (
                   <Button kind="quiet" onPress={() => setChanging(one)}>
-                    Change <span class="spoken">{one.name}</span>
+                    {t`Change`} <span class="spoken">{one.name}</span>
                   </Button>
                 ),
             },
           ]}
         />
       </section>
-      {isMine && <Invitations />}
       {changing !== undefined && (
         <Changing
           reviewer={changing}
@@ -93,9 +96,9 @@ function Name({ reviewer: { id, name, kind, signs_in }, absence }: NameProps) {
   const isMe = session.value?.project?.reviewer.id === id;
   return (
     <>
-      <Text>{name}</Text> {isMe && <span class="badge">you</span>}
-      {kind === "bot" && <span class="badge">bot</span>}
-      {kind === "person" && !signs_in && <span class="badge">token only</span>}
+      <Text>{name}</Text> {isMe && <span class="badge">{t`you`}</span>}
+      {kind === "bot" && <span class="badge">{t`bot`}</span>}
+      {kind === "person" && !signs_in && <span class="badge">{t`token only`}</span>}
       {absence !== undefined && (
         <p class="hint">
           <Text>{describeAbsence(absence, serverNow())}</Text>
@@ -120,7 +123,7 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
   return (
     <Dialog title={name} onClose={onClose}>
       <Form
-        submit="Save"
+        submit={t`Save`}
         onSubmit={async (values) => {
           const role = values("role") as ReviewerRole;
           const body = { role, groups: wordsOf(values("groups")) };
@@ -128,31 +131,34 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
           done();
         }}
       >
-        <Choice name="role" label="Role" value={role} options={ROLES} />
+        <Choice name="role" label={t`Role`} value={role} options={ROLES} />
         <Field
           name="groups"
-          label="Groups"
+          label={t`Groups`}
           value={groups.join(", ")}
-          hint="Separate with commas. Policy rules refer to them."
+          hint={t`Separate with commas. Policy rules refer to them.`}
         />
       </Form>
       <hr />
-      <Form
+      <ConfirmButton
         kind="danger"
-        submit="Remove from the project"
-        onSubmit={async () => {
+        title={t`Remove ${name}?`}
+        consequence={t`This person loses access to the project immediately. Past decisions stay.`}
+        action={t`Remove from the project`}
+        done={t`Removed ${name} from the project.`}
+        onConfirm={async () => {
           await api.call("DELETE /reviewers/{id}", { path: { id } });
           done();
         }}
       >
-        <p class="hint">They lose access immediately. Their past decisions stay.</p>
-      </Form>
+        {t`Remove from the project…`}
+      </ConfirmButton>
     </Dialog>
   );
 }
 
-const INVITATION_HINT =
-  "Displayed once. Send it only to the user you invite: it works once, for anyone who has it.";
+const INVITATION_HINT = t`Displayed once. Send it only to the user you invite: it works once, for \
+anyone who has it.`;
 
 function Invitations() {
   const { value, error, reload } = useLoaded(
@@ -163,10 +169,10 @@ function Invitations() {
   const open = value?.invitations.filter(({ state }) => state === "open") ?? [];
   return (
     <section class="panel" aria-labelledby="invitations-title">
-      <h2 id="invitations-title">Invite a user</h2>
+      <h2 id="invitations-title">{t`Invite a user`}</h2>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       <Form
-        submit="Create invitation link"
+        submit={t`Create invitation link`}
         onSubmit={async (values) => {
           const body = {
             name: values("name"),
@@ -180,17 +186,17 @@ function Invitations() {
       >
         <Field
           name="name"
-          label="Name"
+          label={t`Name`}
           maxLength={100}
-          hint="Other users see it next to decisions."
+          hint={t`Other users see it next to decisions.`}
         />
-        <Choice name="role" label="Role" value="reviewer" options={ROLES} />
-        <Field name="groups" label="Groups (optional)" hint="Separate with commas." />
+        <Choice name="role" label={t`Role`} value="reviewer" options={ROLES} />
+        <Field name="groups" label={t`Groups (optional)`} hint={t`Separate with commas.`} />
       </Form>
       {link !== undefined && (
         <SecretOnce
-          title="Invitation link"
-          what="link"
+          title={t`Invitation link`}
+          what={t`link`}
           secret={link}
           hint={INVITATION_HINT}
           onClose={() => setLink(undefined)}
@@ -200,20 +206,21 @@ function Invitations() {
         {open.map(({ id, name, role, expires_at }) => (
           <li key={id}>
             <div>
-              <Text>{name}</Text>, {role}
-              <p class="hint">
-                Expires <When at={expires_at} />
-              </p>
+              <Text>{name}</Text>, {roleName(role)}
+              <p class="hint">{rich`Expires ${<When at={expires_at} />}`}</p>
             </div>
-            <Button
-              kind="quiet"
-              onPress={async () => {
+            <ConfirmButton
+              title={t`Revoke the invitation of ${name}?`}
+              consequence={t`Its link stops working.`}
+              action={t`Revoke invitation`}
+              done={t`Revoked the invitation of ${name}.`}
+              onConfirm={async () => {
                 await api.call("DELETE /invitations/{id}", { path: { id } });
                 reload();
               }}
             >
-              Revoke
-            </Button>
+              {t`Revoke`} <span class="spoken">{t`the invitation of ${name}`}</span>
+            </ConfirmButton>
           </li>
         ))}
       </ul>

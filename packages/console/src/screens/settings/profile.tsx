@@ -1,19 +1,22 @@
 /** One's own account: who one is, passkeys, password, how the console behaves, where one is. */
 
-import type { Account, Project, Session } from "@countersign/review-api";
+import type { Account } from "@countersign/review-api";
 import { api } from "../../api.ts";
 import { deviceName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { FactList } from "../../parts/facts.tsx";
 import { Field, Form } from "../../parts/form.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
+import { roleName } from "../../role-names.ts";
 import { signInUrl, urlOf } from "../../root.ts";
 import { session, signOut } from "../../session.ts";
 import { OwnAbsence } from "./absence.tsx";
 import { ChatAccounts } from "./chat-accounts.tsx";
+import { OpenConsole } from "./open-console.tsx";
 import { Passkeys } from "./passkey-list.tsx";
 import { ThisConsole } from "./this-console.tsx";
 import { ThisDevice } from "./this-device.tsx";
@@ -26,6 +29,7 @@ export function ProfileSettings() {
       {account.error !== undefined && <Fault error={account.error} onRetry={account.reload} />}
       <Passkeys />
       <ThisDevice />
+      <OpenConsole />
       {session.value?.project && <OwnAbsence />}
       {session.value?.project && <ChatAccounts />}
       <ThisConsole />
@@ -50,44 +54,30 @@ function WhoIAm() {
         <Button
           onPress={async () => {
             await signOut();
+            await navigator.clearAppBadge?.();
             location.replace(urlOf("sign-in"));
           }}
         >
-          Sign out
+          {t`Sign out`}
         </Button>
       </div>
       <FactList
         facts={[
-          ["Login", <Text key="login">{person.login}</Text>],
-          ["Project", <Text key="project">{project?.name ?? "none"}</Text>],
-          ["Role", project?.role ?? "none: you are not a reviewer of any project"],
+          [t`Login`, <Text key="login">{person.login}</Text>],
+          [t`Project`, <Text key="project">{project?.name ?? t`none`}</Text>],
           [
-            "Groups",
+            t`Role`,
+            project ? roleName(project.role) : t`none: you are not a reviewer of any project`,
+          ],
+          [
+            t`Groups`,
             project?.groups.length ? (
               <Text key="groups">{project.groups.join(", ")}</Text>
             ) : undefined,
           ],
         ]}
       />
-      <Projects who={who} />
     </section>
-  );
-}
-
-function Projects({ who: { project, projects } }: { readonly who: Session }) {
-  const others = projects.filter(({ id }) => id !== project?.id);
-  if (others.length === 0) return null;
-  const look = async ({ id }: Project) => {
-    session.value = await api.call("POST /session/project", { body: { project_id: id } });
-  };
-  return (
-    <div class="actions">
-      {others.map((other) => (
-        <Button key={other.id} onPress={() => look(other)}>
-          Switch to <Text>{other.name}</Text>
-        </Button>
-      ))}
-    </div>
   );
 }
 
@@ -99,12 +89,12 @@ interface PasswordProps {
 function Password({ account: { has_password, person }, onChange }: PasswordProps) {
   return (
     <section class="panel" aria-labelledby="password-title">
-      <h2 id="password-title">Password</h2>
-      <p class="hint">A new password signs you out on all other devices.</p>
+      <h2 id="password-title">{t`Password`}</h2>
+      <p class="hint">{t`A new password signs you out on all other devices.`}</p>
       <Form
         kind="plain"
-        submit={has_password ? "Change password" : "Set password"}
-        done="Password changed. You are signed out on all other devices."
+        submit={has_password ? t`Change password` : t`Set password`}
+        done={t`Password changed. You are signed out on all other devices.`}
         onSubmit={async (values) => {
           const current = values("current_password");
           const body = {
@@ -119,7 +109,7 @@ function Password({ account: { has_password, person }, onChange }: PasswordProps
         {has_password && (
           <Field
             name="current_password"
-            label="Current password"
+            label={t`Current password`}
             type="password"
             autocomplete="current-password"
             maxLength={256}
@@ -127,32 +117,46 @@ function Password({ account: { has_password, person }, onChange }: PasswordProps
         )}
         <Field
           name="new_password"
-          label="New password"
+          label={t`New password`}
           type="password"
-          hint="At least 12 characters."
+          hint={t`At least 12 characters.`}
           autocomplete="new-password"
           maxLength={256}
         />
       </Form>
       {!has_password && (
         <p class="hint">
-          <a href={signInUrl()}>Sign in again</a> first if that was more than 10 minutes ago.
+          {rich`${<a href={signInUrl()}>{t`Sign in again`}</a>} first if that was more than 10 \
+minutes ago.`}
         </p>
       )}
     </section>
   );
 }
 
-const METHODS: Readonly<Record<string, string>> = {
-  password: "a password",
-  passkey: "a passkey",
-  oidc: "the identity provider",
-};
+interface SignInProps {
+  readonly method: string;
+  readonly at: string;
+}
+
+function SignInNote({ method, at }: SignInProps) {
+  const time = <When at={at} />;
+  switch (method) {
+    case "password":
+      return <>{rich`With a password, last used ${time}`}</>;
+    case "passkey":
+      return <>{rich`With a passkey, last used ${time}`}</>;
+    case "oidc":
+      return <>{rich`With the identity provider, last used ${time}`}</>;
+    default:
+      return <>{rich`With ${method}, last used ${time}`}</>;
+  }
+}
 
 function Sessions({ account }: { readonly account: Loaded<Account> }) {
   return (
     <section class="panel" aria-labelledby="sessions-title">
-      <h2 id="sessions-title">Your sessions</h2>
+      <h2 id="sessions-title">{t`Your sessions`}</h2>
       <ul class="rows">
         {account.value?.sessions.map(({ id, method, user_agent, current, seen_at }) => (
           <li key={id}>
@@ -160,9 +164,9 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
               <strong>
                 <Text>{deviceName(user_agent)}</Text>
               </strong>{" "}
-              {current && <span class="badge approved">This browser</span>}
+              {current && <span class="badge approved">{t`This browser`}</span>}
               <p class="hint">
-                With {METHODS[method] ?? method}, last used <When at={seen_at} />
+                <SignInNote method={method} at={seen_at} />
               </p>
             </div>
             {!current && (
@@ -172,7 +176,8 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
                   account.reload();
                 }}
               >
-                Sign out this session<span class="spoken">: {deviceName(user_agent)}</span>
+                {t`Sign out this session`}
+                <span class="spoken">: {deviceName(user_agent)}</span>
               </Button>
             )}
           </li>

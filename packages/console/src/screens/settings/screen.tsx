@@ -2,6 +2,7 @@
 
 import "./settings.css";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Page } from "../../parts/page.tsx";
 import { href } from "../../route.ts";
 import type { ScreenProps } from "../../screen-props.ts";
@@ -12,18 +13,18 @@ import { ProfileSettings } from "./profile.tsx";
 import { TokenSettings } from "./tokens.tsx";
 
 const TABS = [
-  ["", "You"],
-  ["people", "People"],
-  ["tokens", "Tokens"],
-  ["channels", "Channels"],
+  ["", t`You`],
+  ["people", t`People`],
+  ["tokens", t`Tokens`],
+  ["channels", t`Channels`],
 ] as const;
 
 export function Screen({ rest }: ScreenProps) {
   const project = session.value?.project;
   const tabs = project === null ? TABS.slice(0, 1) : TABS;
   return (
-    <Page title="Settings">
-      <nav class="tabs" aria-label="Settings of">
+    <Page title={t`Settings`}>
+      <nav class="tabs" aria-label={t`Settings of`}>
         {tabs.map(([path, title]) => (
           <a
             key={path}
@@ -35,9 +36,7 @@ export function Screen({ rest }: ScreenProps) {
         ))}
       </nav>
       {rest !== "" && project !== undefined && project !== null && (
-        <p class="lead">
-          Project: <Text>{project.name}</Text>.
-        </p>
+        <p class="lead">{rich`Project: ${<Text>{project.name}</Text>}.`}</p>
       )}
       <Tab name={rest} />
     </Page>
@@ -55,6 +54,6 @@ function Tab({ name }: { readonly name: string }) {
     case "channels":
       return <ChannelSettings />;
     default:
-      return <p>Page not found.</p>;
+      return <p>{t`Page not found.`}</p>;
   }
 }

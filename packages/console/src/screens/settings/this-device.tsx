@@ -5,6 +5,7 @@ import { api, Refusal } from "../../api.ts";
 import { worker } from "../../device/register.ts";
 import { deviceName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
+import { rich, t } from "../../language/t.ts";
 import { Button } from "../../parts/button.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -22,7 +23,7 @@ export function ThisDevice() {
   const { value, error, reload } = useLoaded(look, "push");
   return (
     <section class="panel" aria-labelledby="push-title">
-      <h2 id="push-title">Notifications</h2>
+      <h2 id="push-title">{t`Notifications`}</h2>
       {error !== undefined && <Fault error={error} onRetry={reload} />}
       {value !== undefined && <Devices here={value} onChange={reload} />}
     </section>
@@ -56,7 +57,7 @@ function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) 
             onChange();
           }}
         >
-          Turn on notifications
+          {t`Turn on notifications`}
         </Button>
       )}
       <ul class="rows">
@@ -74,11 +75,11 @@ function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) 
 }
 
 function hintOf({ push, isAble }: Here): string {
-  if (!push.available) return "This server sends no notifications: webhooks are off.";
+  if (!push.available) return t`This server sends no notifications: webhooks are off.`;
   if (!isAble) {
-    return "Not supported by this browser. On a phone, add Countersign to the home screen first.";
+    return t`Not supported by this browser. On a phone, add Countersign to the home screen first.`;
   }
-  return "A notification names the tool and the time left and opens the call; it never decides.";
+  return t`A notification names the tool and the time left and opens the call; it never decides.`;
 }
 
 function refusal(message: string): Refusal {
@@ -87,11 +88,11 @@ function refusal(message: string): Refusal {
 
 async function subscribe(publicKey: string): Promise<void> {
   if ((await Notification.requestPermission()) !== "granted") {
-    throw refusal("Notifications are off for this page. Allow them in the browser's settings.");
+    throw refusal(t`Notifications are off for this page. Allow them in the browser's settings.`);
   }
   const registration = await worker;
   if (registration === undefined)
-    throw refusal("This browser does not support notifications here.");
+    throw refusal(t`This browser does not support notifications here.`);
   const options = { userVisibleOnly: true, applicationServerKey: publicKey };
   const made = await registration.pushManager.subscribe(options);
   const { endpoint = "", keys: { p256dh = "", auth = "" } = {} } = made.toJSON();
@@ -116,11 +117,9 @@ function Row({ subscription, isHere, onChange }: RowProps) {
         <strong>
           <Text>{name}</Text>
         </strong>{" "}
-        {isHere && <span class="badge approved">This browser</span>}
-        {failures > 0 && <span class="badge denied">{failures} failed</span>}
-        <p class="hint">
-          Since <When at={created_at} />
-        </p>
+        {isHere && <span class="badge approved">{t`This browser`}</span>}
+        {failures > 0 && <span class="badge denied">{t`${failures} failed`}</span>}
+        <p class="hint">{rich`Since ${<When at={created_at} />}`}</p>
       </div>
       <div class="actions">
         <Button
@@ -131,7 +130,7 @@ function Row({ subscription, isHere, onChange }: RowProps) {
             if (message !== "") throw refusal(message);
           }}
         >
-          Send test <span class="spoken">to {name}</span>
+          {t`Send test`} <span class="spoken">{t`to ${name}`}</span>
         </Button>
         <Button
           kind="quiet"
@@ -141,7 +140,7 @@ function Row({ subscription, isHere, onChange }: RowProps) {
             onChange();
           }}
         >
-          Remove <span class="spoken">{name}</span>
+          {t`Remove`} <span class="spoken">{name}</span>
         </Button>
       </div>
     </li>

@@ -79,7 +79,7 @@ test("[ours.sign-in.at-once] a user removed from the project stays signed in, bu
   assert.throws(() => reviewerOf(signedIn), {
     code: "forbidden",
     status: 403,
-    message: "You are not a reviewer of this project. Select another project.",
+    message: "You are not a reviewer of this project. Name another project in Countersign-Project.",
   });
 });
 
@@ -105,7 +105,7 @@ test("[ours.sign-in.session] an hour without use, and twelve in all, end a sessi
   const [idle, busy] = [await signIn(), await signIn()];
   const startedAt = clock.now();
   clock.set(startedAt + SESSION_IDLE_MS - 1);
-  await authenticateSession(context, idle.cookie, false);
+  await authenticateSession(context, idle.cookie, { isUse: false });
   await authenticateSession(context, busy.cookie);
   clock.advance(1);
   await assertInvalid(idle.cookie);
@@ -132,12 +132,12 @@ test("[ours.sign-in.session] a use is recorded once a minute, and automatic requ
   await authenticateSession(context, ana.cookie);
   assert.equal(await seenAt(ana), startedAt);
   clock.advance(1);
-  await authenticateSession(context, ana.cookie, false);
+  await authenticateSession(context, ana.cookie, { isUse: false });
   assert.equal(await seenAt(ana), startedAt);
   await authenticateSession(context, ana.cookie);
   assert.equal(await seenAt(ana), clock.now());
   clock.advance(SESSION_SEEN_MS);
-  await authenticateSession(context, ana.cookie, true);
+  await authenticateSession(context, ana.cookie, { isUse: true });
   assert.equal(await seenAt(ana), clock.now());
 });
 

@@ -10,18 +10,25 @@ import { hashToken } from "../../secrets/token.ts";
 import { readMembership, readPerson } from "../../storage/sql/people/people.ts";
 import { readSessionByHash, touchSession } from "../../storage/sql/sign-in/sessions.ts";
 
+export interface SessionUse {
+  /** The project to act in; undefined: that of the session. */
+  readonly projectId?: string | undefined;
+  /** True when a user acted: automatic requests of a page do not extend a session. */
+  readonly isUse?: boolean;
+}
+
 /**
  * Authenticates a session cookie. Unknown, expired and ended sessions, and those of disabled users,
  * have the same answer. Permissions are read again each time, so a removed reviewer loses them at
  * once.
  *
- * @param isUse true when a user acted: automatic requests of a page do not extend a session
- * @throws Problem `invalid_credential`
+ * @throws Problem `invalid_credential`; `not_found` when the user is not a reviewer of the project
+ * that the call names
  */
 export async function authenticateSession(
   context: Context,
   cookie: string,
-  isUse = true,
+  { projectId, isUse = true }: SessionUse = {},
 ): Promise<SignedIn> {
   if (!isOpaque(cookie)) throw new Problem("invalid_credential");
   const { store } = context;
@@ -31,15 +38,16 @@ export async function authenticateSession(
   if (session === undefined || !isLive(session, now)) throw new Problem("invalid_credential");
   const [person, membership] = await Promise.all([
     readPerson(store, session.personId),
-    readMembership(store, session.projectId, session.personId),
+    readMembership(store, projectId ?? session.projectId, session.personId),
   ]);
   if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
+  if (projectId !== undefined && membership === undefined) throw new Problem("not_found");
   if (isUse && isLastSeenStale(session, now)) await recordUse(context, tokenHash, now);
   return { session, person, membership };
 }
 
 /**
- * The permissions of a signed-in user in the selected project.
+ * The permissions of a signed-in user in the project of the call.
  *
  * @throws Problem `forbidden` when the user is not, or no longer, a reviewer there
  */
@@ -47,7 +55,7 @@ export function reviewerOf({ session, person, membership }: SignedIn): ReviewerC
   if (membership === undefined) {
     throw new Problem(
       "forbidden",
-      "You are not a reviewer of this project. Select another project.",
+      "You are not a reviewer of this project. Name another project in Countersign-Project.",
     );
   }
   const { projectId, reviewerId, name, role, groups } = membership;

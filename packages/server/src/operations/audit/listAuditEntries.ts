@@ -4,6 +4,7 @@ import type { StoredEntry } from "../../core/audit-line.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type AuditScope, auditedProject } from "../../steps/audit/auditedLog.ts";
 import { LAST_ID, readEntriesBefore } from "../../storage/sql/audit/audit-entries.ts";
+import { readLog } from "../../storage/sql/audit/audit-logs.ts";
 
 export interface AuditListing {
   readonly scope: AuditScope;
@@ -25,6 +26,8 @@ export interface AuditPage {
   readonly entries: readonly StoredEntry[];
   /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
+  /** Entries of the log before this position are only in an archive. */
+  readonly pruned: number;
 }
 
 const ENTRIES_PER_READ = 500;
@@ -44,6 +47,7 @@ export async function listAuditEntries(
   { scope, kind, subject, actor, since, until, limit, after }: AuditListing,
 ): Promise<AuditPage> {
   const projectId = auditedProject(caller, scope);
+  const pruned = (await readLog(store, projectId))?.pruned ?? 0;
   const isWanted = (entry: StoredEntry) =>
     entry.kind === (kind ?? entry.kind) &&
     entry.subject === (subject ?? entry.subject) &&
@@ -62,10 +66,11 @@ export async function listAuditEntries(
     const last = page.at(-1);
     if (found.length > limit) {
       const shown = found.slice(0, limit);
-      return { entries: shown, next: shown.at(-1)?.id };
+      return { entries: shown, next: shown.at(-1)?.id, pruned };
     }
-    if (last === undefined || page.length < perRead) return { entries: found, next: undefined };
+    if (last === undefined || page.length < perRead)
+      return { entries: found, next: undefined, pruned };
     before = last.id;
   }
-  return { entries: found, next: before };
+  return { entries: found, next: before, pruned };
 }

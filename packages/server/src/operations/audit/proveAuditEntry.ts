@@ -4,6 +4,13 @@ import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type AuditScope, auditedLog } from "../../steps/audit/auditedLog.ts";
 import { readEntry } from "../../storage/sql/audit/audit-entries.ts";
+import { readSealOf } from "../../storage/sql/audit/audit-seals.ts";
+
+const UNSEALED = "The entry is not sealed yet. Retry in a minute.";
+
+const ARCHIVED =
+  "This log has no such entry in the database. If it is in an archive, prove it with " +
+  "countersign audit prove --archive.";
 
 /**
  * An entry with the proof that the latest checkpoint covers it.
@@ -20,9 +27,10 @@ export async function proveAuditEntry(
 ): Promise<ProvenEntry> {
   const log = await auditedLog(store, caller, scope);
   const entry = await readEntry(store, log.projectId, id);
-  if (entry === undefined) throw new Problem("not_found");
+  if (entry === undefined) throw new Problem("not_found", log.pruned > 0 ? ARCHIVED : undefined);
   const [proven] = await proveEntries(store, log, [entry]);
-  if (proven === undefined)
-    throw new Problem("not_found", "The entry is not sealed yet. Retry in a minute.");
-  return proven;
+  if (proven !== undefined) return proven;
+  const seal = await readSealOf(store, log.projectId, id);
+  const isArchived = seal !== undefined && seal.position < log.pruned;
+  throw new Problem("not_found", isArchived ? ARCHIVED : UNSEALED);
 }

@@ -8,6 +8,8 @@ export interface ShownCheckpoint {
   /** In one line, with the name of the log. */
   readonly publicKey: string;
   readonly size: number;
+  /** Entries before this position are only in an archive. */
+  readonly pruned: number;
   /** Epoch ms. */
   readonly sealedAt: number;
 }
@@ -23,6 +25,6 @@ export async function showCheckpoint(
   scope: AuditScope,
 ): Promise<ShownCheckpoint> {
   const log = await auditedLog(store, caller, scope);
-  const { origin: name, publicKey, checkpoint, size, sealedAt } = log;
-  return { checkpoint, publicKey: writeVerifier({ name, publicKey }), size, sealedAt };
+  const { origin: name, publicKey, checkpoint, size, pruned, sealedAt } = log;
+  return { checkpoint, publicKey: writeVerifier({ name, publicKey }), size, pruned, sealedAt };
 }

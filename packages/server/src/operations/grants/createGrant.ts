@@ -1,44 +1,23 @@
-import { JsonObject, Problem, parseJson, uuidV7 } from "@countersign/protocol";
+import { Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
-import type { Settings } from "../../config/settings.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
-import type { GrantTerms, StoredGrant } from "../../core/grant.ts";
-import type { StoredRequest } from "../../core/request.ts";
+import type { StoredGrant } from "../../core/grant.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { escapeGlob, sessionOf, termsFault, turnOf } from "../../policy/grant-terms.ts";
-import { hashIdempotencyKey } from "../../secrets/keyring.ts";
+import { type InputKey, inputKey, readUsedKey, storeUsedKey } from "../../steps/access/inputKey.ts";
+import {
+  type CompleteTerms,
+  completeTerms,
+  type TermsOrder,
+} from "../../steps/grants/completeTerms.ts";
 import { type ReviewedGrant, reviewGrant } from "../../steps/grants/reviewGrants.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "../../steps/grants/useGrant.ts";
 import { insertGrant, readActiveGrants, readGrant } from "../../storage/sql/grants/grants.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
-import type { ScopedKey } from "../../storage/sql/keys.ts";
-import {
-  insertResult,
-  readResult,
-  type StoredResult,
-} from "../../storage/sql/requests/idempotency.ts";
-import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-export interface GrantOrder {
-  /** A request of the project with the defaults for instance, tool, server and session. */
-  readonly fromRequest: string | undefined;
-  readonly instanceId: string | undefined;
-  readonly tool: string | undefined;
-  readonly server: string | undefined;
-  /** Excludes `server`. */
-  readonly anyServer: true | undefined;
-  readonly when: string | undefined;
-  /** Null: any session, even when the request has one. */
-  readonly session: string | null | undefined;
-  /** A turn of the session. */
-  readonly turn: string | undefined;
-  /** The session and the turn of the request; excludes `session` and `turn`. */
-  readonly sameTurn: true | undefined;
-  readonly note: string | undefined;
-  readonly validityMs: number | undefined;
+export interface GrantOrder extends TermsOrder {
   readonly callsMax: number;
   readonly lastsMs: number;
 }
@@ -64,19 +43,18 @@ export async function createGrant(
 ): Promise<CreatedGrant> {
   assertMay(caller, "decide");
   const { projectId } = caller;
-  const key =
-    idempotencyKey === undefined ? undefined : keyOf(context, caller, order, idempotencyKey);
+  const use = { kind: "grant", input: order } as const;
+  const key = inputKey(context, caller, use, idempotencyKey);
   const { grant, isNew } = await context.store.transact(async (tx) => {
     const known = key && (await readKnown(tx, key));
     if (known !== undefined) return { grant: known, isNew: false };
-    const { instanceId, terms } = await completed(tx, projectId, order);
-    assertTerms(terms, context.settings);
+    const { instanceId, terms } = await completeTerms(tx, context.settings, projectId, order);
     // Excludes all other transactions, so that none creates a grant during the count.
     const instance = await lockInstance(tx, "update", { projectId, instanceId });
     if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
     const now = await tx.now();
     const made = newGrant(context, caller, order, { instanceId, terms }, now);
-    if (key !== undefined && !(await insertResult(tx, resultOf(key, made)))) {
+    if (key && !(await storeUsedKey(tx, key, made))) {
       // A concurrent exchange with the same key has committed.
       const winner = await readKnown(tx, key);
       if (winner === undefined) throw new Error("a used key has no grant");
@@ -90,149 +68,9 @@ export async function createGrant(
   return { ...(await reviewGrant(context.store, grant)), isNew };
 }
 
-interface GrantKey extends ScopedKey {
-  readonly fingerprint: string;
-}
-
-function keyOf(
-  { keyring }: Context,
-  { projectId, reviewerId }: ReviewerCaller,
-  order: GrantOrder,
-  idempotencyKey: string,
-): GrantKey {
-  return {
-    projectId,
-    scope: `grant:${reviewerId}`,
-    keyHash: hashIdempotencyKey(idempotencyKey),
-    fingerprint: keyring.fingerprint(JSON.stringify(order)),
-  };
-}
-
-/**
- * The grant of this key.
- *
- * @throws Problem `idempotency_conflict`
- */
-async function readKnown(tx: Transaction, key: GrantKey): Promise<StoredGrant | undefined> {
-  const stored = await readResult(tx, key);
-  if (stored === undefined) return undefined;
-  if (stored.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
-  const { projectId } = key;
-  return readGrant(tx, { projectId, id: JSON.parse(stored.result) as string });
-}
-
-function resultOf(key: GrantKey, { id, instanceId, createdAt }: StoredGrant): StoredResult {
-  return { ...key, instanceId, result: JSON.stringify(id), encryptedCredential: null, createdAt };
-}
-
-interface Completed {
-  readonly instanceId: string;
-  readonly terms: GrantTerms;
-}
-
-async function completed(
-  tx: Transaction,
-  projectId: string,
-  order: GrantOrder,
-): Promise<Completed> {
-  const { fromRequest, when, note, validityMs } = order;
-  const request =
-    fromRequest === undefined ? undefined : await readRequest(tx, { projectId, id: fromRequest });
-  if (fromRequest !== undefined && request === undefined) throw new Problem("not_found");
-  const instanceId = order.instanceId ?? request?.instanceId;
-  if (instanceId === undefined) throw missing("instance_id");
-  if (request !== undefined && instanceId !== request.instanceId) {
-    const message = "instance_id must be the instance of from_request.";
-    throw new Problem("invalid_request", message, { param: "instance_id" });
-  }
-  const tool = order.tool ?? (request && escapeGlob(JSON.parse(request.tool) as string));
-  if (tool === undefined) throw missing("tool");
-  const server = order.anyServer ? undefined : (order.server ?? (request && serverIn(request)));
-  const terms = {
-    tool,
-    ...(server !== undefined && { server }),
-    ...(order.anyServer && { anyServer: order.anyServer }),
-    ...(when !== undefined && { when }),
-    ...scopeOf(order, request),
-    ...(note !== undefined && { note }),
-    ...(validityMs !== undefined && { validityMs }),
-  };
-  return { instanceId, terms };
-}
-
-type GrantScope = Pick<GrantTerms, "session" | "turn">;
-
-/** The session and the turn to which the grant is limited. */
-function scopeOf(
-  { session, turn, sameTurn }: GrantOrder,
-  request: StoredRequest | undefined,
-): GrantScope {
-  const context = request === undefined ? undefined : contextOf(request);
-  if (sameTurn) return turnScope(context, request);
-  const chosen = session === undefined ? sessionOf({ context }) : session;
-  if (typeof chosen === "string") {
-    return { session: chosen, ...(turn !== undefined && { turn }) };
-  }
-  if (turn === undefined) return {};
-  throw invalidTurn("turn", "requires a session. Add session with the session_id of the calls.");
-}
-
-/** @throws Problem `invalid_request` when the request has no session or no turn */
-function turnScope(
-  context: JsonObject | undefined,
-  request: StoredRequest | undefined,
-): GrantScope {
-  if (request === undefined) {
-    throw invalidTurn("same_turn", "requires from_request. Add it, or use session and turn.");
-  }
-  const session = sessionOf({ context });
-  if (session === undefined || session === "") {
-    throw invalidTurn(
-      "same_turn",
-      "requires context.session_id in the request. Create a grant without same_turn, or change " +
-        "the adapter so that it sends session_id and turn_id.",
-    );
-  }
-  const turn = turnOf({ context });
-  if (turn !== undefined) return { session, turn };
-  throw invalidTurn(
-    "same_turn",
-    "requires context.turn_id or context.prompt_id in the request. Create a grant for the " +
-      "session instead: omit same_turn.",
-  );
-}
-
-function invalidTurn(param: "turn" | "same_turn", message: string): Problem {
-  return new Problem("invalid_request", `${param} ${message}`, { param });
-}
-
-function contextOf({ context }: StoredRequest): JsonObject | undefined {
-  const value = context === null ? undefined : parseJson(context);
-  return value instanceof JsonObject ? value : undefined;
-}
-
-function serverIn({ server }: StoredRequest): string | undefined {
-  return server === null ? undefined : (JSON.parse(server) as string);
-}
-
-function missing(param: string): Problem {
-  const message = `${param} is required, unless from_request is given.`;
-  return new Problem("invalid_request", message, { param });
-}
-
-function assertTerms(terms: GrantTerms, { validityMsMin, validityMsMax }: Settings): void {
-  const fault = termsFault(terms);
-  if (fault !== undefined) {
-    const message = `${fault.field} ${fault.message}.`;
-    throw new Problem("invalid_request", message, { param: fault.field });
-  }
-  const { validityMs = validityMsMin } = terms;
-  if (validityMs < validityMsMin || validityMs > validityMsMax) {
-    const bounds = `${validityMsMin / 1000}s and ${validityMsMax / 1000}s`;
-    throw new Problem("invalid_request", `valid_for must be between ${bounds}.`, {
-      param: "valid_for",
-    });
-  }
+async function readKnown(tx: Transaction, key: InputKey): Promise<StoredGrant | undefined> {
+  const id = await readUsedKey(tx, key);
+  return id === undefined ? undefined : readGrant(tx, { projectId: key.projectId, id });
 }
 
 async function assertRoom(
@@ -251,7 +89,7 @@ function newGrant(
   { random }: Context,
   { projectId, reviewerId }: ReviewerCaller,
   { callsMax, lastsMs }: GrantOrder,
-  { instanceId, terms }: Completed,
+  { instanceId, terms }: CompleteTerms,
   now: number,
 ): StoredGrant {
   return {

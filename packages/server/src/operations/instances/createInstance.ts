@@ -1,7 +1,6 @@
 /** Creates instances without a receiver, for an admin of the project or an operator. */
 
 import { uuidV7 } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
@@ -13,8 +12,9 @@ import { createToken } from "../../secrets/token.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { issueCredential } from "../../steps/instances/issueCredential.ts";
 import { ownerIdOf } from "../../steps/instances/ownerIdOf.ts";
+import { ensureProvisionerAs } from "../../steps/tokens/ensureProvisionerAs.ts";
 import { newProjectId } from "../../steps/tokens/newProjectId.ts";
-import { ensureProject, ensureProvisioner, lockProject } from "../../storage/sql/access/holders.ts";
+import { ensureProject, lockProject } from "../../storage/sql/access/holders.ts";
 import { assignInstance, insertInstance } from "../../storage/sql/instances/instances.ts";
 import type { Transaction } from "../../storage/store.ts";
 
@@ -88,7 +88,7 @@ async function insert(
   by: Creator,
   { name, groups, owner }: InstanceOrder,
 ): Promise<CreatedInstance> {
-  const { projectId, actor } = by;
+  const { projectId, actor, provisioner } = by;
   const token = createToken("instance", random);
   const createdAt = await tx.now();
   const assignment = {
@@ -99,34 +99,16 @@ async function insert(
     id: uuidV7(createdAt, random.bytes(10)),
     projectId,
     createdAt,
-    provisionerId: await provisionerOf(tx, random, by, createdAt),
+    provisionerId: await ensureProvisionerAs(tx, random, { projectId, name: provisioner }, actor),
     name: JSON.stringify(name ?? defaultInstanceName(random.bytes(8))),
   };
   await insertInstance(tx, instance);
   await assignInstance(tx, { projectId, instanceId: instance.id }, assignment);
-  await issueCredential(tx, { random }, instance, token, {
+  const credential = { instanceId: instance.id, projectId, createdAt, expiresAt: null };
+  await issueCredential(tx, { random }, credential, token, {
+    kind: "instance.provisioned",
     actor,
     detail: { groups: assignment.groups, owner_id: assignment.ownerId },
   });
   return { id: instance.id, token };
-}
-
-async function provisionerOf(
-  tx: Transaction,
-  random: Context["random"],
-  { projectId, actor, provisioner }: Creator,
-  now: number,
-): Promise<string> {
-  const newId = uuidV7(now, random.bytes(10));
-  const id = await ensureProvisioner(tx, projectId, provisioner, newId, now);
-  if (id === newId) {
-    await appendAudit(tx, random, {
-      at: now,
-      projectId,
-      kind: "provisioner.created",
-      actor,
-      subject: `provisioner:${id}`,
-    });
-  }
-  return id;
 }

@@ -18,6 +18,10 @@ import {
   readProposedAssignments,
 } from "../../storage/sql/instances/instance-proposals.ts";
 import { listActiveInstances, readInstances } from "../../storage/sql/instances/instances.ts";
+import {
+  readWorkloadBindings,
+  type WorkloadBinding,
+} from "../../storage/sql/instances/workload-instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 
@@ -28,6 +32,8 @@ export interface ReviewedInstance {
   readonly owner: string | null;
   /** A proposed change of groups and owner; null without one. */
   readonly proposal: ReviewedAssignment | null;
+  /** Null for an instance that workload identity did not create. */
+  readonly workload: WorkloadBinding | null;
   readonly activity: InstanceActivity;
 }
 
@@ -138,9 +144,10 @@ async function withActivity(
   const ids = instances.map(({ id }) => id);
   const proposals = await readProposedAssignments(reader, projectId, ids);
   const nameOf = await readNames(reader, projectId, [...instances, ...proposals.values()]);
-  const [pending, receivers] = await Promise.all([
+  const [pending, receivers, workloads] = await Promise.all([
     countPendingOfInstances(reader, projectId),
     readReceiversOf(reader, projectId, ids),
+    readWorkloadBindings(reader, projectId, ids),
   ]);
   const reviewed: ReviewedInstance[] = [];
   for (const instance of instances) {
@@ -151,6 +158,7 @@ async function withActivity(
       instance,
       owner: nameOf(instance.ownerId),
       proposal: proposal === undefined ? null : reviewedAssignment(proposal, nameOf),
+      workload: workloads.get(instance.id) ?? null,
       activity: {
         pending: pending.get(instance.id) ?? 0,
         lastRequestAt: await readLastRequestAt(reader, key),

@@ -118,7 +118,9 @@ async function create(
   const { projectId } = caller;
   const instanceKey = { projectId, instanceId: id };
   if (delivery !== undefined) await installReceiver(tx, context, instanceKey, delivery);
-  await issueCredential(tx, context, instance, token, {
+  const credential = { ...instanceKey, createdAt: now, expiresAt: null };
+  await issueCredential(tx, context, credential, token, {
+    kind: "instance.provisioned",
     actor: `provisioner:${caller.provisionerId}`,
     detail: delivery === undefined ? {} : { registration_id: delivery.registrationId },
   });

@@ -2,6 +2,7 @@ import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { RETRY_WINDOW_MS } from "../../core/retry.ts";
+import { deleteExpiredInstanceCredentials } from "../../storage/sql/access/credentials.ts";
 import { readProjectIds } from "../../storage/sql/access/holders.ts";
 import { deleteAnnouncementsEndedBefore } from "../../storage/sql/channels/announcements.ts";
 import { deleteOldChatEvents } from "../../storage/sql/chat/chat-events.ts";
@@ -29,8 +30,8 @@ const LAST_ATTEMPT_MS = 60_000;
 /**
  * Purges rows after the contract's retention: requests with their keys and notifications, results
  * with their encrypted credentials, and deletion records. It purges grants, freezes, announcements
- * and invitations after the same time, and expired sessions and ceremonies. Pending requests,
- * active freezes and audit entries are never purged.
+ * and invitations after the same time, and expired sessions, ceremonies and credentials of
+ * instances. Pending requests, active freezes and audit entries are never purged.
  *
  * @returns how many rows were purged, and whether there may be more
  * @see contract: Limits; Endpoints, POST /v1/requests (retention)
@@ -48,6 +49,7 @@ export async function purgeExpired(
     // Their starts and ends have entries of their own.
     all.push(await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX));
     all.push(await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX));
+    all.push(await deleteExpiredInstanceCredentials(tx, now, ROWS_PER_CALL_MAX));
     return all;
   });
   return {

@@ -4,7 +4,10 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { assertMayCheck, type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
 import { readKnownGroups } from "../../steps/policy/readKnownGroups.ts";
 
-export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | "rules">;
+export type PolicyCheck = Pick<
+  Examination,
+  "findings" | "tests" | "warnings" | "rules" | "outlines"
+>;
 
 /**
  * The result that publishing a draft would have. Writes nothing.

@@ -1,7 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { JsonObject, parseJson } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import type { StoredInstance } from "../../core/instance.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -14,6 +12,7 @@ import type { Evaluation, Verb } from "../../policy/rule.ts";
 import { readToolName } from "../../policy/tool-names.ts";
 import { countHistory } from "../../steps/policy/countHistory.ts";
 import { loadDraft, type PolicyPair } from "../../steps/policy/loadDraft.ts";
+import { type InstanceOutline, toPastCall } from "../../steps/policy/readPastRequests.ts";
 import {
   countCreated,
   firstIdAt,
@@ -91,8 +90,6 @@ export interface SimulationSink {
   /** Aborted when the client disconnects or the server stops. */
   readonly signal: AbortSignal;
 }
-
-type InstanceOutline = Pick<StoredInstance, "name" | "groups">;
 
 const PAGE = 50;
 const PAGE_BYTES_MAX = 1024 * 1024;
@@ -220,7 +217,7 @@ class Simulation {
     const was = judgement.verb;
     const instance = this.#instances.get(request.instanceId) ?? UNKNOWN_INSTANCE;
     const history = await this.#count(request);
-    const draft = evaluatePolicies(this.#policies, { ...toCall(request, instance), history });
+    const draft = evaluatePolicies(this.#policies, { ...toPastCall(request, instance), history });
     if (draft.errors.length > 0) this.#errors++;
     const differs = was === "ask" && draft.verb === "ask" ? differing(judgement, draft) : [];
     if (draft.verb === was && differs.length === 0) {
@@ -305,23 +302,4 @@ function fitting(outlines: readonly RequestOutline[]): readonly RequestOutline[]
     return bytes > PAGE_BYTES_MAX;
   });
   return tooMany === -1 ? outlines : outlines.slice(0, Math.max(1, tooMany));
-}
-
-function toCall(
-  { instanceId, tool, server, arguments: args, context, createdAt }: StoredRequest,
-  { name, groups }: InstanceOutline,
-): Parameters<typeof evaluatePolicies>[1] {
-  return {
-    ...readToolName({ tool, server }),
-    args: parseObject(args),
-    context: context === null ? undefined : parseObject(context),
-    instance: { id: instanceId, name: JSON.parse(name) as string, groups },
-    now: createdAt,
-  };
-}
-
-function parseObject(text: JsonText): JsonObject {
-  const value = parseJson(text);
-  if (!(value instanceof JsonObject)) throw new Error("the stored value is not a JSON object");
-  return value;
 }

@@ -6,7 +6,7 @@ import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../.
 import { quietHoursEndAt } from "../../core/quiet-hours.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import { readToolName } from "../../policy/tool-names.ts";
-import { canDecide } from "../../steps/push/canDecide.ts";
+import { canDecide, isWanted, type PossibleDecider } from "../../steps/push/canDecide.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { openPushTarget } from "../../steps/push/openPushTarget.ts";
 import { readDelayingAbsence } from "../../steps/push/readDelayingAbsence.ts";
@@ -49,8 +49,8 @@ const NAME_CHARS_MAX = 80;
 const ABSENCE_RECHECK_MS = 60_000;
 
 /**
- * Claims a browser for one message. It drops an obsolete message, because its request was resolved
- * or its user may not decide it, and delays others in quiet hours and absences.
+ * Claims a browser for one message. It drops an obsolete message: its request was resolved, or its
+ * user may not decide it or wants no notification. Quiet hours and absences delay others.
  *
  * @returns undefined: nothing to send now, or another replica is sending
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
@@ -109,8 +109,10 @@ async function payloadOf(
     const reviewer = await readPushReviewer(tx, projectId, personId);
     const instances = await readInstances(tx, projectId, [request.instanceId]);
     const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
-    if (reviewer !== undefined && canDecide(request, reviewer, ownerId)) {
-      const { quietHours } = readPreferences(await readPreferencesText(tx, personId));
+    const { quietHours, notify } = readPreferences(await readPreferencesText(tx, personId));
+    const isFor = (one: PossibleDecider) =>
+      canDecide(request, one, ownerId) && isWanted(request, one, notify);
+    if (reviewer !== undefined && isFor(reviewer)) {
       const absence = await readDelayingAbsence(tx, request, reviewer, ownerId, now);
       const recheckAt = absence && Math.min(absence.until, now + ABSENCE_RECHECK_MS);
       const sendAt = Math.max(quietHoursEndAt(quietHours, now), recheckAt ?? now);
@@ -132,7 +134,7 @@ async function describe(tx: Transaction, request: StoredRequest): Promise<PushPa
     type: "request.waiting",
     request_id: id,
     tag: id,
-    path: `/inbox/${id}`,
+    path: `/p/${projectId}/inbox/${id}`,
     tool: excerpt(tool, NAME_CHARS_MAX),
     server: server === undefined ? undefined : excerpt(server, NAME_CHARS_MAX),
     instance_name: excerpt(JSON.parse(instance?.name ?? '""') as string, NAME_CHARS_MAX),

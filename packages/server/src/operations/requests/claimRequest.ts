@@ -3,22 +3,18 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { isClosed, type ResolvableRequest } from "../../core/request.ts";
 import { votingGroups } from "../../core/scopes.ts";
 import { assertMayVote, deciderOf, refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
-import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
-import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { claimRefusal } from "../../steps/requests/claimRefusal.ts";
+import { lockPending } from "../../steps/requests/lockPending.ts";
 import {
   deleteClaim,
   type RequestClaim,
   readRequestClaims,
   writeClaim,
 } from "../../storage/sql/requests/claims.ts";
-import { lockForResolution } from "../../storage/sql/requests/requests.ts";
-import type { Transaction } from "../../storage/store.ts";
 
 /** A claim ends by itself after this time. */
 export const CLAIM_MS = 10 * 60_000;
@@ -42,7 +38,10 @@ export async function claimRequest(
   const { projectId, reviewerId } = caller;
   return context.store.transact(async (tx) => {
     const request = await lockPending(tx, projectId, id);
-    await assertMayDecide(tx, await currentCaller(tx, caller), request);
+    const current = await currentCaller(tx, caller);
+    assertMayVote(current);
+    const refusal = await claimRefusal(tx, request, deciderOf(current));
+    if (refusal !== undefined) throw new Problem("forbidden", refusal);
     const now = await tx.now();
     const [earlier] = await readRequestClaims(tx, projectId, [id], now);
     const isOfAnother = earlier !== undefined && earlier.reviewerId !== reviewerId;
@@ -93,33 +92,4 @@ export async function releaseClaim(
     tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId: id }));
     return true;
   });
-}
-
-async function lockPending(
-  tx: Transaction,
-  projectId: string,
-  id: string,
-): Promise<ResolvableRequest> {
-  const request = await lockForResolution(tx, { projectId, id });
-  if (request === undefined) throw new Problem("not_found");
-  if (request.decision === null && !isClosed(request, await tx.now())) return request;
-  const status = request.decision?.status ?? "expired";
-  throw new Problem("already_terminal", `The request is already ${status}.`);
-}
-
-/** A reviewer who may approve or deny it. */
-async function assertMayDecide(
-  tx: Transaction,
-  caller: ReviewerCaller,
-  { projectId, instanceId, policy }: ResolvableRequest,
-): Promise<void> {
-  assertMayVote(caller);
-  const requirement = requirementOf(readJudgement(policy));
-  const instance = (await readInstances(tx, projectId, [instanceId])).get(instanceId);
-  const ownerId = instance?.ownerId ?? null;
-  const decider = deciderOf(caller);
-  const refusal = approvalRefusal(requirement, decider, { ownerId, instanceId });
-  if (refusal === undefined) return;
-  if (denialRefusal(requirement, decider, { ownerId }) === undefined) return;
-  throw new Problem("forbidden", refusal);
 }

@@ -17,6 +17,7 @@ import {
 } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
 import {
+  isCertain,
   type Judgement,
   nextEscalationAt,
   requirementOf,
@@ -36,6 +37,12 @@ import {
 import { expireRequest } from "../../steps/requests/expireRequest.ts";
 import { type Judged, judgeCall, neededHistory } from "../../steps/requests/judgeCall.ts";
 import { DeadlinePassed, openResolved } from "../../steps/requests/resolveRequest.ts";
+import {
+  type CreationTrace,
+  endPolicySpan,
+  startPolicySpan,
+  traceCreation,
+} from "../../steps/requests/traceCreation.ts";
 import { findFreeze } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
@@ -46,6 +53,8 @@ import type { Signal } from "../../wake/wake.ts";
 export interface Submission {
   readonly outcome: "created" | "replayed";
   readonly request: StoredRequest;
+  /** Undefined when telemetry is off, and for a trace that is not exported. */
+  readonly traceId?: string | undefined;
 }
 
 /**
@@ -53,6 +62,7 @@ export interface Submission {
  * same transaction; otherwise the request is pending for reviewers. The same key with the same
  * input returns the existing request and writes nothing.
  *
+ * @param traceparent the trace context of the caller, as the header has it; not a part of the input
  * @throws Problem `invalid_credential` when the instance was deleted meanwhile,
  * `idempotency_conflict` when the key was used with other input, `rate_limited` when the
  * provisioning account exceeds its rate over all instances
@@ -63,6 +73,21 @@ export async function createApprovalRequest(
   caller: InstanceCaller,
   input: CreateApprovalRequestInput,
   idempotencyKey: string,
+  traceparent?: string,
+): Promise<Submission> {
+  const { tracing } = context;
+  if (tracing === undefined) return create(context, caller, input, idempotencyKey, undefined);
+  return traceCreation(tracing, caller, input, traceparent, (trace) =>
+    create(context, caller, input, idempotencyKey, trace),
+  );
+}
+
+async function create(
+  context: Context,
+  caller: InstanceCaller,
+  input: CreateApprovalRequestInput,
+  idempotencyKey: string,
+  trace: CreationTrace | undefined,
 ): Promise<Submission> {
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
   let isCharged = false;
@@ -76,7 +101,7 @@ export async function createApprovalRequest(
     if (mode.holdsInstanceLock) return context.store.transact(work);
     return context.store.transactBatched(`key:${keyHash}`, work);
   };
-  const { outcome, request } = await submitWithRetries(context, caller, input, attempt);
+  const { outcome, request } = await submitWithRetries(context, caller, input, trace, attempt);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
     return { outcome, request };
   }
@@ -92,6 +117,7 @@ interface SubmitMode {
    * earlier calls needs that: two concurrent calls would not count each other.
    */
   readonly holdsInstanceLock: boolean;
+  readonly trace: CreationTrace | undefined;
 }
 
 /** The active policy counts calls, and the transaction did not lock the instance. */
@@ -102,11 +128,13 @@ async function submitWithRetries(
   context: Context,
   caller: InstanceCaller,
   tool: ToolName,
+  trace: CreationTrace | undefined,
   attempt: (mode: SubmitMode) => Promise<Submission>,
 ): Promise<Submission> {
   let mode: SubmitMode = {
     mayApprove: true,
     holdsInstanceLock: probablyCounts(context, caller, tool),
+    trace,
   };
   for (;;) {
     try {
@@ -139,7 +167,7 @@ async function submit(
   caller: InstanceCaller,
   input: CreateApprovalRequestInput,
   keyHash: string,
-  { mayApprove, holdsInstanceLock }: SubmitMode,
+  { mayApprove, holdsInstanceLock, trace }: SubmitMode,
   charge: (provisionerId: string) => void,
 ): Promise<Submission> {
   // Locked until the commit, so no request is created during the deletion of its instance. All
@@ -160,11 +188,13 @@ async function submit(
     queries.length === 0
       ? undefined
       : await countHistory(tx, context, { ...caller, name: input, at: now }, queries);
+  const policySpan = trace && startPolicySpan(trace);
   const judged = judgeCall(context, instance, active, input, now, history);
   const { judgement } = judged;
+  if (policySpan !== undefined) endPolicySpan(policySpan, judgement);
   const atOnce = { tx, context, instance, active, mayApprove };
   const { ending, grantId } = await answerAtOnce(atOnce, judged);
-  const request = newRequest(context, caller, input, judgement, now);
+  const request = newRequest(context, caller, input, judgement, now, trace);
   const opened = openedEntry(request, judgement);
   if (ending !== undefined) {
     const resolvable = { ...request, isInstanceDeleted: instance.deletedAt !== null };
@@ -213,13 +243,13 @@ async function answerAtOnce(
   if (freeze !== undefined) return { ending: freezeDecision(freeze) };
   if (!mayApprove && ending?.status !== "denied") return { ending: undefined };
   if (ending !== undefined || !active.hasGrants) return { ending };
-  const { errors, because, validityMs = Number.POSITIVE_INFINITY } = judgement;
+  const { validityMs = Number.POSITIVE_INFINITY } = judgement;
   const grant = await useGrant(tx, {
     instance,
     call,
     requirement: requirementOf(judgement),
     now: call.now,
-    isCertain: errors.length === 0 && because !== "inexact",
+    isCertain: isCertain(judgement),
   });
   if (grant === undefined) return { ending };
   const { validityMsDefault, validityMsMin, validityMsMax } = context.settings;
@@ -298,6 +328,7 @@ function newRequest(
   input: CreateApprovalRequestInput,
   judgement: Judgement,
   now: number,
+  trace: CreationTrace | undefined,
 ): StoredRequest {
   const { withinMs } = requirementOf(judgement);
   const timeoutMs = Math.min(input.timeoutMs, withinMs ?? Number.POSITIVE_INFINITY);
@@ -312,6 +343,7 @@ function newRequest(
       input.agentReasoning === undefined ? null : JSON.stringify(input.agentReasoning),
     context: input.context?.source ?? null,
     policy: writeJudgement(judgement),
+    traceparent: trace?.span.traceparent,
     status: "pending",
     createdAt: now,
     deadlineAt: deadline(now, timeoutMs, settings.windowMsMax),

@@ -1,6 +1,8 @@
 import { Problem } from "@countersign/protocol";
+import { historySignals, readArguments, type Signal } from "@countersign/review-api/calls";
 import type { Context } from "../../context.ts";
 import type { StoredEntry } from "../../core/audit-line.ts";
+import { callOfRequest } from "../../core/call-of-request.ts";
 import type { StoredConsumption } from "../../core/consumption.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -11,6 +13,7 @@ import { readNotificationOfProject } from "../../storage/sql/deliveries/notifica
 import {
   countByStatus,
   type DeniedCall,
+  findApprovedArguments,
   findDenied,
   findLastApproved,
   readBound,
@@ -19,14 +22,19 @@ import {
 import { readConsumption } from "../../storage/sql/requests/consumptions.ts";
 import { readRequest, readRequests } from "../../storage/sql/requests/requests.ts";
 
+const DAY_MS = 24 * 3_600_000;
+
 /** Maximum age of similar calls. */
-const SIMILAR_MS = 30 * 24 * 3_600_000;
+const SIMILAR_MS = 30 * DAY_MS;
 
 /** Maximum calls, latest first: PostgreSQL fetches each of them from the table. */
 const CALLS_MAX = 1_000;
 
 /** Maximum denied calls with compared arguments. */
 const DENIED_MAX = 200;
+
+/** Approved calls with compared amounts and hosts. */
+const APPROVED_MAX = { calls: 100, bytes: 16_384 };
 
 const TIMELINE_MAX = 200;
 
@@ -40,8 +48,15 @@ export interface Background {
     /** False when more calls exist than were counted. */
     readonly isComplete: boolean;
   };
-  readonly deniedBefore: DeniedCall | undefined;
+  readonly deniedBefore: DeniedBefore | undefined;
+  /** Of earlier calls. */
+  readonly signals: readonly Signal[];
   readonly timeline: readonly TimelineEntry[];
+}
+
+export interface DeniedBefore extends DeniedCall {
+  /** Name of the reviewer, if it was one. */
+  readonly decider?: string | undefined;
 }
 
 export interface TimelineEntry {
@@ -75,16 +90,25 @@ export async function showBackground(
   const all = { request, after: since, before: request.createdAt };
   const bound = await readBound(store, all, CALLS_MAX);
   const similar = { ...all, after: bound ?? since };
-  const [counts, lastApproved, deniedBefore, timeline] = await Promise.all([
+  const [counts, lastApproved, deniedBefore, approved, timeline] = await Promise.all([
     countByStatus(store, similar),
     readLastApproved(store, similar),
     findDenied(store, similar, request.arguments, DENIED_MAX),
+    findApprovedArguments(store, similar, APPROVED_MAX),
     readTimeline(store, caller, request),
   ]);
+  const earlier = {
+    approved: approved.flatMap((source) => readArguments(source) ?? []),
+    count: [...counts.values()].reduce((sum, count) => sum + count, 0),
+    isComplete: bound === undefined,
+    wasDenied: deniedBefore !== undefined,
+    days: Math.floor((request.createdAt - since) / DAY_MS),
+  };
   return {
     lastApproved,
     similar: { since: similar.after, counts, isComplete: bound === undefined },
-    deniedBefore,
+    deniedBefore: deniedBefore && (await withDecider(store, caller.projectId, deniedBefore)),
+    signals: historySignals(callOfRequest(request), earlier),
     timeline,
   };
 }
@@ -134,12 +158,34 @@ async function readTimeline(
     if (reason === "acknowledged") timeline.push({ ...event, kind: "delivery.acknowledged" });
     else timeline.push({ ...event, kind: "delivery.ended", reason });
   }
-  // By time; entries with the same time keep this order.
-  return withNames(
-    store,
-    projectId,
-    timeline.sort((a, b) => a.at - b.at),
-  );
+  return withNames(store, projectId, timeline.sort(compareEntries));
+}
+
+/**
+ * Kinds in the order in which one transaction writes them: a cause comes before its effect. The ids
+ * of audit entries of one millisecond have no order.
+ */
+const CAUSAL_ORDER = [
+  "request.opened",
+  "request.escalated",
+  "confirmation.missed",
+  "verdict.held",
+  "verdict.taken_back",
+  "verdict.cast",
+  "vote.cast",
+  "vote.withdrawn",
+  "request.resolved",
+  "verdict.lapsed",
+  "approval.consumed",
+  "outcome.reported",
+  "delivery.hurried",
+  "delivery.acknowledged",
+  "delivery.ended",
+];
+
+/** By time, and by cause within a millisecond. */
+function compareEntries(a: TimelineEntry, b: TimelineEntry): number {
+  return a.at - b.at || CAUSAL_ORDER.indexOf(a.kind) - CAUSAL_ORDER.indexOf(b.kind);
 }
 
 /** The applied steps of the escalation. */
@@ -171,13 +217,32 @@ function toTimelineEntry({ at, kind, actor: by, detail }: StoredEntry): Timeline
   return { at, kind, by, ...(typeof reason === "string" && { reason }) };
 }
 
+async function withDecider(
+  store: Context["store"],
+  projectId: string,
+  denied: DeniedCall,
+): Promise<DeniedBefore> {
+  const names = await namesOf(store, projectId, [denied.decidedBy]);
+  return { ...denied, decider: names.get(denied.decidedBy) };
+}
+
+/** Names of reviewers by `reviewer:ID`. */
+async function namesOf(
+  store: Context["store"],
+  projectId: string,
+  actors: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = actors.flatMap((by) => /^reviewer:(.+)$/.exec(by)?.[1] ?? []);
+  const reviewers = await readReviewers(store, projectId, [...new Set(ids)]);
+  return new Map(reviewers.map(({ id, name }) => [`reviewer:${id}`, name]));
+}
+
 async function withNames(
   store: Context["store"],
   projectId: string,
   timeline: readonly TimelineEntry[],
 ): Promise<readonly TimelineEntry[]> {
-  const ids = timeline.flatMap(({ by }) => /^reviewer:(.+)$/.exec(by)?.[1] ?? []);
-  const reviewers = await readReviewers(store, projectId, [...new Set(ids)]);
-  const names = new Map(reviewers.map(({ id, name }) => [`reviewer:${id}`, name]));
+  const actors = timeline.map(({ by }) => by);
+  const names = await namesOf(store, projectId, actors);
   return timeline.map((entry) => ({ ...entry, name: names.get(entry.by) }));
 }

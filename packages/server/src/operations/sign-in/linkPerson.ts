@@ -6,7 +6,14 @@ import { normalizeLogin } from "../../core/login.ts";
 import { unknownLogin } from "../../core/not-found.ts";
 import { endSessionsOf } from "../../steps/access/endSessions.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
-import { readPersonIdBySubject, updateSubject } from "../../storage/sql/sign-in/oidc-people.ts";
+import {
+  isProvisioned,
+  readPersonIdByExternalId,
+  readPersonIdBySubject,
+  updateExternalId,
+  updateSubject,
+} from "../../storage/sql/sign-in/oidc-people.ts";
+import type { Transaction } from "../../storage/store.ts";
 
 export interface PersonLink {
   readonly login: string;
@@ -41,6 +48,8 @@ export async function linkPerson(
     }
     if (person.oidcSubject === stored) return;
     await updateSubject(tx, person.id, stored);
+    const isSubject = settings.mapping.externalIdClaim === "sub";
+    await linkExternalId(tx, person.id, isSubject ? subject : null);
     const now = await tx.now();
     await appendAudit(tx, random, {
       at: now,
@@ -54,4 +63,18 @@ export async function linkPerson(
     const end = { by: "operator:cli", because: "no longer linked" } as const;
     await endSessionsOf(tx, { random }, person.id, end);
   });
+}
+
+/**
+ * The earlier id at the provider is no longer valid. Without a new one, the next sign-in stores it.
+ */
+async function linkExternalId(
+  tx: Transaction,
+  personId: string,
+  externalId: string | null,
+): Promise<void> {
+  // SCIM sets it.
+  if (await isProvisioned(tx, personId)) return;
+  const owner = externalId === null ? undefined : await readPersonIdByExternalId(tx, externalId);
+  await updateExternalId(tx, personId, owner === undefined ? externalId : null);
 }

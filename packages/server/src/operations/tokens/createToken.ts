@@ -1,5 +1,3 @@
-import { uuidV7 } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
 import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
@@ -8,9 +6,10 @@ import type { ReviewerRole } from "../../core/roles.ts";
 import { type Scopes, toScopes } from "../../core/scopes.ts";
 import { ensureReviewerAs } from "../../steps/people/ensureReviewerAs.ts";
 import { assertScopes } from "../../steps/tokens/assertScopes.ts";
+import { ensureProvisionerAs } from "../../steps/tokens/ensureProvisionerAs.ts";
 import { newProjectId } from "../../steps/tokens/newProjectId.ts";
 import { type IssuedToken, writeToken } from "../../steps/tokens/writeToken.ts";
-import { ensureProject, ensureProvisioner } from "../../storage/sql/access/holders.ts";
+import { ensureProject } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 export interface TokenOrder {
@@ -47,7 +46,7 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
   return context.store.transact(async (tx) => {
     const createdAt = await tx.now();
     const projectId = await ensureProject(tx, order.project, newProjectId(random), createdAt);
-    const holderId = await ensureHolder(tx, random, order, projectId, createdAt);
+    const holderId = await ensureHolder(tx, random, order, projectId);
     const credential = {
       kind,
       holderId,
@@ -67,22 +66,10 @@ async function ensureHolder(
   random: Random,
   { kind, name, role, groups, isBot = false }: TokenOrder,
   projectId: string,
-  now: number,
 ): Promise<string> {
   if (kind === "reviewer") {
     const order = { projectId, name, role, groups, isBot };
     return (await ensureReviewerAs(tx, random, order, OPERATOR)).id;
   }
-  const newId = uuidV7(now, random.bytes(10));
-  const id = await ensureProvisioner(tx, projectId, name, newId, now);
-  if (id === newId) {
-    await appendAudit(tx, random, {
-      at: now,
-      projectId,
-      actor: OPERATOR,
-      kind: "provisioner.created",
-      subject: `provisioner:${id}`,
-    });
-  }
-  return id;
+  return ensureProvisionerAs(tx, random, { projectId, name }, OPERATOR);
 }

@@ -10,6 +10,7 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type CurrentCaller, currentCaller } from "../../steps/access/currentCaller.ts";
 import { ensureReviewerAs } from "../../steps/people/ensureReviewerAs.ts";
 import { assertScopes } from "../../steps/tokens/assertScopes.ts";
+import { endOfToken } from "../../steps/tokens/endOfToken.ts";
 import { writeToken } from "../../steps/tokens/writeToken.ts";
 import type { StoredReviewer } from "../../storage/sql/access/holders.ts";
 import { lockProject, readReviewer, readReviewerByName } from "../../storage/sql/access/holders.ts";
@@ -55,7 +56,7 @@ export async function issueToken(
     if (refusal !== undefined) throw new Problem("forbidden", refusal);
     const createdAt = await tx.now();
     if (caller.session !== null) assertFresh(caller.session, createdAt, "create the token");
-    const expiresAt = endOf(delegator, order.lastsMs, createdAt);
+    const expiresAt = endOfToken(delegator, order.lastsMs, createdAt);
     const credential = {
       kind: "reviewer" as const,
       holderId: holder.id,
@@ -100,18 +101,4 @@ async function holderOf(
   if (refusal !== undefined) throw new Problem("forbidden", refusal);
   const order = { projectId, name, role, groups, isBot: true };
   return ensureReviewerAs(tx, random, order, `reviewer:${reviewerId}`);
-}
-
-/** @throws Problem `forbidden` when it would expire after the caller's token */
-function endOf(
-  { expiresAt }: CurrentCaller,
-  lastsMs: number | undefined,
-  now: number,
-): number | null {
-  if (lastsMs === undefined) return expiresAt;
-  const end = now + lastsMs;
-  if (expiresAt !== null && end > expiresAt) {
-    throw new Problem("forbidden", "The token cannot expire after the token that creates it.");
-  }
-  return end;
 }

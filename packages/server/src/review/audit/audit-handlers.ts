@@ -31,7 +31,10 @@ export function auditHandlers(
   onClose(() => verifications.stop());
   return {
     async listAuditEntries({ caller, query: { log: scope, ...listing } }) {
-      const { entries, next } = await listAuditEntries(context, caller, { scope, ...listing });
+      const { entries, next, pruned } = await listAuditEntries(context, caller, {
+        scope,
+        ...listing,
+      });
       return {
         entries: entries.map(({ projectId, id, at, kind, actor, subject, detail }) => {
           return {
@@ -45,6 +48,7 @@ export function auditHandlers(
           };
         }),
         next: next ?? null,
+        pruned,
       };
     },
 
@@ -61,6 +65,7 @@ export function auditHandlers(
         checkpoint: shown.checkpoint,
         public_key: shown.publicKey,
         size: shown.size,
+        pruned: shown.pruned,
         sealed_at: formatTimestamp(shown.sealedAt),
       };
     },
@@ -93,13 +98,14 @@ function toLine(event: VerificationEvent): VerificationLine {
     case "stopped":
       return { event: "summary", result: "stopped", verified: event.verified };
     case "verified": {
-      const { unsealed, late, checkpoint, finding } = event.result;
+      const { unsealed, late, pruned, checkpoint, finding } = event.result;
       return {
         event: "summary",
         result: finding === undefined ? "good" : "bad",
         verified: event.verified,
         unsealed,
         late,
+        pruned,
         checkpoint,
         finding: finding && toWireFinding(finding),
       };

@@ -7,18 +7,38 @@ import {
   type Grant,
   type grants,
   JsonText,
+  type GrantPreview as WirePreview,
   type Writable,
   writeCursor,
 } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import { stateOf } from "../../core/grant.ts";
+import { disconnectSignal } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import { createGrant, type GrantOrder } from "../../operations/grants/createGrant.ts";
 import { listGrants, type ReviewedGrant } from "../../operations/grants/listGrants.ts";
+import {
+  type GrantPreview,
+  previewGrant,
+  type TermsOrder,
+} from "../../operations/grants/previewGrant.ts";
 import { revokeGrant } from "../../operations/grants/revokeGrant.ts";
 import { showGrant } from "../../operations/grants/showGrant.ts";
+import { ConcurrencyLimiter } from "../shared/concurrency-limiter.ts";
 
-export function grantHandlers(context: Context): Handlers<typeof grants> {
+const PREVIEWS = {
+  totalMax: 2,
+  sameKey: "Another preview of yours is running. Try again shortly.",
+  otherKeys: "Too many previews of grants are running. Try again shortly.",
+};
+
+/** @param onClose calls back when the server stops */
+export function grantHandlers(
+  context: Context,
+  onClose: (callback: () => void) => void,
+): Handlers<typeof grants> {
+  const previews = new ConcurrencyLimiter(PREVIEWS);
+  onClose(() => previews.stop());
   const now = () => context.clock.now();
   return {
     async listGrants({ caller, query: { instance_id, ...listing } }) {
@@ -39,6 +59,14 @@ export function grantHandlers(context: Context): Handlers<typeof grants> {
       return { status: created.isNew ? 201 : 200, body: toWire(created, now()) };
     },
 
+    async previewGrant({ caller, body, reply }) {
+      const gone = disconnectSignal(reply);
+      return previews.run(`${caller.projectId} ${caller.reviewerId}`, async (stopping) => {
+        const signal = AbortSignal.any([stopping, gone]);
+        return toWirePreview(await previewGrant(context, caller, scopeOf(body), signal));
+      });
+    },
+
     async showGrant({ caller, path }) {
       return toWire(await showGrant(context, caller, path.id), now());
     },
@@ -49,7 +77,10 @@ export function grantHandlers(context: Context): Handlers<typeof grants> {
   };
 }
 
-function orderOf(body: BodyReceived<typeof grants.createGrant>): GrantOrder {
+type SentScope = BodyReceived<typeof grants.previewGrant>;
+
+/** @throws Problem `invalid_request` naming the field */
+function scopeOf(body: SentScope): Omit<TermsOrder, "note" | "validityMs"> {
   if (body.any_session && body.session !== undefined) {
     throw invalidField("any_session", "cannot be combined with session");
   }
@@ -75,10 +106,35 @@ function orderOf(body: BodyReceived<typeof grants.createGrant>): GrantOrder {
     session: body.any_session ? null : body.session,
     turn: body.turn,
     sameTurn: body.same_turn || undefined,
+  };
+}
+
+function orderOf(body: BodyReceived<typeof grants.createGrant>): GrantOrder {
+  return {
+    ...scopeOf(body),
     note: body.note,
     validityMs: body.valid_for,
     callsMax: body.calls,
     lastsMs: body.lasts ?? GRANT_LASTS_MS.default,
+  };
+}
+
+function toWirePreview({
+  approved,
+  denied,
+  examples,
+  isComplete,
+}: GrantPreview): Writable<WirePreview> {
+  return {
+    approved,
+    denied,
+    examples: examples.map(({ id, tool, status, createdAt }) => ({
+      id,
+      tool: new JsonText(tool),
+      status,
+      created_at: formatTimestamp(createdAt),
+    })),
+    complete: isComplete,
   };
 }
 

@@ -1,21 +1,24 @@
 /** Handlers of the history: pages, statistics and exports of resolved requests. */
 
 import { invalidField } from "@countersign/protocol";
-import { HISTORY_FILTERS, type history, type QueryReceived } from "@countersign/review-api";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import { HISTORY_FILTERS, type history } from "@countersign/review-api";
+import type { FastifyRequest } from "fastify";
 import type { Context } from "../../context.ts";
-import { DECIDER_KINDS, isOpen, type RequestFilter } from "../../core/request-filter.ts";
-import { disconnectSignal, jsonLines, sendStream } from "../../http/exchange.ts";
+import { isOpen } from "../../core/request-filter.ts";
+import { jsonLines, sendStream } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import { assertNotCrossSite } from "../../http/same-origin.ts";
 import type { KeyedQueue } from "../../keyed-queue.ts";
 import { exportHistory } from "../../operations/history/exportHistory.ts";
 import { listHistory } from "../../operations/history/listHistory.ts";
 import { summarizeHistory } from "../../operations/history/summarizeHistory.ts";
+import { findRenderers } from "../../operations/policy/findRenderers.ts";
+import type { CallFactsCache } from "../requests/call-facts.ts";
 import { ConcurrencyLimiter } from "../shared/concurrency-limiter.ts";
 import { EXPORT_FORMATS } from "./export-formats.ts";
-import { createHistoryQueue } from "./history-queue.ts";
+import { runQueued } from "./history-queue.ts";
 import { toWireInsights, toWirePage } from "./history-to-wire.ts";
+import { toFilter } from "./read-filter.ts";
 
 const EXPORTS = {
   // Each export holds a database connection and reads the complete history.
@@ -24,13 +27,18 @@ const EXPORTS = {
   otherKeys: "Too many exports are running. Try again shortly.",
 };
 
-/** @param onClose registers what stops when the server closes */
+/**
+ * @param onClose registers what stops when the server closes
+ * @param queue of queries that may read many rows
+ * @param facts of the calls that the lists show
+ */
 export function historyHandlers(
   context: Context,
   onClose: (stop: () => void) => void,
+  queue: KeyedQueue,
+  facts: CallFactsCache,
 ): Handlers<typeof history> {
   const now = () => context.clock.now();
-  const queue = createHistoryQueue();
   const limiter = new ConcurrencyLimiter(EXPORTS);
   onClose(() => limiter.stop());
   return {
@@ -42,7 +50,9 @@ export function historyHandlers(
       const filter = toFilter(query);
       const list = async (gone?: AbortSignal) => {
         const page = await listHistory(context, caller, { filter, limit, after, before }, gone);
-        return toWirePage(page, now());
+        const calls = page.requests.map(({ request }) => request);
+        const known = await facts.of(calls, await findRenderers(context, caller.projectId));
+        return toWirePage(page, now(), known);
       };
       // Without a filter, the query reads only the rows of the page.
       return isOpen(filter) ? list() : runQueued(reply, queue, caller.reviewerId, list);
@@ -80,22 +90,6 @@ export function historyHandlers(
   };
 }
 
-/** Runs the search when a slot is free, unless the client has disconnected. */
-async function runQueued<T>(
-  reply: FastifyReply,
-  queue: KeyedQueue,
-  reviewerId: string,
-  search: (gone: AbortSignal) => Promise<T>,
-): Promise<T | FastifyReply> {
-  const gone = disconnectSignal(reply);
-  try {
-    return await queue.run([reviewerId], () => search(gone), gone);
-  } catch (error) {
-    if (gone.aborted && error === gone.reason) return reply.hijack();
-    throw error;
-  }
-}
-
 /** The filter in the form of the audit entry. */
 function filterText({ query }: FastifyRequest): string {
   const parameters = query as Readonly<Record<string, string>>;
@@ -105,32 +99,4 @@ function filterText({ query }: FastifyRequest): string {
     if (value !== undefined) params.set(name, value);
   }
   return params.toString();
-}
-
-type Filter = QueryReceived<typeof history.summarizeHistory>;
-
-/** @throws Problem `invalid_request` naming the parameter */
-function toFilter(query: Filter): RequestFilter {
-  const { since, until, decided_by: decidedBy } = query;
-  if (since !== undefined && until !== undefined && until <= since) {
-    throw invalidField("until", "must be later than since");
-  }
-  if (decidedBy !== undefined && !isDecider(decidedBy)) {
-    throw invalidField("decided_by", `must begin with one of ${DECIDER_KINDS.join(", ")}`);
-  }
-  return {
-    tool: query.tool,
-    toolPrefix: query.tool_prefix,
-    server: query.server,
-    instanceId: query.instance_id,
-    decidedBy,
-    statuses: query.status,
-    since,
-    until,
-  };
-}
-
-function isDecider(text: string): boolean {
-  const [kind = ""] = text.split(":", 1);
-  return DECIDER_KINDS.some((known) => known === kind) && !text.endsWith(":");
 }

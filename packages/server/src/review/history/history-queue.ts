@@ -4,6 +4,8 @@
  */
 
 import { Problem } from "@countersign/protocol";
+import type { FastifyReply } from "fastify";
+import { disconnectSignal } from "../../http/exchange.ts";
 import { KeyedQueue } from "../../keyed-queue.ts";
 import { KeyedSemaphore } from "../../keyed-semaphore.ts";
 
@@ -18,4 +20,20 @@ export function createHistoryQueue(): KeyedQueue {
     queuedPerKeyMax: QUEUED_MAX,
     rejection: () => new Problem("rate_limited", message, { retryAfterS: RETRY_S }),
   });
+}
+
+/** Runs the search when a slot is free, unless the client has disconnected. */
+export async function runQueued<T>(
+  reply: FastifyReply,
+  queue: KeyedQueue,
+  reviewerId: string,
+  search: (gone: AbortSignal) => Promise<T>,
+): Promise<T | FastifyReply> {
+  const gone = disconnectSignal(reply);
+  try {
+    return await queue.run([reviewerId], () => search(gone), gone);
+  } catch (error) {
+    if (gone.aborted && error === gone.reason) return reply.hijack();
+    throw error;
+  }
 }

@@ -15,14 +15,19 @@ import { textOf } from "../../http/wire.ts";
 import type { ResolvedRequest } from "../../operations/history/exportHistory.ts";
 import type { HistoryPage } from "../../operations/history/listHistory.ts";
 import type { HistorySummary } from "../../operations/history/summarizeHistory.ts";
+import type { CallFacts } from "../requests/call-facts.ts";
 
-/** @param now the server's time, in milliseconds since 1970 */
+/**
+ * @param now the server's time, in milliseconds since 1970
+ * @param facts of the requests of the page
+ */
 export function toWirePage(
   { requests, damaged, next, previous, scannedBackTo }: HistoryPage,
   now: number,
+  facts: readonly CallFacts[],
 ): Writable<AnswerOf<typeof history.listHistory>> {
   return {
-    requests: requests.map((row) => toWireRow(row, now)),
+    requests: requests.map((row, i) => ({ ...toWireRow(row, now), line: facts[i]?.line })),
     damaged: damaged.length === 0 ? undefined : damaged,
     next: writeCursor(next),
     previous: writeCursor(previous),

@@ -4,10 +4,11 @@
  */
 
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
+import { Problem } from "@countersign/protocol";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../../context.ts";
 import { needsSetup } from "../../operations/sign-in/makeSetupLink.ts";
-import { readPage, sendFile, sendPage } from "./page-files.ts";
+import { type PageOptions, readPage, sendFile, sendPage } from "./page-files.ts";
 
 /** Served at the root: a service worker controls the pages below its own address. */
 const ROOT_FILES: Readonly<Record<string, string>> = {
@@ -18,7 +19,42 @@ const ROOT_FILES: Readonly<Record<string, string>> = {
   "icon-maskable-512.png": "maskableIcon",
 };
 
-const SCREENS = ["inbox", "history", "audit", "policies", "instances", "settings"];
+const SCREENS = [
+  "all",
+  "inbox",
+  "history",
+  "dashboard",
+  "sessions",
+  "audit",
+  "policies",
+  "instances",
+  "settings",
+];
+
+/** Whether a browser opens an address outside of the APIs. Programs request other types. */
+function isForPage({ method, url, headers }: FastifyRequest): boolean {
+  const isApi = /^\/(?:v1|review|assets)\//.test(url);
+  return method === "GET" && !isApi && headers.accept?.includes("text/html") === true;
+}
+
+/** The console says that there is no such page. */
+function unknownPage({ url }: FastifyRequest): PageOptions {
+  const [path = "/"] = url.split("?", 1);
+  const depth = path.split("/").length - 2;
+  return { status: 404, root: depth === 0 ? "./" : "../".repeat(depth) };
+}
+
+/** @throws Problem `not_found` for other pages, which the console answers */
+function sendScreen(
+  { params }: FastifyRequest,
+  reply: FastifyReply,
+  shell: string | undefined,
+  root: string,
+): FastifyReply {
+  const { screen } = params as { readonly screen: string };
+  if (!SCREENS.includes(screen)) throw new Problem("not_found");
+  return sendPage(reply, shell, { root });
+}
 
 /** @param folder the build of the console; undefined where it does not exist */
 export function addPageRoutes(
@@ -43,6 +79,13 @@ export function addPageRoutes(
   );
 
   const shell = read("index.html");
+  app.pages.unknown = (request, reply) => {
+    if (!isForPage(request)) return undefined;
+    return /^\/(?:\?|$)/.test(request.url)
+      ? reply.redirect("./inbox", 303)
+      : sendPage(reply, shell, unknownPage(request));
+  };
+  // The console adds the project to an address without one.
   for (const screen of SCREENS) {
     app.get(`/${screen}`, { config: { operation: `${screen}Page` } }, async (_, reply) =>
       sendPage(reply, shell),
@@ -52,6 +95,14 @@ export function addPageRoutes(
       sendPage(reply, shell, { root: "../" }),
     );
   }
+  app.get("/p/:id/:screen", { config: { operation: "projectPage" } }, async (request, reply) =>
+    sendScreen(request, reply, shell, "../../"),
+  );
+  app.get(
+    "/p/:id/:screen/:item",
+    { config: { operation: "projectItemPage" } },
+    async (request, reply) => sendScreen(request, reply, shell, "../../../"),
+  );
 
   for (const [name, operation] of Object.entries(ROOT_FILES)) {
     app.get(`/${name}`, { config: { operation } }, async (request, reply) =>

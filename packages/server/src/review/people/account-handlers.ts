@@ -45,11 +45,19 @@ export function accountHandlers(context: Context, limits: SignInLimits): Handler
       return toWirePreferences(await showPreferences(context, caller));
     },
 
-    async changePreferences({ caller, body: { theme, keys, quiet_hours } }) {
+    async changePreferences({ caller, body }) {
+      const { theme, keys, after_decision, quiet_hours, time_zone, language, notify, views } = body;
       const preferences = await changePreferences(context, caller, {
         ...(theme !== undefined && { theme }),
         ...(keys !== undefined && { keys }),
+        ...(after_decision !== undefined && { afterDecision: after_decision }),
         ...(quiet_hours !== undefined && { quietHours: quiet_hours && toQuietHours(quiet_hours) }),
+        ...(time_zone !== undefined && {
+          timeZone: time_zone === null ? null : toTimeZone(time_zone, "time_zone"),
+        }),
+        ...(language !== undefined && { language }),
+        ...(notify !== undefined && { notify }),
+        ...(views !== undefined && { views }),
       });
       return toWirePreferences(preferences);
     },
@@ -76,15 +84,29 @@ function toWireAccount(
   };
 }
 
-function toWirePreferences({ theme, keys, quietHours }: Preferences): WirePreferences {
+function toWirePreferences({
+  theme,
+  keys,
+  afterDecision,
+  quietHours,
+  timeZone,
+  language,
+  notify,
+  views,
+}: Preferences): WirePreferences {
   return {
     theme,
     keys,
+    after_decision: afterDecision,
     quiet_hours: quietHours && {
       from: writeWallClock(quietHours.from),
       to: writeWallClock(quietHours.to),
       time_zone: quietHours.timeZone,
     },
+    time_zone: timeZone,
+    language,
+    notify,
+    views: [...views],
   };
 }
 
@@ -93,8 +115,11 @@ type Sent = NonNullable<BodyReceived<typeof account.changePreferences>["quiet_ho
 /** @throws Problem `invalid_request` naming the field */
 function toQuietHours({ from, to, time_zone: timeZone }: Sent): QuietHours {
   if (from === to) throw invalidField("quiet_hours.to", "must not be the same as from");
-  if (!isTimeZone(timeZone)) {
-    throw invalidField("quiet_hours.time_zone", "must be a time zone like Europe/Berlin");
-  }
-  return { from, to, timeZone };
+  return { from, to, timeZone: toTimeZone(timeZone, "quiet_hours.time_zone") };
+}
+
+/** @throws Problem `invalid_request` naming the field */
+function toTimeZone(name: string, field: string): string {
+  if (!isTimeZone(name)) throw invalidField(field, "must be a time zone like Europe/Berlin");
+  return name;
 }

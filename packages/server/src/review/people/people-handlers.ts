@@ -11,9 +11,20 @@ import {
   showReviewer,
 } from "../../operations/people/listProjectReviewers.ts";
 import { removeReviewer } from "../../operations/people/removeReviewer.ts";
+import { showProject } from "../../operations/people/showProject.ts";
 
 export function peopleHandlers(context: Context): Handlers<typeof people> {
   return {
+    async showProject({ caller }) {
+      const { projectId, reviewerId, name, role } = caller;
+      return {
+        id: projectId,
+        name: await showProject(context, caller),
+        reviewer: { id: reviewerId, name },
+        role,
+      };
+    },
+
     async listReviewers({ caller }) {
       const reviewers = await listProjectReviewers(context, caller);
       return { reviewers: reviewers.map(toWire) };

@@ -11,7 +11,7 @@ import {
   writeJson,
 } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
-import { sendJsonLines } from "../../http/exchange.ts";
+import { disconnectSignal, sendJsonLines } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import type { PolicyScope } from "../../identity/policy-authority.ts";
 import { checkPolicy } from "../../operations/policy/checkPolicy.ts";
@@ -23,7 +23,9 @@ import { publishProposal } from "../../operations/policy/publishProposal.ts";
 import { rejectProposal } from "../../operations/policy/rejectProposal.ts";
 import { rollbackPolicy } from "../../operations/policy/rollbackPolicy.ts";
 import { showPolicy, showTwoPerson } from "../../operations/policy/showPolicy.ts";
+import { showPolicyUsage } from "../../operations/policy/showPolicyUsage.ts";
 import { type SimulationOrder, simulatePolicy } from "../../operations/policy/simulatePolicy.ts";
+import { suggestRules } from "../../operations/policy/suggestRules.ts";
 import { ConcurrencyLimiter } from "../shared/concurrency-limiter.ts";
 import { ExaminationQueues } from "./examination-queues.ts";
 import {
@@ -33,7 +35,9 @@ import {
   toWireProposalOutline,
   toWirePublished,
   toWireSimulation,
+  toWireSuggestions,
 } from "./policy-to-wire.ts";
+import { toWireRule, toWireUsage } from "./rules-to-wire.ts";
 
 const SIMULATIONS = {
   totalMax: 2,
@@ -57,6 +61,7 @@ export function policyHandlers(
   const project = handlersOf("project");
   const floor = handlersOf("floor");
   return {
+    showPolicyUsage: async ({ caller }) => toWireUsage(await showPolicyUsage(context, caller)),
     showPolicy: project.show,
     listPolicyVersions: project.versions,
     showPolicyVersion: project.version,
@@ -64,6 +69,13 @@ export function policyHandlers(
     rollbackPolicy: project.rollback,
     checkPolicy: project.check,
     simulatePolicy: project.simulate,
+    async suggestRules({ caller, reply }) {
+      const gone = disconnectSignal(reply);
+      return simulations.run(caller.projectId, async (stopping) => {
+        const signal = AbortSignal.any([stopping, gone]);
+        return toWireSuggestions(await suggestRules(context, caller, signal));
+      });
+    },
     listPolicyProposals: project.proposals,
     showPolicyProposal: project.proposal,
     proposePolicy: project.propose,
@@ -135,8 +147,10 @@ function draftHandlers(
   return {
     async check({ caller, body }) {
       const examine = () => checkPolicy(context, caller, scope, body.source);
-      const { rules, findings, warnings, tests } = await queues.runCheck(caller, scope, examine);
-      return { valid: findings.length === 0, rules, findings, warnings, tests };
+      const { outlines, ...check } = await queues.runCheck(caller, scope, examine);
+      const { rules, findings, warnings, tests } = check;
+      const valid = findings.length === 0;
+      return { valid, rules, outlines: outlines.map(toWireRule), findings, warnings, tests };
     },
 
     async simulate({ caller, body, request, reply }) {

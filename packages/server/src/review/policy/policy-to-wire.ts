@@ -8,6 +8,7 @@ import {
   type PublishedPolicy,
   type ShownPolicy,
   type SimulationEvent,
+  type RuleSuggestions as WireSuggestions,
   type Writable,
   type ProposalOutline as WrittenOutline,
 } from "@countersign/review-api";
@@ -21,6 +22,7 @@ import type {
   ChangedRequest,
   SimulationEvent as Simulated,
 } from "../../operations/policy/simulatePolicy.ts";
+import type { RuleSuggestions } from "../../operations/policy/suggestRules.ts";
 
 export function toWireOutline({ scope, version, names }: PublishedOutline): PolicyOutline {
   const { publishedBy, proposedBy } = version;
@@ -149,5 +151,23 @@ function toWireChange({
     errors: draft.errors,
     status,
     decided_by: decision?.decidedBy,
+  };
+}
+
+export function toWireSuggestions(found: RuleSuggestions): Writable<WireSuggestions> {
+  return {
+    suggestions: found.suggestions.map(({ instanceId, instanceName, ...suggestion }) => ({
+      tool: suggestion.tool,
+      server: suggestion.server,
+      instance: { id: instanceId, name: new JsonText(instanceName) },
+      approvals: suggestion.approvals,
+      answered: suggestion.answered,
+      questions: suggestion.questions,
+      rule: suggestion.rule.join("\n"),
+      source: suggestion.source,
+    })),
+    base_number: found.baseNumber,
+    looked_at: found.scannedCount,
+    complete: found.isComplete,
   };
 }

@@ -4,16 +4,24 @@ import { formatTimestamp, invalidField } from "@countersign/protocol";
 import { type BodyReceived, JsonText, type requests, writeCursor } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
 import { relyingPartyOf } from "../../identity/passkeys.ts";
+import { findRenderers } from "../../operations/policy/findRenderers.ts";
 import { castVerdict, type Verdict } from "../../operations/requests/castVerdict.ts";
 import { challengeVerdict } from "../../operations/requests/challengeVerdict.ts";
 import { claimRequest, releaseClaim } from "../../operations/requests/claimRequest.ts";
+import { handOverClaim } from "../../operations/requests/handOverClaim.ts";
 import { listRequests } from "../../operations/requests/listRequests.ts";
 import { showBackground } from "../../operations/requests/showBackground.ts";
-import { reviewRequest, showRequest } from "../../operations/requests/showRequest.ts";
+import {
+  type ReviewedRequest,
+  reviewRequest,
+  showRequest,
+} from "../../operations/requests/showRequest.ts";
 import { takeBackVerdict } from "../../operations/requests/takeBackVerdict.ts";
 import { verifySignature } from "../../operations/requests/verifySignature.ts";
 import { withdrawVote } from "../../operations/requests/withdrawVote.ts";
+import { CallFactsCache, UNKNOWN } from "./call-facts.ts";
 import { toWireBackground, toWireReviewed } from "./request-to-wire.ts";
 
 /** @param publicUrl base URL of this server, to which passkeys are bound */
@@ -22,12 +30,26 @@ export function requestHandlers(
   publicUrl: () => string,
 ): Handlers<typeof requests> {
   const now = () => formatTimestamp(context.clock.now());
+  const facts = new CallFactsCache();
+  const toWire = async (caller: ReviewerCaller, all: readonly ReviewedRequest[]) => {
+    const renderers = await findRenderers(context, caller.projectId);
+    const calls = all.map(({ request }) => request);
+    const known = await facts.of(calls, renderers);
+    const url = publicUrl();
+    return all.map((reviewed, index) =>
+      toWireReviewed(reviewed, url, caller, context.clock.now(), known[index] ?? UNKNOWN),
+    );
+  };
+  const toWireOne = async (caller: ReviewerCaller, reviewed: ReviewedRequest) => {
+    const [wire] = await toWire(caller, [reviewed]);
+    if (wire === undefined) throw new Error("the request is missing");
+    return wire;
+  };
   return {
     async listRequests({ caller, query }) {
       const page = await listRequests(context, caller, query);
-      const url = publicUrl();
       return {
-        requests: page.requests.map((one) => toWireReviewed(one, url, caller, context.clock.now())),
+        requests: await toWire(caller, page.requests),
         damaged: page.damaged.length === 0 ? undefined : page.damaged,
         next: writeCursor(page.next),
         now: now(),
@@ -36,7 +58,7 @@ export function requestHandlers(
 
     async showRequest({ caller, path }) {
       const reviewed = await showRequest(context, caller, path.id);
-      return { ...toWireReviewed(reviewed, publicUrl(), caller, context.clock.now()), now: now() };
+      return { ...(await toWireOne(caller, reviewed)), now: now() };
     },
 
     async showBackground({ caller, path }) {
@@ -45,16 +67,10 @@ export function requestHandlers(
 
     async castVerdict({ caller, path: { id }, body }) {
       const verdict = toVerdict(body);
-      const url = publicUrl();
-      const party = relyingPartyOf(url);
+      const party = relyingPartyOf(publicUrl());
       const signature = await verifySignature(context, party, caller, id, verdict, body.passkey);
       const stored = await castVerdict(context, caller, id, { ...verdict, signature });
-      return toWireReviewed(
-        await reviewRequest(context, caller, stored),
-        url,
-        caller,
-        context.clock.now(),
-      );
+      return toWireOne(caller, await reviewRequest(context, caller, stored));
     },
 
     async challengeVerdict({ caller, path, body }) {
@@ -78,6 +94,10 @@ export function requestHandlers(
 
     async releaseClaim({ caller, path }) {
       return { released: await releaseClaim(context, caller, path.id) };
+    },
+
+    async handOverClaim({ caller, path: { id }, body }) {
+      return { handed_over: await handOverClaim(context, caller, id, body.reviewer_id) };
     },
 
     async takeBackVerdict({ caller, path }) {

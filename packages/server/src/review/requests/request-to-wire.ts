@@ -10,6 +10,8 @@ import {
   type ReviewedRequest as WireRequest,
   type Writable,
 } from "@countersign/review-api";
+import type { Signal } from "@countersign/review-api/calls";
+import { requestPageOf } from "../../config/public-url.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import { textOf, toWireRequest } from "../../http/wire.ts";
 import type { Background } from "../../operations/requests/showBackground.ts";
@@ -17,6 +19,7 @@ import type { ReviewedRequest } from "../../operations/requests/showRequest.ts";
 import { needsPasskey } from "../../policy/decider.ts";
 import { type ScheduledEscalation, scheduleEscalations } from "../../policy/judgement.ts";
 import { toWireAbsence } from "../shared/absence-to-wire.ts";
+import type { CallFacts } from "./call-facts.ts";
 
 type Wire = Writable<WireRequest>;
 
@@ -24,20 +27,29 @@ type Wire = Writable<WireRequest>;
  * @param publicUrl base URL of this server
  * @param caller id of the reviewer who reads it
  * @param now epoch ms
+ * @param facts of the call of the request
  */
 export function toWireReviewed(
   reviewed: ReviewedRequest,
   publicUrl: string,
   { reviewerId }: { readonly reviewerId: string },
   now: number,
+  facts: CallFacts,
 ): Wire {
-  const { request, votes, claim, absences, delayed, consumption } = reviewed;
+  const { request, votes, claim, commentCount, absences, delayed, consumption, freeze } = reviewed;
   return {
     ...toWireRequest(request, { server: true, consumption }),
     instance: { id: request.instanceId, name: new JsonText(reviewed.instanceName) },
     arguments_sha256: sha256Hex(request.arguments),
     decided_by: request.decision?.decidedBy,
     decider: reviewed.decider,
+    freeze: freeze && {
+      frozen_by: freeze.frozenBy,
+      reviewer: freeze.reviewer,
+      frozen_at: formatTimestamp(freeze.frozenAt),
+    },
+    line: facts.line,
+    signals: toWireSignals(facts.signals),
     policy: toWirePolicy(reviewed),
     requirement: toWireRequirement(reviewed, publicUrl),
     votes: votes.map(({ reviewer, note, at }) => {
@@ -49,6 +61,7 @@ export function toWireReviewed(
       at: formatTimestamp(claim.at),
       until: formatTimestamp(claim.until),
     },
+    comment_count: commentCount === 0 ? undefined : commentCount,
     absences: absences.length === 0 ? undefined : absences.map((one) => toWireAbsence(one, now)),
     held: delayed && {
       verdict: delayed.verdict,
@@ -58,6 +71,10 @@ export function toWireReviewed(
     },
     may_decide: reviewed.mayDecide,
   };
+}
+
+function toWireSignals(signals: readonly Signal[]): Wire["signals"] {
+  return signals.length === 0 ? undefined : [...signals];
 }
 
 function toWirePolicy({ judgement }: ReviewedRequest): Wire["policy"] {
@@ -76,7 +93,7 @@ function toWireRequirement(
     ({ doneAt }) => doneAt !== undefined || request.decision === null,
   );
   // For reviewers who cannot sign here, because they use a token.
-  const signAt = needsPasskey(requirement) ? `${publicUrl}/inbox/${request.id}` : undefined;
+  const signAt = needsPasskey(requirement) ? requestPageOf(publicUrl, request) : undefined;
   return {
     from,
     quorum,
@@ -103,7 +120,7 @@ function toWireStep({ to, dueAt, doneAt, onCall }: ScheduledEscalation) {
 
 /** @param now the server's time */
 export function toWireBackground(
-  { lastApproved, similar, deniedBefore, timeline }: Background,
+  { lastApproved, similar, deniedBefore, signals, timeline }: Background,
   now: string,
 ): Writable<WireBackground> {
   const count = (status: "approved" | "denied" | "expired" | "cancelled" | "pending") =>
@@ -120,6 +137,7 @@ export function toWireBackground(
       complete: similar.isComplete,
     },
     denied_before: toWireDenied(deniedBefore),
+    signals: toWireSignals(signals),
     timeline: timeline.map(({ at, ...entry }) => ({ at: formatTimestamp(at), ...entry })),
     now,
   };
@@ -144,11 +162,12 @@ function toWireDenied(
   denied: Background["deniedBefore"],
 ): Writable<WireBackground>["denied_before"] {
   if (denied === undefined) return null;
-  const { id, decidedAt, decidedBy, note } = denied;
+  const { id, decidedAt, decidedBy, decider, note } = denied;
   return {
     id,
     decided_at: formatTimestamp(decidedAt),
     decided_by: decidedBy,
+    decider,
     note: textOf(note),
   };
 }

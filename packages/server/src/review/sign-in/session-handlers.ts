@@ -1,6 +1,5 @@
 /**
- * Handlers of sessions: sign in with a password or at the identity provider, use a link, switch
- * projects, sign out.
+ * Handlers of sessions: sign in with a password or at the identity provider, use a link, sign out.
  */
 
 import { formatTimestamp, Problem } from "@countersign/protocol";
@@ -13,7 +12,6 @@ import { clearSessionCookie, sessionCookie } from "../../http/session-cookie.ts"
 import { authenticateSession } from "../../operations/access/authenticateSession.ts";
 import { endSession, replaceSession } from "../../operations/access/endSession.ts";
 import { showSession } from "../../operations/access/showSession.ts";
-import { switchProject } from "../../operations/access/switchProject.ts";
 import { acceptInvitation, joinProject } from "../../operations/sign-in/acceptInvitation.ts";
 import { type OpenInvitation, openInvitation } from "../../operations/sign-in/openInvitation.ts";
 import { recordRefusedSignIn } from "../../operations/sign-in/recordRefusedSignIn.ts";
@@ -54,11 +52,6 @@ export function sessionHandlers(
       await endSession(context, caller, caller.session.id);
       clearSessionCookie(reply);
       return { signed_in: false };
-    },
-
-    async switchProject({ caller, body }) {
-      const switched = await switchProject(context, caller, body.project_id);
-      return toWireSession(await showSession(context, switched), now());
     },
 
     async openInvitation({ body }) {

@@ -24,6 +24,16 @@ export interface SessionOrder {
   readonly userAgent: string;
   /** The project to select; undefined: one of the user's projects. */
   readonly projectId?: string | undefined;
+  /** The session at the identity provider; undefined for other methods. */
+  readonly provider?: ProviderSession | undefined;
+}
+
+/** The ID token of a sign-in, as {@link SessionOrder} needs it. */
+export interface ProviderSession {
+  /** See hashProviderSession; null without `sid`. */
+  readonly hash: string | null;
+  /** Epoch ms by the clock of the provider; null without `iat`. */
+  readonly issuedAt: number | null;
 }
 
 const USER_AGENT_CHARS_MAX = 300;
@@ -42,7 +52,7 @@ const SESSIONS_MAX = 20;
 export async function createSession(
   tx: Transaction,
   { random, settings }: Pick<Context, "random" | "settings">,
-  { personId, method, userAgent, projectId }: SessionOrder,
+  { personId, method, userAgent, projectId, provider }: SessionOrder,
 ): Promise<string> {
   const person = await lockPerson(tx, "update", personId);
   if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
@@ -61,6 +71,8 @@ export async function createSession(
     createdAt: now,
     seenAt: now,
     expiresAt: now + SESSION_LIFETIME_MS,
+    providerSessionHash: provider?.hash ?? null,
+    providerIssuedAt: provider?.issuedAt ?? null,
   };
   const excess = (await listSessions(tx, personId)).slice(SESSIONS_MAX - 1);
   await endSessions(tx, { random }, excess, { by: `person:${personId}`, because: "too many" });

@@ -42,6 +42,8 @@ export async function createAuditLog(
     sealedId: "",
     checkpoint: signCheckpoint(head, { name: origin, privateKey }, publicKey),
     sealedAt: 0,
+    pruned: 0,
+    prunedBy: "",
   };
   if (await insertLog(tx, created)) {
     await appendAudit(tx, random, {

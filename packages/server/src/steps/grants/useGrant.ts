@@ -1,4 +1,4 @@
-/** Approves a call with a grant, and counts the call. */
+/** Finds the grant that approves a call, and counts the call. */
 
 import type { StoredGrant } from "../../core/grant.ts";
 import type { StoredInstance } from "../../core/instance.ts";
@@ -8,8 +8,12 @@ import { findMatchingTerms } from "../../policy/grant-terms.ts";
 import type { Call, Requirement } from "../../policy/rule.ts";
 import { countCall, readActiveGrants, uncountCall } from "../../storage/sql/grants/grants.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
-import type { Transaction } from "../../storage/store.ts";
-import { lockActiveReviewers } from "../access/readActiveReviewers.ts";
+import type { Reader, Transaction } from "../../storage/store.ts";
+import {
+  type ActiveReviewer,
+  lockActiveReviewers,
+  readActiveReviewers,
+} from "../access/readActiveReviewers.ts";
 
 /** Maximum active grants of an instance. */
 export const GRANTS_PER_INSTANCE_MAX = 100;
@@ -42,26 +46,52 @@ export interface UsedGrant {
  */
 export async function useGrant(
   tx: Transaction,
-  { instance, call, requirement, isCertain, now }: UndecidedCall,
+  undecided: UndecidedCall,
 ): Promise<UsedGrant | undefined> {
-  if (!isCertain || !takesGrants(requirement)) return undefined;
+  const { projectId } = undecided.instance;
+  const lock: ReadReviewers = (ids) => lockActiveReviewers(tx, projectId, ids, undecided.now);
+  for await (const grant of matchingGrants(tx, lock, undecided)) {
+    // Concurrent calls may have used the remaining count since it was read.
+    if (await countCall(tx, grant, undecided.now)) return toUsed(grant);
+  }
+  return undefined;
+}
+
+/** As {@link useGrant}, without counting the call: it may not be approved later. */
+export async function findGrant(
+  reader: Reader,
+  undecided: UndecidedCall,
+): Promise<UsedGrant | undefined> {
+  const { projectId } = undecided.instance;
+  const read: ReadReviewers = (ids) => readActiveReviewers(reader, projectId, ids, undecided.now);
+  for await (const grant of matchingGrants(reader, read, undecided)) return toUsed(grant);
+  return undefined;
+}
+
+type ReadReviewers = (ids: readonly string[]) => Promise<readonly ActiveReviewer[]>;
+
+async function* matchingGrants(
+  reader: Reader,
+  readReviewers: ReadReviewers,
+  { instance, call, requirement, isCertain, now }: UndecidedCall,
+): AsyncGenerator<StoredGrant> {
+  if (!isCertain || !takesGrants(requirement)) return;
   const { id: instanceId, projectId } = instance;
   const key = { projectId, instanceId };
-  const grants = await readActiveGrants(tx, key, now, GRANTS_PER_INSTANCE_MAX);
+  const grants = await readActiveGrants(reader, key, now, GRANTS_PER_INSTANCE_MAX);
   const fitting = findMatchingTerms(
     grants.map(({ terms }) => terms),
     call,
   );
   for (const grant of grants) {
-    const { id, terms } = grant;
-    if (requirement.noteRequired && isBlank(terms.note)) continue;
-    if (!fitting.has(terms)) continue;
-    if (!(await couldApprove(tx, grant, instance, requirement, now))) continue;
-    // Concurrent calls may have used the remaining count since it was read.
-    if (!(await countCall(tx, grant, now))) continue;
-    return { id, note: terms.note ?? null, validityMs: terms.validityMs };
+    if (requirement.noteRequired && isBlank(grant.terms.note)) continue;
+    if (!fitting.has(grant.terms)) continue;
+    if (await couldApprove(readReviewers, grant, instance, requirement)) yield grant;
   }
-  return undefined;
+}
+
+function toUsed({ id, terms }: StoredGrant): UsedGrant {
+  return { id, note: terms.note ?? null, validityMs: terms.validityMs };
 }
 
 /** Takes back the call that {@link useGrant} counted in this transaction. */
@@ -70,18 +100,17 @@ export async function refundCall(tx: Transaction, grant: RowKey): Promise<void> 
 }
 
 /** True when one reviewer could approve in advance. A typed confirmation is for one call only. */
-function takesGrants({ grants, quorum, confirm }: Requirement): boolean {
+export function takesGrants({ grants, quorum, confirm }: Requirement): boolean {
   return grants && quorum === 1 && confirm.kind === "click";
 }
 
 async function couldApprove(
-  tx: Transaction,
-  { projectId, reviewerId, instanceId }: StoredGrant,
+  readReviewers: ReadReviewers,
+  { reviewerId, instanceId }: StoredGrant,
   { ownerId }: StoredInstance,
   requirement: Requirement,
-  now: number,
 ): Promise<boolean> {
-  const [reviewer] = await lockActiveReviewers(tx, projectId, [reviewerId], now);
+  const [reviewer] = await readReviewers([reviewerId]);
   if (reviewer === undefined) return false;
   if (!reviewer.ways.some((scopes) => isPermitted({ role: reviewer.role, scopes }, "decide")))
     return false;

@@ -65,10 +65,11 @@ export async function* scanHistory(
   const isWithin = ({ at }: ResolvedOutline) => {
     return direction === "older" ? at >= (since ?? 0) : until === undefined || at < until;
   };
+  const isWithoutApproved = filter.statuses?.includes("approved") === false;
   let cursor = startOf({ filter, direction, from });
   for (;;) {
     const list = direction === "older" ? listResolvedBefore : listResolvedAfter;
-    const step = await list(reader, projectId, cursor, rows);
+    const step = await list(reader, { projectId, isWithoutApproved }, cursor, rows);
     const within = step.filter(isWithin);
     const isEnd = step.length < rows || within.length < step.length;
     const last = within.at(-1);

@@ -3,20 +3,27 @@ import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { insertCredential } from "../../storage/sql/access/credentials.ts";
-import type { NewInstance } from "../../storage/sql/instances/instances.ts";
 import type { Transaction } from "../../storage/store.ts";
 
+export interface CredentialOrder {
+  readonly instanceId: string;
+  readonly projectId: string;
+  readonly createdAt: number;
+  /** Null: valid until it is revoked. */
+  readonly expiresAt: number | null;
+}
+
 /**
- * Creates the credential of a new instance, with audit entries for both.
+ * Creates a credential of an instance, with an audit entry that has its id.
  *
  * @param token the credential; only its hash is stored
  */
 export async function issueCredential(
   tx: Transaction,
   { random }: Pick<Context, "random">,
-  { id: holderId, projectId, createdAt }: NewInstance,
+  { instanceId, projectId, createdAt, expiresAt }: CredentialOrder,
   token: string,
-  { actor, detail }: Pick<AuditEntry, "actor" | "detail">,
+  { kind, actor, detail }: Pick<AuditEntry, "kind" | "actor" | "detail">,
 ): Promise<void> {
   const id = uuidV7(createdAt, random.bytes(10));
   await insertCredential(
@@ -24,10 +31,10 @@ export async function issueCredential(
     {
       id,
       kind: "instance",
-      holderId,
+      holderId: instanceId,
       projectId,
       createdAt,
-      expiresAt: null,
+      expiresAt,
       revokedAt: null,
       scopes: null,
     },
@@ -36,9 +43,9 @@ export async function issueCredential(
   await appendAudit(tx, random, {
     at: createdAt,
     projectId,
-    kind: "instance.provisioned",
+    kind,
     actor,
-    subject: `instance:${holderId}`,
+    subject: `instance:${instanceId}`,
     detail: { credential_id: id, ...detail },
   });
 }

@@ -232,10 +232,10 @@ async function conflict(
   current: StoredPolicyVersion | undefined,
   { expectedNumber, proposal }: Pick<PolicyDraft, "expectedNumber" | "proposal">,
 ): Promise<Problem> {
-  const expected = expectedNumber === 0 ? "none" : `version ${expectedNumber}`;
+  const expected = expectedNumber === 0 ? "no active version" : `version ${expectedNumber}`;
   const detail = proposal === undefined ? { param: "expected_number" } : {};
   if (current === undefined) {
-    const message = `No policy is active, but expected_number names ${expected}.`;
+    const message = `No policy is active, but the request expected ${expected}.`;
     return new Problem("policy_conflict", message, detail);
   }
   const { number, publishedAt, publishedBy } = current;
@@ -243,6 +243,6 @@ async function conflict(
   const who = publisher === undefined ? publishedBy : `${publisher} (${publishedBy})`;
   const what = `Version ${number}, published by ${who} at ${formatTimestamp(publishedAt)}`;
   const advice = proposal === undefined ? "" : " Propose it again from the active version.";
-  const message = `${what}, is active, but expected_number names ${expected}.${advice}`;
+  const message = `${what}, is active, but the request expected ${expected}.${advice}`;
   return new Problem("policy_conflict", message, detail);
 }

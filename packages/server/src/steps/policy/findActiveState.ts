@@ -8,7 +8,7 @@ import {
   type CachedActiveState,
   readActiveState,
 } from "../../storage/sql/policy/active-state.ts";
-import type { Transaction } from "../../storage/store.ts";
+import type { Reader } from "../../storage/store.ts";
 
 /**
  * The active state for an instance. Every call reads the stamp from the database while it holds the
@@ -17,13 +17,13 @@ import type { Transaction } from "../../storage/store.ts";
  * The stamp is read first, so the rest can only be newer. It is then read once more than necessary.
  */
 export async function findActiveState(
-  tx: Transaction,
+  reader: Reader,
   { activeStates }: Pick<Context, "activeStates">,
   instance: InstanceKey,
 ): Promise<CachedActiveState> {
-  const stamp = await readActiveStateStamp(tx, instance.projectId);
+  const stamp = await readActiveStateStamp(reader, instance.projectId);
   const known = activeStates.get(keyOf(instance));
-  return known?.stamp === stamp ? known : { ...(await readActiveState(tx, instance)), stamp };
+  return known?.stamp === stamp ? known : { ...(await readActiveState(reader, instance)), stamp };
 }
 
 /** The latest cached state. It may be outdated, so no call is judged by it. */

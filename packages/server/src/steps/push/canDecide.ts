@@ -1,3 +1,6 @@
+/** The users that a request concerns, by their permissions and preferences. */
+
+import type { Notify } from "@countersign/review-api";
 import type { StoredRequest } from "../../core/request.ts";
 import { allows } from "../../core/roles.ts";
 import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
@@ -19,4 +22,17 @@ export function canDecide(
     approvalRefusal(requirement, decider, { ownerId, instanceId }) === undefined ||
     denialRefusal(requirement, decider, { ownerId }) === undefined
   );
+}
+
+/** True when the user's preference includes a request that the user may decide. */
+export function isWanted(
+  { policy }: Pick<StoredRequest, "policy">,
+  { name, groups }: Pick<PossibleDecider, "name" | "groups">,
+  notify: Notify,
+): boolean {
+  if (notify !== "named") return notify === "all";
+  const own = new Set([`reviewer:${name}`, ...groups.map((group) => `group:${group}`)]);
+  return requirementOf(readJudgement(policy))
+    .from.flat()
+    .some((named) => own.has(named));
 }

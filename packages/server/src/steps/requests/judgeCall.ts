@@ -2,6 +2,7 @@
 
 import { type CreateApprovalRequestInput, parseJson } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
+import { readableContext } from "../../core/authzen-scope.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import type { IntendedDecision } from "../../core/request.ts";
 import { evaluatePolicies, historyQueriesOf } from "../../policy/evaluate.ts";
@@ -57,7 +58,7 @@ export function judgeCall(
     tool: input.tool,
     server: input.server,
     args: input.arguments,
-    context: input.context,
+    context: readableContext(input.context),
     instance: {
       id: instance.id,
       name: parseJson(instance.name) as string,

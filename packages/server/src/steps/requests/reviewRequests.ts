@@ -2,7 +2,15 @@
 
 import { isAbsent } from "../../core/absence.ts";
 import type { StoredConsumption } from "../../core/consumption.ts";
-import { deciderId, isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
+import type { StoredFreeze } from "../../core/freeze.ts";
+import {
+  deciderId,
+  freezeId,
+  isOverdue,
+  type JsonText,
+  reviewerIdOf,
+  type StoredRequest,
+} from "../../core/request.ts";
 import { mayVote } from "../../core/scopes.ts";
 import { deciderOf, refusalOf } from "../../identity/assert-may.ts";
 import { placeOf, type ReviewerCaller } from "../../identity/caller.ts";
@@ -18,9 +26,11 @@ import { type Judgement, readJudgement, requirementOf } from "../../policy/judge
 import { placeRefusal } from "../../policy/place.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
+import { readFreezes } from "../../storage/sql/freezes/freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import type { NamedAbsence } from "../../storage/sql/people/absences.ts";
 import { readRequestClaims } from "../../storage/sql/requests/claims.ts";
+import { countComments } from "../../storage/sql/requests/comments.ts";
 import { readConsumptions } from "../../storage/sql/requests/consumptions.ts";
 import {
   type DelayedVerdict,
@@ -45,6 +55,7 @@ export interface ReviewedRequest {
   readonly votes: readonly ReviewedVote[];
   /** The reviewer who reviews the request; undefined: none. */
   readonly claim: ReviewedClaim | undefined;
+  readonly commentCount: number;
   /** Of reviewers who may decide a pending request and are absent now. */
   readonly absences: readonly NamedAbsence[];
   /** The caller's own delayed verdict; undefined: none. */
@@ -54,6 +65,13 @@ export interface ReviewedRequest {
   readonly mayDecide: MayDecide;
   /** Name of the reviewer who decided; undefined for other deciders. */
   readonly decider: string | undefined;
+  /** The freeze that denied the request; undefined: none, or it was purged. */
+  readonly freeze: DenyingFreeze | undefined;
+}
+
+export interface DenyingFreeze extends Pick<StoredFreeze, "frozenAt" | "frozenBy"> {
+  /** Name of the reviewer who set it; undefined for a reviewer outside the project. */
+  readonly reviewer: string | undefined;
 }
 
 export interface ReviewedClaim {
@@ -106,11 +124,13 @@ interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceNam
   readonly ownerId: string | null;
   readonly votes: readonly StoredVote[];
   readonly claim: ReviewedClaim | undefined;
+  readonly commentCount: number;
   readonly absences: readonly NamedAbsence[];
   readonly delayed: readonly DelayedVerdict[];
   readonly consumption: StoredConsumption | undefined;
+  readonly freeze: DenyingFreeze | undefined;
   readonly failedConfirmations: Awaited<ReturnType<typeof readFailedConfirmations>>;
-  /** Names of voters and deciders by their ids. */
+  /** Names of voters, deciders and reviewers who set a freeze, by their ids. */
   readonly names: ReadonlyMap<string, string>;
 }
 
@@ -129,16 +149,25 @@ async function gatherRequests(
     judged.filter(isWanted).map(({ request }) => request.id);
   const voted = idsOf(({ requirement }) => collectsVotes(requirement));
   const votesOf = async () => {
-    const votes = await readVotes(reader, projectId, voted);
-    const deciders = requests.flatMap((request) => deciderId(request) ?? []);
-    const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
-    return { votes, reviewers: await readReviewers(reader, projectId, people) };
+    const [votes, freezes] = await Promise.all([
+      readVotes(reader, projectId, voted),
+      readFreezes(reader, projectId, [
+        ...new Set(requests.flatMap((request) => freezeId(request) ?? [])),
+      ]),
+    ]);
+    const people = new Set([
+      ...votes.map(({ reviewerId }) => reviewerId),
+      ...requests.flatMap((request) => deciderId(request) ?? []),
+      ...freezes.flatMap(({ frozenBy }) => reviewerIdOf(frozenBy) ?? []),
+    ]);
+    return { votes, freezes, reviewers: await readReviewers(reader, projectId, [...people]) };
   };
   const pending = idsOf(({ request }) => isPending(request));
   const [
     instances,
-    { votes, reviewers },
+    { votes, freezes, reviewers },
     claims,
+    commentCounts,
     absentees,
     delayed,
     failedConfirmations,
@@ -147,6 +176,11 @@ async function gatherRequests(
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
     votesOf(),
     claimsOf(reader, projectId, pending, now),
+    countComments(
+      reader,
+      projectId,
+      idsOf(() => true),
+    ),
     pending.length === 0 ? [] : absenteesOf(reader, projectId, now),
     readDelayedVerdicts(reader, projectId, pending),
     readFailedConfirmations(
@@ -161,6 +195,10 @@ async function gatherRequests(
     ),
   ]);
   const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  const freezeOf = (request: StoredRequest) => {
+    const freeze = freezes.find(({ id }) => id === freezeId(request));
+    return freeze && { ...freeze, reviewer: names.get(reviewerIdOf(freeze.frozenBy) ?? "") };
+  };
   return judged.map((one) => {
     const { id, instanceId } = one.request;
     const instance = instances.get(instanceId);
@@ -172,6 +210,7 @@ async function gatherRequests(
       names,
       votes: votes.filter(isOf),
       claim: claims.get(id),
+      commentCount: commentCounts.get(id) ?? 0,
       absences: absentees.flatMap(({ absence, reviewer }) =>
         isPending(one.request) && canDecide(one.request, reviewer, instance?.ownerId ?? null)
           ? [absence]
@@ -180,6 +219,7 @@ async function gatherRequests(
       delayed: delayed.filter(isOf),
       failedConfirmations: failedConfirmations.filter(isOf),
       consumption: consumptions.get(id),
+      freeze: freezeOf(one.request),
     };
   });
 }
@@ -246,10 +286,12 @@ function reviewFor(
       return { reviewer: names.get(reviewerId) ?? "", note, at };
     }),
     claim: gathered.claim,
+    commentCount: gathered.commentCount,
     absences: gathered.absences,
     delayed: gathered.delayed.find(({ reviewerId }) => reviewerId === caller.reviewerId),
     mayDecide: mayDecide(caller, signer, gathered, now),
     decider: names.get(deciderId(request) ?? ""),
+    freeze: gathered.freeze,
   };
 }
 

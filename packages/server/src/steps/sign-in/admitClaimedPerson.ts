@@ -1,26 +1,31 @@
 /**
  * Updates a user from the claims of an identity provider: the user, created at the first sign-in,
- * and a reviewer in each project with a role. The provider overrides manual changes, except that a
- * manually removed reviewer stays removed.
+ * and a reviewer in each project with a role. A user whom the provider sends over SCIM has the
+ * name, roles and groups of SCIM, which are newer than those of an id token.
  */
 
 import { Problem, uuidV7 } from "@countersign/protocol";
 import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import type { ClaimedPerson, ClaimMapping, Membership } from "../../core/claims.ts";
-import { ensureProject } from "../../storage/sql/access/holders.ts";
-import { insertPerson, lockPerson, type StoredPerson } from "../../storage/sql/people/people.ts";
+import type { ClaimedPerson } from "../../core/claims.ts";
 import {
-  insertManagedReviewer,
-  listPersonsReviewers,
-  type PersonsReviewer,
+  insertPerson,
+  listMemberships,
+  lockPerson,
+  type StoredPerson,
+} from "../../storage/sql/people/people.ts";
+import {
+  hasScimToken,
+  isProvisioned,
+  readExternalId,
+  readPersonIdByExternalId,
   readPersonIdBySubject,
-  removeManaged,
   renamePerson,
-  updateManaged,
+  updateExternalId,
+  updateSubject,
 } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { newProjectId } from "../tokens/newProjectId.ts";
+import { settleReviewers } from "./settleReviewers.ts";
 
 export type Admission =
   | {
@@ -36,7 +41,7 @@ export type Admission =
 
 interface Admitting {
   readonly tx: Transaction;
-  readonly context: Pick<Context, "random" | "settings">;
+  readonly context: Pick<Context, "random" | "settings" | "onLastAdminLost">;
   readonly claimed: ClaimedPerson;
   readonly now: number;
 }
@@ -47,19 +52,26 @@ interface Admitting {
  */
 export async function admitClaimedPerson(
   tx: Transaction,
-  context: Pick<Context, "random" | "settings">,
+  context: Pick<Context, "random" | "settings" | "onLastAdminLost">,
   claimed: ClaimedPerson,
 ): Promise<Admission> {
   const knownId = await readPersonIdBySubject(tx, claimed.subject);
-  const known = knownId === undefined ? undefined : await lockPerson(tx, "update", knownId);
+  const found = knownId ?? (await findProvisioned(tx, claimed));
+  const known = found === undefined ? undefined : await lockPerson(tx, "update", found);
   const admitting = { tx, context, claimed, now: await tx.now() };
+  if (known === undefined && (await hasScimToken(tx, admitting.now))) {
+    return { refusal: NOT_PROVISIONED };
+  }
   if (known === undefined && claimed.memberships.length === 0) return { refusal: NO_ROLE };
   const person = known ?? (await makePerson(admitting));
   if (person.disabledAt !== null) {
     return refuse(admitting, person, "disabled", "Your account is disabled.");
   }
+  await rememberExternalId(admitting, person);
+  if (await isProvisioned(tx, person.id)) return admitProvisioned(admitting, person);
   await rename(admitting, person);
-  const projects = await settleReviewers(admitting, person);
+  const settling = { ...admitting, actor: SIGN_IN, isDisabled: false } as const;
+  const projects = await settleReviewers(settling, person);
   if (projects.length === 0) return refuse(admitting, person, "no role", NO_ROLE);
   return { refusal: undefined, personId: person.id, projectId: projects[0] };
 }
@@ -67,6 +79,66 @@ export async function admitClaimedPerson(
 const NO_ROLE =
   "Your account has no role on this server. Ask its operator to map one of your groups to a " +
   "role with oidc_roles.";
+
+/** With SCIM, an account that a sign-in creates could be the second one of a user. */
+const NOT_PROVISIONED =
+  "The identity provider did not send your account over SCIM. Ask its administrator to assign " +
+  "this application to you.";
+
+/**
+ * The account that SCIM created for the user. Never an account that signs in in another way: SCIM
+ * alone does not prove who its owner is.
+ */
+async function findProvisioned(
+  tx: Transaction,
+  { externalId }: ClaimedPerson,
+): Promise<string | undefined> {
+  if (externalId === undefined) return undefined;
+  const id = await readPersonIdByExternalId(tx, externalId);
+  return id !== undefined && (await isProvisioned(tx, id)) ? id : undefined;
+}
+
+/**
+ * @throws Problem `sign_in_refused` when the user has two accounts: a removal over SCIM would
+ * disable only one of them
+ */
+async function rememberExternalId(admitting: Admitting, { id }: StoredPerson): Promise<void> {
+  const { tx, claimed } = admitting;
+  const { externalId } = claimed;
+  if (externalId === undefined) return;
+  const owner = await readPersonIdByExternalId(tx, externalId);
+  if (owner === undefined && (await readExternalId(tx, id)) === null) {
+    await updateExternalId(tx, id, externalId);
+  }
+  if (owner === undefined || owner === id || !(await isProvisioned(tx, owner))) return;
+  throw new Problem(
+    "sign_in_refused",
+    "Your account and another account have the same user at the identity provider. Ask the " +
+      "operator to delete one of them: see the guide to SCIM.",
+  );
+}
+
+async function admitProvisioned(admitting: Admitting, person: StoredPerson): Promise<Admission> {
+  const { tx, claimed } = admitting;
+  if (person.oidcSubject === null) {
+    await updateSubject(tx, person.id, claimed.subject);
+    const detail = { oidc_subject: claimed.subject };
+    await appendEntry(admitting, {
+      kind: "person.updated",
+      subject: `person:${person.id}`,
+      detail,
+    });
+  } else if (person.oidcSubject !== claimed.subject) {
+    throw new Problem(
+      "sign_in_refused",
+      "Your account is linked to another user of the identity provider. Ask the operator to run " +
+        `\`countersign people link\` for the login ${person.login}.`,
+    );
+  }
+  const [first] = await listMemberships(tx, person.id);
+  if (first === undefined) return refuse(admitting, person, "no role", NO_ROLE);
+  return { refusal: undefined, personId: person.id, projectId: first.projectId };
+}
 
 async function refuse(
   { tx, context, now }: Admitting,
@@ -133,119 +205,9 @@ async function rename(admitting: Admitting, { id, name: before }: StoredPerson):
   });
 }
 
-/**
- * @returns the ids of the projects in which the user now has a role, in the order of the mappings
- */
-async function settleReviewers(admitting: Admitting, person: StoredPerson): Promise<string[]> {
-  const { tx, context, claimed, now } = admitting;
-  const reviewers = await listPersonsReviewers(tx, person.id);
-  const settled: string[] = [];
-  for (const membership of claimed.memberships) {
-    const newId = newProjectId(context.random);
-    const projectId = await ensureProject(tx, membership.project, newId, now);
-    const there = reviewers.filter((reviewer) => reviewer.projectId === projectId);
-    const isAssigned = await assignMembership(
-      admitting,
-      person,
-      { ...membership, projectId },
-      there,
-    );
-    if (isAssigned) settled.push(projectId);
-  }
-  const others = reviewers.filter(({ projectId, removedAt }) => {
-    return removedAt === null && !settled.includes(projectId);
-  });
-  for (const reviewer of others) {
-    if (isOurs(reviewer, context.settings.oidc?.mapping)) settled.push(reviewer.projectId);
-    else await removeMembership(admitting, reviewer);
-  }
-  return settled;
-}
-
-/** True when the reviewer is managed on this server and not by the provider. */
-function isOurs(
-  { isManaged, projectName }: PersonsReviewer,
-  mapping: ClaimMapping | undefined,
-): boolean {
-  const mapped = mapping?.roles.map(({ project }) => project) ?? [];
-  return !isManaged && ![...mapped, mapping?.project].includes(projectName);
-}
-
-/** @returns false when the reviewer was removed manually */
-async function assignMembership(
-  admitting: Admitting,
-  person: StoredPerson,
-  { projectId, role }: Membership & { readonly projectId: string },
-  there: readonly PersonsReviewer[],
-): Promise<boolean> {
-  const { tx, claimed } = admitting;
-  const { groups } = claimed;
-  const reviewer =
-    there.find(({ removedAt }) => removedAt === null) ?? there.find(({ isManaged }) => isManaged);
-  if (reviewer === undefined) {
-    if (there.length > 0) return false;
-    await makeReviewer(admitting, person, { projectId, role });
-    return true;
-  }
-  const after = { ...reviewer, role, groups };
-  if (!(await updateManaged(tx, after))) return false;
-  const isSame =
-    reviewer.removedAt === null &&
-    reviewer.role === role &&
-    reviewer.groups.join() === groups.join();
-  if (isSame) return true;
-  const subject = `reviewer:${reviewer.id}`;
-  await appendEntry(admitting, {
-    kind: "reviewer.updated",
-    projectId,
-    subject,
-    detail: { role, groups },
-  });
-  return true;
-}
-
-/** Uses the unique login as the name, because policies can name reviewers. */
-async function makeReviewer(
-  admitting: Admitting,
-  { id: personId, login: name }: StoredPerson,
-  { projectId, role }: Pick<PersonsReviewer, "projectId" | "role">,
-): Promise<void> {
-  const { tx, context, claimed, now } = admitting;
-  const { groups } = claimed;
-  const id = uuidV7(now, context.random.bytes(10));
-  const order = { id, projectId, role, groups };
-  if (!(await insertManagedReviewer(tx, order, { personId, name, now }))) {
-    throw new Problem(
-      "sign_in_refused",
-      `Another reviewer of a project has the name ${name}. Ask the operator to link the ` +
-        "accounts: see the guide to signing in at a provider.",
-    );
-  }
-  const detail = { role, groups, person_id: personId };
-  await appendEntry(admitting, {
-    kind: "reviewer.created",
-    projectId,
-    subject: `reviewer:${id}`,
-    detail,
-  });
-}
-
-async function removeMembership(admitting: Admitting, reviewer: PersonsReviewer): Promise<void> {
-  const { tx, now } = admitting;
-  if (!(await removeManaged(tx, reviewer, now))) return;
-  const { id, projectId } = reviewer;
-  await appendEntry(admitting, {
-    kind: "reviewer.removed",
-    projectId,
-    subject: `reviewer:${id}`,
-    detail: { because: "the identity provider gives no role" },
-  });
-}
-
 function appendEntry(
   { tx, context, now }: Admitting,
-  entry: Omit<AuditEntry, "at" | "projectId" | "actor"> & { readonly projectId?: string },
+  entry: Omit<AuditEntry, "at" | "projectId" | "actor">,
 ): Promise<void> {
-  const { projectId = "" } = entry;
-  return appendAudit(tx, context.random, { ...entry, at: now, projectId, actor: SIGN_IN });
+  return appendAudit(tx, context.random, { ...entry, at: now, projectId: "", actor: SIGN_IN });
 }

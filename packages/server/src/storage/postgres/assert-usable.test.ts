@@ -4,6 +4,7 @@ import { Failure } from "../../failure.ts";
 import { Integrity } from "../integrity.ts";
 import type { Row } from "../store.ts";
 import { assertUsable } from "./assert-usable.ts";
+import { POSTGRES_SEARCH } from "./search-index.ts";
 
 const USABLE = {
   version: "180000",
@@ -17,7 +18,12 @@ const USABLE = {
 };
 
 function readerOf(row: Row) {
-  return { integrity: new Integrity(), get: async () => row, all: async () => [row] };
+  return {
+    integrity: new Integrity(),
+    search: POSTGRES_SEARCH,
+    get: async () => row,
+    all: async () => [row],
+  };
 }
 
 test("a PostgreSQL server without the required guarantees is rejected with the fix", async () => {

@@ -16,6 +16,7 @@
 import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import { Integrity } from "../integrity.ts";
+import type { SearchIndex } from "../search-index.ts";
 import type { PoolCounts, Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertPreparedStatementsKept, assertUsable } from "./assert-usable.ts";
 import {
@@ -30,6 +31,7 @@ import { GatheredLookups } from "./gathered-lookups.ts";
 import { GroupedWorks } from "./grouped-works.ts";
 import type { SharedTime, TransactionParts } from "./postgres-transaction.ts";
 import { type Result, runWorks, type Work } from "./run-works.ts";
+import { POSTGRES_SEARCH } from "./search-index.ts";
 import type { Answer } from "./statement-batch.ts";
 
 /** Maximum runs of a work that is rolled back because of others, mainly in deadlocks. */
@@ -78,11 +80,14 @@ export interface PostgresParts {
   readonly databaseClock?: DatabaseClock;
   /** As that of {@link PostgresOptions}. */
   readonly clock?: Clock | undefined;
+  /** Replaces the index, for a simulation on another engine. */
+  readonly search?: SearchIndex;
 }
 
 export class PostgresStore implements Store {
   readonly isExclusive = false;
   readonly integrity = new Integrity();
+  readonly search: SearchIndex;
   /** True when the database had no schema when it was opened. */
   isNew = false;
   /** The clock of `Transaction.now`, for use outside of a transaction. */
@@ -121,6 +126,7 @@ export class PostgresStore implements Store {
 
   /** @see open, which checks the database first */
   constructor({ connections, random, clock, ownClock = systemClock, ...parts }: PostgresParts) {
+    this.search = parts.search ?? POSTGRES_SEARCH;
     this.#connections = connections;
     this.#lookups = new GatheredLookups(() => this.#take());
     this.#grouped = new GroupedWorks((group) => this.#transactGroup(group), ownClock);
@@ -129,7 +135,7 @@ export class PostgresStore implements Store {
     const { databaseClock = new DatabaseClock(ownClock) } = parts;
     this.clock = clock ?? databaseClock;
     const time = clock === undefined ? databaseTime(databaseClock, ownClock) : ownTime(clock);
-    this.#parts = { time, integrity: this.integrity };
+    this.#parts = { time, integrity: this.integrity, search: this.search };
   }
 
   async get(sql: string, values: readonly SqlValue[] = []): Promise<Row | undefined> {
@@ -194,8 +200,8 @@ export class PostgresStore implements Store {
   }
 
   #reader(): Reader {
-    const { integrity } = this;
-    return { integrity, get: this.get.bind(this), all: this.all.bind(this) };
+    const { integrity, search } = this;
+    return { integrity, search, get: this.get.bind(this), all: this.all.bind(this) };
   }
 
   async #track<T>(begin: () => Promise<T>): Promise<T> {

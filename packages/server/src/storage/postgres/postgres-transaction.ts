@@ -2,6 +2,7 @@
 
 import { CommitHooks } from "../commit-hooks.ts";
 import type { Integrity } from "../integrity.ts";
+import type { SearchIndex } from "../search-index.ts";
 import type { LockMode, Row, SqlValue, Transaction } from "../store.ts";
 import type { Connection } from "./connections.ts";
 import { isRetriable, toThrown } from "./errors.ts";
@@ -29,6 +30,7 @@ export const TRANSACTION_MS_MAX = 300_000;
 export interface TransactionParts {
   readonly time: SharedTime;
   readonly integrity: Integrity;
+  readonly search: SearchIndex;
 }
 
 export interface TransactionOptions extends TransactionParts {
@@ -41,6 +43,7 @@ export interface TransactionOptions extends TransactionParts {
 export class PostgresTransaction implements Transaction {
   readonly lastsMsMax: number;
   readonly integrity: Integrity;
+  readonly search: SearchIndex;
   readonly #connection: Connection;
   readonly #time: SharedTime;
   /**
@@ -63,8 +66,12 @@ export class PostgresTransaction implements Transaction {
   #hasStarted = false;
   #ended = false;
 
-  constructor(connection: Connection, { works, time, integrity, begun }: TransactionOptions) {
+  constructor(
+    connection: Connection,
+    { works, time, integrity, search, begun }: TransactionOptions,
+  ) {
     this.integrity = integrity;
+    this.search = search;
     this.lastsMsMax = works * TRANSACTION_MS_MAX;
     this.#connection = connection;
     this.#time = time;

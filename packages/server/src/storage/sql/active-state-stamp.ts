@@ -8,7 +8,7 @@
  * repeat, and servers would continue to use a cached state that was lost.
  */
 
-import type { Transaction } from "../store.ts";
+import type { Reader, Transaction } from "../store.ts";
 import { SERVER } from "./keys.ts";
 
 /**
@@ -28,8 +28,8 @@ export async function touchActiveState(tx: Transaction, projectId: string): Prom
 }
 
 /** The stamp for calls of a project: it grows with its own changes and those of the server. */
-export async function readActiveStateStamp(tx: Transaction, projectId: string): Promise<number> {
-  const row = await tx.get(
+export async function readActiveStateStamp(reader: Reader, projectId: string): Promise<number> {
+  const row = await reader.get(
     "select sum(stamp) as stamp from active_state_stamp where project_id in ($1, $2)",
     [projectId, SERVER],
   );

@@ -20,7 +20,7 @@ const REPLACEMENT = "\ufffd";
 const TYPES: ReadonlySet<string> = new Set<ColumnType>(["text", "bigint"]);
 
 export class ImportSource {
-  /** All that are not filled by the migrations, in no particular order. */
+  /** All that neither the migrations nor the server fill, in no particular order. */
   readonly tables: readonly Table[];
   readonly #database: DatabaseSync;
   readonly #file: string;
@@ -122,7 +122,10 @@ export class ImportSource {
   }
 
   #readTables(): Table[] {
-    const sql = "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'";
+    const sql =
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'" +
+      // The server fills the search index again.
+      " and name not like 'search_%'";
     return this.#database
       .prepare(sql)
       .all()

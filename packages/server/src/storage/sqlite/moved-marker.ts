@@ -6,17 +6,10 @@
  * folder without a mark was not moved; with the first mark, only the target shows whether it was.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../../failure.ts";
+import { syncFolder } from "../../sync-folder.ts";
 
 /** The mark of a folder; undefined when it has none. */
 export type Mark = "moving" | "moved" | undefined;
@@ -63,25 +56,14 @@ export function markMoving(dataDirectory: string, target: string): void {
     "moment; a server refuses to start on them as long as this file is here.\n";
   const file = markFile(dataDirectory, "moving");
   writeFileSync(file, text, { mode: 0o600, flush: true });
-  syncDirectory(dataDirectory);
+  syncFolder(dataDirectory);
 }
 
 export function markMoved(dataDirectory: string): void {
   renameSync(markFile(dataDirectory, "moving"), markFile(dataDirectory, "moved"));
-  syncDirectory(dataDirectory);
+  syncFolder(dataDirectory);
 }
 
 function markFile(dataDirectory: string, mark: keyof typeof FILES): string {
   return join(dataDirectory, FILES[mark]);
-}
-
-/** Makes a new name durable. Windows can neither open folders nor needs it. */
-function syncDirectory(directory: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(directory, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -18,6 +18,7 @@ import { CommitHooks } from "../commit-hooks.ts";
 import { Integrity } from "../integrity.ts";
 import type { Durability, LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertSound, ensureDatabase, openDatabase, setTemporaryFolder } from "./open-database.ts";
+import { SQLITE_SEARCH } from "./search-index.ts";
 import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
@@ -41,6 +42,7 @@ export interface SqliteOptions {
 
 export class SqliteStore implements Store {
   readonly integrity = new Integrity();
+  readonly search = SQLITE_SEARCH;
   readonly isExclusive: boolean;
   readonly #writer: DatabaseSync;
   readonly #writing: Statements;
@@ -242,6 +244,7 @@ class SqliteTransaction implements Transaction {
   /** A process that is stopped goes on where it was. */
   readonly lastsMsMax = Number.POSITIVE_INFINITY;
   readonly integrity: Integrity;
+  readonly search = SQLITE_SEARCH;
   readonly #statements: Statements;
   readonly #clock: Clock;
   readonly hooks = new CommitHooks();

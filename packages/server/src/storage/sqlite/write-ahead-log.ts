@@ -5,9 +5,10 @@
  * @see https://sqlite.org/wal.html
  */
 
-import { closeSync, fdatasync, fstatSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fdatasync, fstatSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { syncFolder } from "../../sync-folder.ts";
 
 /**
  * How long the log becomes before it is carried over: what changes often is then carried over
@@ -72,14 +73,5 @@ export class WriteAheadLog {
 
   close(): void {
     closeSync(this.#descriptor);
-  }
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -96,6 +96,19 @@ export async function revokeCredentialsOf(
   return tx.run(sql, [holderId, revokedAt]);
 }
 
+/** Limits the validity of all credentials of a holder. None becomes valid for longer. */
+export async function expireCredentialsOf(
+  tx: Transaction,
+  holderId: string,
+  expiresAt: number,
+): Promise<void> {
+  await tx.run(
+    `update credential set expires_at = $2 where holder_id = $1 and revoked_at is null
+       and (expires_at is null or expires_at > $2)`,
+    [holderId, expiresAt],
+  );
+}
+
 /** @returns the scopes of every token of these holders that is neither revoked nor expired */
 export async function readLiveScopes(
   reader: Reader,
@@ -160,6 +173,28 @@ export async function revokeCredential(
   revokedAt: number,
 ): Promise<void> {
   await tx.run("update credential set revoked_at = $2 where id = $1", [id, revokedAt]);
+}
+
+/**
+ * Purges credentials of instances that have expired. The response to an unknown credential is the
+ * same.
+ *
+ * @returns how many were purged, at most `limit`
+ */
+export async function deleteExpiredInstanceCredentials(
+  tx: Transaction,
+  expiredBefore: number,
+  limit: number,
+): Promise<number> {
+  const rows = await tx.all(
+    `select token_hash from credential where kind = 'instance' and expires_at <= $1
+     order by expires_at limit $2`,
+    [expiredBefore, limit],
+  );
+  for (const { token_hash: tokenHash = null } of rows) {
+    await tx.run("delete from credential where token_hash = $1", [tokenHash]);
+  }
+  return rows.length;
 }
 
 function fromRow(row: Row): StoredCredential {

@@ -129,6 +129,16 @@ export async function readPublishedVersions(reader: Reader, projectId: string): 
   return rows.map(({ detail }) => detail as string);
 }
 
+/** Entries that stay when a log is pruned: see core/audit-cut.ts. */
+export async function readKeptEntries(reader: Reader, projectId: string): Promise<StoredEntry[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from audit_entry
+     where project_id = $1 and kind in ('passkey.added', 'policy.published')`,
+    [projectId],
+  );
+  return rows.map(toEntry);
+}
+
 /** At most `limit` from behind an id on, in their order. */
 export async function readEntriesAfter(
   reader: Reader,

@@ -19,6 +19,10 @@ export interface StoredLog {
   /** Signed note. */
   readonly checkpoint: string;
   readonly sealedAt: number;
+  /** The cut: entries before this position are only in an archive. */
+  readonly pruned: number;
+  /** Id of the entry `audit.pruned` that allows the cut; empty: none. */
+  readonly prunedBy: string;
 }
 
 /** A full scan of a log that is under way. */
@@ -28,7 +32,7 @@ export interface FullScan {
 }
 
 const LOG = `project_id, origin, public_key, encrypted_private_key, size, frontier, sealed_id,
-  checkpoint, sealed_at`;
+  checkpoint, sealed_at, pruned, pruned_by`;
 
 const BY_PROJECT = `select ${LOG} from audit_log where project_id = $1`;
 
@@ -232,5 +236,7 @@ function toLog(row: Row | undefined): StoredLog | undefined {
     sealedId: row.sealed_id as string,
     checkpoint: row.checkpoint as string,
     sealedAt: Number(row.sealed_at),
+    pruned: Number(row.pruned),
+    prunedBy: row.pruned_by as string,
   };
 }

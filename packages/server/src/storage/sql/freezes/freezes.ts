@@ -84,6 +84,19 @@ export async function lockFreeze(
   return own ?? toFreeze(await tx.lock("update", sql, [SERVER, id]));
 }
 
+/** Those with these ids that concern a project, active or lifted. */
+export async function readFreezes(
+  reader: Reader,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StoredFreeze[]> {
+  if (ids.length === 0) return [];
+  const params = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select ${COLUMNS} from call_freeze
+    where project_id in ('', $1) and id in (${params})`;
+  return (await reader.all(sql, [projectId, ...ids])).map(fromRow);
+}
+
 /** Whether it is not lifted. */
 export async function isFreezeActive(
   reader: Reader,

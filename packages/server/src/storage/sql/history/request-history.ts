@@ -47,6 +47,62 @@ export async function listCreated(
   }));
 }
 
+/** The name and the judgement of a request. */
+export interface JudgedOutline {
+  readonly id: string;
+  readonly instanceId: string;
+  /** JSON texts. */
+  readonly tool: string;
+  readonly server: string | null;
+  /** Null when no policy was active. */
+  readonly policy: string | null;
+}
+
+/** The newest first. */
+export async function listJudged(
+  reader: Reader,
+  { projectId, since, beforeId }: HistoryRange,
+  limit: number,
+): Promise<JudgedOutline[]> {
+  const rows = await reader.all(
+    `select id, instance_id, tool, server, policy from request
+     where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4`,
+    [projectId, firstIdAt(since), beforeId, limit],
+  );
+  return rows.map((row) => ({
+    id: row.id as string,
+    instanceId: row.instance_id as string,
+    tool: row.tool as string,
+    server: row.server as string | null,
+    policy: row.policy as string | null,
+  }));
+}
+
+/** The arguments of a request, by the name of its tool. JSON texts. */
+export interface ArgumentsOutline extends Pick<JudgedOutline, "tool" | "server"> {
+  /** Null when they are longer than asked for. */
+  readonly arguments: string | null;
+}
+
+/** The newest first. */
+export async function listArguments(
+  reader: Reader,
+  { projectId, since, beforeId }: HistoryRange,
+  { limit, bytesMax }: { readonly limit: number; readonly bytesMax: number },
+): Promise<ArgumentsOutline[]> {
+  const rows = await reader.all(
+    `select tool, server,
+       case when octet_length(arguments) <= $5 then arguments end as short_arguments
+     from request where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4`,
+    [projectId, firstIdAt(since), beforeId, limit, bytesMax],
+  );
+  return rows.map((row) => ({
+    tool: row.tool as string,
+    server: row.server as string | null,
+    arguments: row.short_arguments as string | null,
+  }));
+}
+
 /** Counts up to `max` and no further. */
 export async function countCreated(
   reader: Reader,

@@ -71,6 +71,18 @@ export async function findLastApproved(
   return (await reader.get(...prepare(sql, similar)))?.id as string | undefined;
 }
 
+/** The arguments of the newest approved ones, without those of more bytes. */
+export async function findApprovedArguments(
+  reader: Reader,
+  similar: SimilarCallsQuery,
+  max: { readonly calls: number; readonly bytes: number },
+): Promise<readonly JsonText[]> {
+  const sql = `select arguments ${SIMILAR} and status = 'approved'
+      and octet_length(arguments) <= $7 order by created_at desc limit $8`;
+  const rows = await reader.all(...prepare(sql, similar, [max.bytes, max.calls]));
+  return rows.map((row) => row.arguments as JsonText);
+}
+
 export interface DeniedCall {
   readonly id: string;
   readonly decidedAt: number;

@@ -79,6 +79,17 @@ export async function listActiveInstances(
   return rows.map(fromRow);
 }
 
+/** True if an instance that is not deleted has this name. Names need not be unique. */
+export async function hasInstanceNamed(
+  reader: Reader,
+  projectId: string,
+  name: string,
+): Promise<boolean> {
+  const sql = `select id from instance
+    where project_id = $1 and name = $2 and deleted_at is null limit 1`;
+  return (await reader.get(sql, [projectId, name])) !== undefined;
+}
+
 /** Puts an instance into these groups and no others, with this owner. */
 export async function assignInstance(
   tx: Transaction,

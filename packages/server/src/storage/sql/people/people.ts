@@ -34,14 +34,22 @@ export interface Membership {
 
 const COLUMNS = "id, login, name, password_hash, oidc_subject, created_at, disabled_at";
 
-/** @returns whether the login was free; an existing row stays unchanged */
-export async function insertPerson(tx: Transaction, person: StoredPerson): Promise<boolean> {
+/**
+ * @param externalId id at the identity provider
+ * @returns whether login and ids were free; a concurrent insertion is waited for
+ */
+export async function insertPerson(
+  tx: Transaction,
+  person: StoredPerson,
+  externalId: string | null = null,
+): Promise<boolean> {
   const { id, login, name, passwordHash, oidcSubject, createdAt, disabledAt } = person;
   const inserted = await tx.run(
-    `insert into person (id, login, name, password_hash, oidc_subject, created_at, disabled_at)
-     values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (login) do nothing`,
-    [id, login, name, passwordHash, oidcSubject, createdAt, disabledAt],
+    `insert into person
+       (id, login, name, password_hash, oidc_subject, created_at, disabled_at, external_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict do nothing`,
+    [id, login, name, passwordHash, oidcSubject, createdAt, disabledAt, externalId],
   );
   return inserted === 1;
 }
@@ -78,13 +86,26 @@ export async function updatePasswordHash(
   await tx.run("update person set password_hash = $2 where id = $1", [personId, passwordHash]);
 }
 
-/** @param disabledAt epoch ms; null enables them again */
-export async function updateDisabledAt(
+/** Disables a user. */
+export async function disablePersonRow(
   tx: Transaction,
   personId: string,
-  disabledAt: number | null,
+  disabledAt: number,
+  disabledBy: "operator" | "scim",
 ): Promise<void> {
-  await tx.run("update person set disabled_at = $2 where id = $1", [personId, disabledAt]);
+  const sql = "update person set disabled_at = $2, disabled_by = $3 where id = $1";
+  await tx.run(sql, [personId, disabledAt, disabledBy]);
+}
+
+export async function enablePersonRow(tx: Transaction, personId: string): Promise<void> {
+  const sql = "update person set disabled_at = null, disabled_by = null where id = $1";
+  await tx.run(sql, [personId]);
+}
+
+/** Whether the identity provider disabled the user over SCIM. */
+export async function isDisabledByScim(reader: Reader, personId: string): Promise<boolean> {
+  const row = await reader.get("select disabled_by from person where id = $1", [personId]);
+  return row?.disabled_by === "scim";
 }
 
 /** All of them, by login. */

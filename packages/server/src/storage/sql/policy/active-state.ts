@@ -4,7 +4,7 @@
  */
 
 import type { ChannelRef } from "../../../core/channel.ts";
-import type { Row, Transaction } from "../../store.ts";
+import type { Reader, Row } from "../../store.ts";
 import { readUsedChannels } from "../channels/channels.ts";
 import type { InstanceKey } from "../keys.ts";
 import { hasPushAudience } from "../push/push-messages.ts";
@@ -39,10 +39,10 @@ export interface CachedActiveState extends ActiveState {
  * waits for a lock sees what was committed before it began, and would miss a freeze since then.
  */
 export async function readActiveState(
-  tx: Transaction,
+  reader: Reader,
   { projectId, instanceId }: InstanceKey,
 ): Promise<ActiveState> {
-  const latest = await tx.all(
+  const latest = await reader.all(
     `select project_id, number, sha256 from policy_version
      where project_id = $1
          and number = (select max(number) from policy_version where project_id = $1)
@@ -50,7 +50,7 @@ export async function readActiveState(
          and number = (select max(number) from policy_version where project_id = '')`,
     [projectId],
   );
-  const row = await tx.get(
+  const row = await reader.get(
     `select
        (select id from call_freeze where project_id in ($1, '') and instance_id in ($2, '')
          and lifted_at is null limit 1) as freeze_id,
@@ -64,8 +64,8 @@ export async function readActiveState(
     floor: toVersion(latest.find((version) => version.project_id === "")),
     isFrozen: row.freeze_id !== null,
     hasGrants: row.grant_id !== null,
-    channels: await readUsedChannels(tx, projectId),
-    isPushed: await hasPushAudience(tx, projectId),
+    channels: await readUsedChannels(reader, projectId),
+    isPushed: await hasPushAudience(reader, projectId),
   };
 }
 

@@ -132,6 +132,22 @@ export async function insertPushMessage(
   );
 }
 
+/** As {@link insertPushMessage}, also for a browser that has received a message about it. */
+export async function renewPushMessage(
+  tx: Transaction,
+  { projectId, id: requestId }: RowKey,
+  subscriptionId: string,
+  nextAt: number,
+): Promise<void> {
+  await tx.run(
+    `insert into push_message (project_id, request_id, subscription_id, is_shown, next_at)
+     values ($1, $2, $3, 0, $4)
+     on conflict (project_id, request_id, subscription_id)
+       do update set is_shown = 0, next_at = excluded.next_at`,
+    [projectId, requestId, subscriptionId, nextAt],
+  );
+}
+
 export interface DuePush {
   readonly projectId: string;
   readonly requestId: string;

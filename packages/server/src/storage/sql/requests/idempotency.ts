@@ -1,5 +1,6 @@
 /**
- * Rows of the table `idempotency`: keys of provisioning, updates and grants with what was answered.
+ * Rows of the table `idempotency`: keys of provisioning, updates, grants and comments
+ * with what was answered.
  */
 
 import type { Row, Transaction } from "../../store.ts";
@@ -8,7 +9,7 @@ import type { ScopedKey } from "../keys.ts";
 export interface StoredResult extends ScopedKey {
   readonly fingerprint: string;
   readonly instanceId: string;
-  /** JSON text of the instance as it was answered; of a grant its id. */
+  /** JSON text of the instance as it was answered; of a grant or comment its id. */
   readonly result: string;
   readonly encryptedCredential: string | null;
   readonly createdAt: number;

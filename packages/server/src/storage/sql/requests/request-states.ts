@@ -5,6 +5,7 @@
 import type { StoredRequest } from "../../../core/request.ts";
 import type { Reader } from "../../store.ts";
 import { REQUEST_COLUMNS, readIntactRequest } from "./request-rows.ts";
+import type { Cursor } from "./requests.ts";
 
 export interface ReadRow {
   readonly id: string;
@@ -25,6 +26,22 @@ export async function readRequestsAfter(
     [projectId, after, limit],
   );
   return rows.map((row) => ({ id: String(row.id), request: readIntactRequest(reader, row) }));
+}
+
+/** Requests that were decided after a cursor, the earliest decision first. */
+export async function listDecidedAfter(
+  reader: Reader,
+  projectId: string,
+  after: Cursor,
+  limit: number,
+): Promise<Cursor[]> {
+  const rows = await reader.all(
+    `select id, decided_at as at from request
+     where decided_at is not null and project_id = $1 and (decided_at, id) > ($2, $3)
+     order by decided_at, id limit $4`,
+    [projectId, after.at, after.id, limit],
+  );
+  return rows.map(({ id, at }) => ({ id: String(id), at: Number(at) }));
 }
 
 /** The decision on a request, without its contents. */

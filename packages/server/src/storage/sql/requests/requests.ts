@@ -26,9 +26,9 @@ export async function insertRequest(
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
        decided_at, expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments,
-       policy, server, escalates_at, checksum, mac)
+       policy, server, escalates_at, traceparent, checksum, mac)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-       0, $20)
+       $20, 0, $21)
      on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
@@ -50,6 +50,7 @@ export async function insertRequest(
       request.policy,
       request.server,
       escalatesAt,
+      request.traceparent ?? null,
       macOfRequest(tx, request, keyHash),
     ],
   );
@@ -63,6 +64,15 @@ export async function lockRequestByKey(
 ): Promise<StoredRequest | undefined> {
   const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and key_hash = $2`;
   return toRequest(tx, await tx.lock("update", sql, [projectId, keyHash]));
+}
+
+export async function readRequestByKey(
+  reader: Reader,
+  projectId: string,
+  keyHash: string,
+): Promise<StoredRequest | undefined> {
+  const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and key_hash = $2`;
+  return toRequest(reader, await reader.get(sql, [projectId, keyHash]));
 }
 
 /** Another project's request is as absent as none. */
@@ -252,7 +262,7 @@ export async function updateDecision(
 
 /**
  * Purges decided requests, each with its notification, announcements, messages in chats and of Web
- * Push, votes, failed confirmations and use.
+ * Push, votes, failed confirmations, use and words in the search index.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -276,12 +286,14 @@ export async function deleteDecidedBefore(
   );
   for (const { id = null } of rows) {
     const key = [projectId, id];
+    await tx.search.remove(tx, { projectId, id: String(id) });
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
     await tx.run("delete from channel_post where project_id = $1 and request_id = $2", key);
     await tx.run("delete from decision_notice where project_id = $1 and request_id = $2", key);
     await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from request_comment where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request_claim where project_id = $1 and request_id = $2", key);
     await tx.run("delete from failed_confirmation where project_id = $1 and request_id = $2", key);
     await tx.run("delete from delayed_verdict where project_id = $1 and request_id = $2", key);

@@ -1,6 +1,6 @@
 /**
  * Resolved rows of the table `request`, in the order of their decisions, for the history. Read
- * through the index `request_decided`, a range at a time.
+ * through the indexes `request_decided` and `request_refused`, a range at a time.
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
@@ -12,36 +12,50 @@ import { CONTENT_BYTES, type Cursor } from "./requests.ts";
 const OUTLINE = `id, instance_id, tool, server, created_at, status, decided_by, decided_at,
   ${CONTENT_BYTES} as bytes`;
 
+/** Resolved requests of a project. */
+export interface ResolvedRange {
+  readonly projectId: string;
+  /** Leaves out approved requests, which are most of them, with the index `request_refused`. */
+  readonly isWithoutApproved: boolean;
+}
+
+/** As in the index `request_refused`: the databases compare the text. */
+const REFUSED = "status in ('denied', 'expired', 'cancelled')";
+
 /** Those decided before a cursor, the newest decision first. */
 export async function listResolvedBefore(
   reader: Reader,
-  projectId: string,
+  range: ResolvedRange,
   before: Cursor,
   limit: number,
 ): Promise<ResolvedOutline[]> {
-  const rows = await reader.all(
-    `select ${OUTLINE} from request
+  const { projectId, isWithoutApproved } = range;
+  const all = `select ${OUTLINE} from request
      where decided_at is not null and project_id = $1 and (decided_at, id) < ($2, $3)
-     order by decided_at desc, id desc limit $4`,
-    [projectId, before.at, before.id, limit],
-  );
-  return rows.map(toOutline);
+     order by decided_at desc, id desc limit $4`;
+  const refused = `select ${OUTLINE} from request
+     where ${REFUSED} and project_id = $1 and (decided_at, id) < ($2, $3)
+     order by decided_at desc, id desc limit $4`;
+  const values = [projectId, before.at, before.id, limit];
+  return (await reader.all(isWithoutApproved ? refused : all, values)).map(toOutline);
 }
 
 /** Those decided after a cursor, the oldest decision first. */
 export async function listResolvedAfter(
   reader: Reader,
-  projectId: string,
+  range: ResolvedRange,
   after: Cursor,
   limit: number,
 ): Promise<ResolvedOutline[]> {
-  const rows = await reader.all(
-    `select ${OUTLINE} from request
+  const { projectId, isWithoutApproved } = range;
+  const all = `select ${OUTLINE} from request
      where decided_at is not null and project_id = $1 and (decided_at, id) > ($2, $3)
-     order by decided_at, id limit $4`,
-    [projectId, after.at, after.id, limit],
-  );
-  return rows.map(toOutline);
+     order by decided_at, id limit $4`;
+  const refused = `select ${OUTLINE} from request
+     where ${REFUSED} and project_id = $1 and (decided_at, id) > ($2, $3)
+     order by decided_at, id limit $4`;
+  const values = [projectId, after.at, after.id, limit];
+  return (await reader.all(isWithoutApproved ? refused : all, values)).map(toOutline);
 }
 
 function toOutline(row: Row): ResolvedOutline {

@@ -31,6 +31,47 @@ export async function readPersonIdBySubject(
   return row?.id as string | undefined;
 }
 
+/**
+ * @returns the id of the person with this id at the provider, also of a user whom the provider
+ * deleted
+ */
+export async function readPersonIdByExternalId(
+  reader: Reader,
+  externalId: string,
+): Promise<string | undefined> {
+  const row = await reader.get("select id from person where external_id = $1", [externalId]);
+  return row?.id as string | undefined;
+}
+
+export async function readExternalId(reader: Reader, personId: string): Promise<string | null> {
+  const row = await reader.get("select external_id from person where id = $1", [personId]);
+  return (row?.external_id ?? null) as string | null;
+}
+
+export async function updateExternalId(
+  tx: Transaction,
+  personId: string,
+  externalId: string | null,
+): Promise<void> {
+  await tx.run("update person set external_id = $2 where id = $1", [personId, externalId]);
+}
+
+/** Whether the provider sends the user over SCIM. */
+export async function isProvisioned(reader: Reader, personId: string): Promise<boolean> {
+  const sql = "select person_id from scim_user where person_id = $1";
+  return (await reader.get(sql, [personId])) !== undefined;
+}
+
+/** Whether a provider can send users over SCIM. */
+export async function hasScimToken(reader: Reader, now: number): Promise<boolean> {
+  const row = await reader.get(
+    `select id from scim_token
+     where revoked_at is null and (expires_at is null or expires_at > $1) limit 1`,
+    [now],
+  );
+  return row !== undefined;
+}
+
 export async function renamePerson(tx: Transaction, id: string, name: string): Promise<void> {
   await tx.run("update person set name = $2 where id = $1", [id, name]);
 }

@@ -19,9 +19,14 @@ export interface StoredSession {
   /** When it was last used, to the minute. */
   readonly seenAt: number;
   readonly expiresAt: number;
+  /** Digest of the session at the identity provider; null when unknown. */
+  readonly providerSessionHash: string | null;
+  /** When the provider issued the ID token, by its clock; null when unknown. */
+  readonly providerIssuedAt: number | null;
 }
 
-const COLUMNS = "id, person_id, project_id, method, user_agent, created_at, seen_at, expires_at";
+const COLUMNS = `id, person_id, project_id, method, user_agent, created_at, seen_at, expires_at,
+  provider_session_hash, provider_issued_at`;
 
 export async function insertSession(
   tx: Transaction,
@@ -30,8 +35,8 @@ export async function insertSession(
 ): Promise<void> {
   await tx.insert(
     `insert into session (token_hash, id, person_id, project_id, method, user_agent, created_at,
-       seen_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+       seen_at, expires_at, provider_session_hash, provider_issued_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       tokenHash,
       session.id,
@@ -42,6 +47,8 @@ export async function insertSession(
       session.createdAt,
       session.seenAt,
       session.expiresAt,
+      session.providerSessionHash,
+      session.providerIssuedAt,
     ],
   );
 }
@@ -58,6 +65,15 @@ export async function readSessionByHash(
 export async function listSessions(reader: Reader, personId: string): Promise<StoredSession[]> {
   const sql = `select ${COLUMNS} from session where person_id = $1 order by created_at desc, id`;
   return (await reader.all(sql, [personId])).map(fromRow);
+}
+
+/** Those that started in one session at the identity provider. */
+export async function listProviderSessions(
+  reader: Reader,
+  providerSessionHash: string,
+): Promise<StoredSession[]> {
+  const sql = `select ${COLUMNS} from session where provider_session_hash = $1 order by id`;
+  return (await reader.all(sql, [providerSessionHash])).map(fromRow);
 }
 
 export async function touchSession(tx: Transaction, tokenHash: string, now: number): Promise<void> {
@@ -112,5 +128,7 @@ function fromRow(row: Row): StoredSession {
     createdAt: Number(row.created_at),
     seenAt: Number(row.seen_at),
     expiresAt: Number(row.expires_at),
+    providerSessionHash: row.provider_session_hash as string | null,
+    providerIssuedAt: row.provider_issued_at === null ? null : Number(row.provider_issued_at),
   };
 }

@@ -1,0 +1,44 @@
+/**
+ * Collects the archived entries of the requests that are still in the database, for a comparison.
+ * Memory holds these entries, and one page of others.
+ */
+
+import type { Transition } from "../audit/approval-proofs.ts";
+import type { EntryContent } from "../core/audit-line.ts";
+import { REQUEST_STATES_MAX, readRequestStates } from "../storage/sql/requests/request-states.ts";
+import type { Reader } from "../storage/store.ts";
+
+const SUBJECT = /^request:/;
+
+export class ArchivedRequests {
+  readonly #reader: Reader;
+  readonly #projectId: string;
+  readonly #found = new Map<string, EntryContent>();
+  #page: EntryContent[] = [];
+
+  constructor(reader: Reader, projectId: string) {
+    this.#reader = reader;
+    this.#projectId = projectId;
+  }
+
+  async add(entry: EntryContent): Promise<void> {
+    if (entry.kind !== "request.opened" && entry.kind !== "request.resolved") return;
+    this.#page.push(entry);
+    if (this.#page.length === REQUEST_STATES_MAX) await this.flush();
+  }
+
+  /** Call it after the last entry. */
+  async flush(): Promise<void> {
+    const page = this.#page.splice(0);
+    const ids = page.map(({ subject }) => subject.replace(SUBJECT, ""));
+    const states = await readRequestStates(this.#reader, this.#projectId, [...new Set(ids)]);
+    for (const [i, entry] of page.entries()) {
+      const id = ids[i] ?? "";
+      if (states.has(id)) this.#found.set(`${entry.kind} ${id}`, entry);
+    }
+  }
+
+  find(kind: Transition["kind"], requestId: string): EntryContent | undefined {
+    return this.#found.get(`${kind} ${requestId}`);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Context } from "../../context.ts";
+import { ScimRefusal } from "../../core/scim-refusal.ts";
+import type { ScimCaller } from "../../identity/caller.ts";
+import { deleteScimMember, insertScimMember } from "../../storage/sql/scim/scim-groups.ts";
+import { isProvisioned } from "../../storage/sql/sign-in/oidc-people.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { lockScimPersons } from "./lockScimPersons.ts";
+import { settleScimPerson } from "./settleScimPerson.ts";
+
+export interface MemberChange {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** True when the group gives other roles than before, so that all members change. */
+  readonly isRenamed: boolean;
+}
+
+/**
+ * Writes the members of a locked group, and sets the roles and groups of the users who change.
+ *
+ * @throws ScimRefusal `invalidValue` for an unknown user; Problem as settleReviewers
+ */
+export async function writeMembers(
+  tx: Transaction,
+  context: Pick<Context, "random" | "settings" | "onLastAdminLost">,
+  caller: ScimCaller,
+  groupId: string,
+  { before, after, isRenamed }: MemberChange,
+): Promise<void> {
+  const [old, wanted] = [new Set(before), new Set(after)];
+  const removed = before.filter((id) => !wanted.has(id));
+  const added = after.filter((id) => !old.has(id));
+  const changed = isRenamed ? [...new Set([...before, ...after])] : [...removed, ...added];
+  const persons = await lockScimPersons(tx, context.settings.mapping, changed);
+  for (const id of added) {
+    if (persons.has(id) && (await isProvisioned(tx, id))) {
+      await insertScimMember(tx, groupId, id);
+      continue;
+    }
+    throw new ScimRefusal("invalidValue", `No user has the id ${id}. Create the user first.`);
+  }
+  for (const id of removed) await deleteScimMember(tx, groupId, id);
+  for (const person of persons.values()) {
+    await settleScimPerson(tx, context, caller, person);
+  }
+}
