@@ -7,6 +7,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { decode, encode, type SourceMapSegment } from "@jridgewell/sourcemap-codec";
 import type { PublishedPackage } from "./packages.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -56,7 +57,7 @@ export function build(
     compile(folder, file);
   }
   nameModules(outDir);
-  nameSources(outDir, src);
+  shortenMaps(outDir, src);
 }
 
 /** The source maps contain the comments. */
@@ -90,10 +91,14 @@ function nameModules(folder: string): void {
 
 interface SourceMap {
   readonly sources: readonly string[];
+  readonly mappings: string;
 }
 
-/** The compiler writes paths of this machine. A published map has paths in the package. */
-function nameSources(folder: string, src: string): void {
+/**
+ * The compiler writes paths of this machine. A published map has paths in the package. It names the
+ * line of each place and no columns, which would take a third of a map.
+ */
+function shortenMaps(folder: string, src: string): void {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   for (const file of names.filter((name) => name.endsWith(".js.map"))) {
     const path = join(folder, file);
@@ -102,6 +107,18 @@ function nameSources(folder: string, src: string): void {
       const inSources = relative(src, join(dirname(path), source));
       return relative(dirname(path), join(folder, "../src", inSources));
     });
-    writeFileSync(path, JSON.stringify({ ...map, sources }));
+    const mappings = encode(decode(map.mappings).map(firstOfEachSourceLine));
+    writeFileSync(path, JSON.stringify({ ...map, sources, names: [], mappings }));
   }
+}
+
+/** @param segments of one generated line */
+function firstOfEachSourceLine(segments: SourceMapSegment[]): SourceMapSegment[] {
+  const kept: SourceMapSegment[] = [];
+  for (const [column, source, line] of segments) {
+    if (source === undefined || line === undefined) continue;
+    const last = kept.at(-1);
+    if (last?.[1] !== source || last[2] !== line) kept.push([column, source, line, 0]);
+  }
+  return kept;
 }

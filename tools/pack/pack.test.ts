@@ -215,12 +215,15 @@ test("[ours.packages.content] a source map names its source in the package and c
   ]);
 });
 
-test("[ours.packages.content] a stack trace names the TypeScript source", async () => {
+test("[ours.packages.content] a stack trace names the line of the TypeScript source", async () => {
   const script =
     'import { ApprovalClient } from "@countersign/sdk"; new ApprovalClient({ url: "localhost" });';
   const args = ["--enable-source-maps", "--input-type=module", "--eval", script];
   const { stderr } = await run([process.execPath, ...args], agent).ends();
-  assert.match(stderr, /node_modules\/@countersign\/sdk\/src\/[a-z-]+\.ts:\d+/);
+  const [, file = "", line] =
+    /node_modules\/@countersign\/sdk\/(src\/[a-z-]+\.ts):(\d+)/.exec(stderr) ?? [];
+  const source = readFileSync(join(ROOT, "packages/sdk", file), "utf8");
+  assert.match(source.split("\n")[Number(line) - 1] ?? "", /throw new SdkError/);
 });
 
 for (const [name, megabytesMax] of Object.entries(INSTALL_MEGABYTES_MAX)) {

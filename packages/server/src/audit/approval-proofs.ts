@@ -20,7 +20,8 @@ const REQUEST = /^request:/;
 
 /** The archived requirement and votes of a request. */
 export interface PastRequest {
-  readonly requirement: Requirement;
+  /** Undefined in entries of an earlier version. */
+  readonly requirement: Requirement | undefined;
   readonly votes: Votes;
 }
 
