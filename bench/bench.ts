@@ -9,6 +9,7 @@ import { measureGrowth } from "./growth.ts";
 import { measureHookStarts } from "./hook-start.ts";
 import { measureLongPolls } from "./long-polls.ts";
 import { describeMachine } from "./machine.ts";
+import { measureOpenLoop } from "./open-loop.ts";
 import { type Options, readOptions, type Section, USAGE } from "./options.ts";
 import { PROFILE_NAME } from "./postgres/creates.ts";
 import { measurePostgres } from "./postgres/measurements.ts";
@@ -39,13 +40,15 @@ async function measure(options: Options): Promise<Results> {
   const deliveries = wants("delivery") && { deliveries: await measureDeliveries(options) };
   const postgres = await measurePostgres(options);
   const profiles = profilesOf(options.profile, [
-    ...scenarios.map(({ name }) => name),
+    // The storage-only baseline is a different program, without a profile.
+    ...scenarios.filter(({ start }) => start === undefined).map(({ name }) => name),
     ...(deliveries === false ? [] : DRAIN_NAMES),
     ...(postgres?.creates === undefined ? [] : [PROFILE_NAME]),
   ]);
   return {
     comparisons,
     ...deliveries,
+    ...(wants("open-loop") && { openLoop: await measureOpenLoop(options) }),
     ...(wants("long-polls") && { longPolls: await measureLongPolls(options) }),
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),

@@ -18,6 +18,9 @@ for (const [signal, code] of [
   process.once(signal, () => process.exit(code));
 }
 
+/** Message to a server: measure the event loop from now on. It answers each message. */
+export const WATCH_LOOP = "watch-loop";
+
 const READY_MS_MAX = 180_000;
 const END_MS_MAX = 30_000;
 
@@ -26,6 +29,7 @@ export interface Child<T> {
   readonly process: ChildProcess;
   /** The message that the child sent when it was ready. */
   readonly ready: T;
+  ask<A>(message: string): Promise<A>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +59,11 @@ export async function startChild<T>(program: Program): Promise<Child<T>> {
     child.off("exit", endedByItself);
     return stopChild(child, () => child.disconnect());
   };
-  return { pid: child.pid ?? 0, process: child, ready, stop };
+  const ask = <A>(message: string) => {
+    child.send(message);
+    return firstMessage<A>(child, file);
+  };
+  return { pid: child.pid ?? 0, process: child, ready, ask, stop };
 }
 
 /** Starts Node, or another program, with these arguments; it is killed when the benchmark exits. */

@@ -12,6 +12,7 @@ export const SECTIONS = [
   "cancel",
   "round-trip",
   "rows",
+  "open-loop",
   "long-polls",
   "start-up",
   "delivery",

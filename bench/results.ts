@@ -7,6 +7,7 @@ import { type Growth, growthTable } from "./growth.ts";
 import type { HookStarts } from "./hook-start.ts";
 import type { LongPolls } from "./long-polls.ts";
 import type { Machine } from "./machine.ts";
+import { type OpenLoop, openLoopTable } from "./open-loop.ts";
 import type { PostgresResults } from "./postgres/measurements.ts";
 import { postgresTables } from "./postgres/tables.ts";
 import type { SelfTime } from "./profile.ts";
@@ -19,6 +20,7 @@ import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
 
 export interface Results {
   readonly comparisons: readonly Comparison[];
+  readonly openLoop?: readonly OpenLoop[];
   readonly longPolls?: LongPolls;
   readonly startUp?: StartUp;
   readonly deliveries?: Deliveries;
@@ -37,10 +39,11 @@ export interface ScenarioProfile {
 }
 
 export function printResults(results: Results): void {
-  const { comparisons, longPolls, startUp, deliveries, growth } = results;
+  const { comparisons, openLoop, longPolls, startUp, deliveries, growth } = results;
   const { postgres, profiles, machine, simulation, gatedCalls, hookStarts } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
+    ...(openLoop === undefined ? [] : [openLoopTable(openLoop)]),
     ...(longPolls === undefined ? [] : [longPollsTable(longPolls)]),
     ...(startUp === undefined ? [] : [startUpTable(startUp)]),
     ...(deliveries === undefined ? [] : deliveryTables(deliveries)),

@@ -8,9 +8,11 @@
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 
 import { createToken, readConfig, startProvider, toSecrets, toSettings } from "@countersign/server";
 import { insertPolicyVersion } from "../packages/server/src/storage/sql/policy/policy-versions.ts";
+import { WATCH_LOOP } from "./children.ts";
 
 const NO_LIMIT = "0";
 
@@ -38,6 +40,14 @@ if (policyFile !== undefined) await enforce(readFileSync(policyFile, "utf8"));
 
 // Ends with the benchmark, however that ends; a profile is written on the way out.
 process.once("disconnect", () => provider.close().then(() => process.exit()));
+const loop = monitorEventLoopDelay({ resolution: 1 });
+process.on("message", (message) => {
+  if (message === WATCH_LOOP) {
+    loop.enable();
+    loop.reset();
+  }
+  process.send?.({ longestMs: loop.max / 1e6 });
+});
 process.send?.({
   port: Number(new URL(provider.url).port),
   provisionerToken: provisioner.token,

@@ -4,7 +4,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, startChild } from "./children.ts";
+import { type Child, startChild, WATCH_LOOP } from "./children.ts";
 import { Connection, openConnections } from "./connection.ts";
 import { type Load, type Outcome, runLoad } from "./load-generator.ts";
 import { createMessage, idOf, numberOf, provisionMessage } from "./messages.ts";
@@ -56,7 +56,14 @@ export interface ServerOptions {
 export interface Server extends Target {
   readonly provisionerToken: string;
   readonly reviewerToken: string;
+  /** Measures the event loop from now on. */
+  watchLoop(): Promise<unknown>;
+  /** Of the event loop, in ms, since the last `watchLoop`. */
+  longestIteration(): Promise<number>;
 }
+
+/** A provider with an instance. */
+export type ServedSubject = Subject & Server;
 
 export interface SubjectOptions extends ServerOptions {
   /** The first tool call to make requests from. */
@@ -68,7 +75,7 @@ export async function startFloor(connections: number): Promise<Target> {
   return openTarget(child, child.ready.port, connections, () => {});
 }
 
-export async function startSubject(options: SubjectOptions): Promise<Subject> {
+export async function startSubject(options: SubjectOptions): Promise<ServedSubject> {
   const server = await startServer(options);
   const { port, provisionerToken } = server;
   const token = await provision(port, provisionMessage(provisionerToken));
@@ -96,7 +103,16 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const target = await openTarget(child, port, connections, () => {
     if (options.folder === undefined) removeFolder(folder);
   });
-  return { ...target, provisionerToken, reviewerToken };
+  return {
+    ...target,
+    provisionerToken,
+    reviewerToken,
+    watchLoop: () => child.ask(WATCH_LOOP),
+    async longestIteration() {
+      const { longestMs } = await child.ask<{ readonly longestMs: number }>("longest-iteration");
+      return longestMs;
+    },
+  };
 }
 
 export async function openTarget(
