@@ -27,6 +27,7 @@ import { measureSimulation } from "./simulate.ts";
 import { timeStarts } from "./start-up.ts";
 import { measureDeliveries } from "./webhooks/deliveries.ts";
 import { DRAIN_NAMES } from "./webhooks/drain.ts";
+import { measureWithWrk } from "./wrk.ts";
 
 const SCENARIOS = [create, decide, replay, read, cancel, roundTrip, rows];
 
@@ -55,6 +56,7 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
     ...(wants("gated-call") && { gatedCalls: await measureGatedCalls(options) }),
     ...(wants("hook-start") && { hookStarts: await measureHookStarts(options) }),
+    ...(wants("wrk") && { wrk: await measureWithWrk(options) }),
     ...(postgres && { postgres }),
     profiles,
     machine,

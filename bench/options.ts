@@ -31,7 +31,10 @@ export const POSTGRES_SECTIONS = [
   "postgres-growth",
 ] as const;
 
-export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number];
+/** Needs a program of others. A run without sections leaves it out. */
+const WRK = "wrk";
+
+export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number] | typeof WRK;
 
 export interface Options {
   /** Alternations of baseline and subject. The benchmark prints their median. */
@@ -60,7 +63,8 @@ export interface Options {
 export const USAGE = `npm run bench -- [sections] [options]
 
 Sections, all when none is named: ${SECTIONS.join(", ")}
-Only when named: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
+Only when named: postgres, which is ${POSTGRES_SECTIONS.join(", ")};
+${WRK}, which needs the program wrk
 
   --rounds N        alternations of baseline and subject (5)
   --seconds S       length of one timed run (3)
@@ -136,7 +140,7 @@ function count(name: string, text: string, min: number): number {
 function sections(lists: readonly string[]): readonly Section[] {
   const named = lists.flatMap((list) => list.split(","));
   const names = named.flatMap((name) => (name === "postgres" ? POSTGRES_SECTIONS : [name]));
-  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS];
+  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS, WRK];
   for (const name of names) {
     if (!known.includes(name)) {
       throw new Error(`${name} is not one of ${known.join(", ")}, postgres`);

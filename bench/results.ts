@@ -17,6 +17,7 @@ import type { StartUp } from "./start-up.ts";
 import type { Spread } from "./statistics.ts";
 import { mb, ms, percent, perSecond, table, times } from "./table.ts";
 import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
+import { type WrkResults, wrkTable } from "./wrk.ts";
 
 export interface Results {
   readonly comparisons: readonly Comparison[];
@@ -28,6 +29,7 @@ export interface Results {
   readonly simulation?: Simulation;
   readonly gatedCalls?: GatedCalls;
   readonly hookStarts?: HookStarts;
+  readonly wrk?: WrkResults;
   readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
@@ -40,7 +42,7 @@ export interface ScenarioProfile {
 
 export function printResults(results: Results): void {
   const { comparisons, openLoop, longPolls, startUp, deliveries, growth } = results;
-  const { postgres, profiles, machine, simulation, gatedCalls, hookStarts } = results;
+  const { postgres, wrk, profiles, machine, simulation, gatedCalls, hookStarts } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
     ...(openLoop === undefined ? [] : [openLoopTable(openLoop)]),
@@ -51,6 +53,7 @@ export function printResults(results: Results): void {
     ...(simulation === undefined ? [] : [simulationTable(simulation)]),
     ...(gatedCalls === undefined ? [] : [gatedCallsTable(gatedCalls)]),
     ...(hookStarts === undefined ? [] : [hookStartsTable(hookStarts)]),
+    ...(wrk === undefined ? [] : [wrkTable(wrk)]),
     ...(postgres === undefined ? [] : postgresTables(postgres)),
     ...profiles.map(profileTable),
     machineLine(machine),

@@ -50,6 +50,17 @@ test("committed rows are read by name, with their types", async (t) => {
   assert.deepEqual(await store.all("select id from item where id = $1", ["b"]), []);
 });
 
+test("a statement uses the index that its comment names, and fails without it", async (t) => {
+  const { store } = await openStore(t);
+  await store.transact((tx) => tx.run("create index item_n on item (n)"));
+  const planOf = (table: string) =>
+    store.all(`explain query plan select n from ${table} where id = $1 and n = $2`, ["a", 1]);
+  assert.match(String((await planOf("item"))[0]?.detail), /autoindex/);
+  const [step] = await planOf("item /* indexed by item_n */");
+  assert.match(String(step?.detail), /item_n/);
+  await assert.rejects(planOf("item /* indexed by item_gone */"), /no such index/);
+});
+
 test("parameters are bound by number, in any order and more than once", async (t) => {
   const { store } = await openStore(t);
   await store.transact((tx) => tx.run("insert into item (n, id) values ($2, $1)", ["swapped", 5]));

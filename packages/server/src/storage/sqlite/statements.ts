@@ -60,7 +60,10 @@ export class Statements {
       return "?";
     });
     // A bare parameter as limit is part of the plan: SQLite would compile anew for every value.
-    const planned = text.replace(/\blimit \?/gi, "limit ? + 0");
+    const limited = text.replace(/\blimit \?/gi, "limit ? + 0");
+    // Without statistics, SQLite can prefer an index that has to read far more. PostgreSQL ignores
+    // the comment. A statement that cannot use the index fails.
+    const planned = limited.replace(/\/\* (indexed by \w+) \*\//g, "$1");
     const inOrder = order.every((index, i) => index === i);
     const statement = this.#database.prepare(planned);
     statement.setReturnArrays(true);

@@ -21,7 +21,8 @@ export interface SimilarCallsQuery {
 const OF_TOOL = `project_id = $1 and instance_id = $2 and substr(tool, 1, 200) = $3
   and coalesce(substr(server, 1, 200), '') = $4`;
 
-const SIMILAR = `from request where ${OF_TOOL} and created_at > $5 and created_at < $6`;
+const SIMILAR = `from request /* indexed by request_tool_made */
+  where ${OF_TOOL} and created_at > $5 and created_at < $6`;
 
 /** Adds what the index does not have of a long name. */
 function prepare(

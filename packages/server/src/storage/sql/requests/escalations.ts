@@ -14,7 +14,7 @@ export async function readDueEscalations(
   limit: number,
 ): Promise<RowKey[]> {
   const rows = await reader.all(
-    `select project_id, id from request
+    `select project_id, id from request /* indexed by request_escalates */
      where status = 'pending' and escalates_at <= $1 and deadline_at > $1
      order by escalates_at limit $2`,
     [now, limit],
@@ -25,7 +25,7 @@ export async function readDueEscalations(
 /** When the next step is due, of all projects; epoch ms. */
 export async function readNextEscalation(reader: Reader, now: number): Promise<number | undefined> {
   const row = await reader.get(
-    `select escalates_at from request
+    `select escalates_at from request /* indexed by request_escalates */
      where status = 'pending' and escalates_at is not null and deadline_at > $1
      order by escalates_at limit 1`,
     [now],
