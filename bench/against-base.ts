@@ -69,8 +69,9 @@ function measure(parent: string): Map<string, number[]> {
     reportProgress(`round ${round} of ${rounds}`);
     const before = run(join(parent, "base"));
     for (const [scenario, cpuUs] of run(ROOT)) {
-      const known = ratios.get(scenario) ?? [];
-      ratios.set(scenario, [...known, cpuUs / (before.get(scenario) ?? Number.NaN)]);
+      const ratio = cpuUs / (before.get(scenario) ?? Number.NaN);
+      if (!Number.isFinite(ratio)) throw new Error(`${scenario} has no CPU time to compare`);
+      ratios.set(scenario, [...(ratios.get(scenario) ?? []), ratio]);
     }
   }
   return ratios;
@@ -83,7 +84,7 @@ function run(root: string): Map<string, number> {
   const output = execFileSync(process.execPath, [...args, "--json"], {
     cwd: root,
     encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "inherit"],
   });
   const { comparisons } = JSON.parse(output) as Results;
   return new Map(comparisons.map(({ scenario, subject }) => [scenario, subject.cpuUs]));

@@ -67,7 +67,7 @@ function send(
 ): Promise<number[]> {
   const { promise, resolve, reject } = Promise.withResolvers<number[]>();
   const idle = [...connections];
-  const total = rate * seconds;
+  const total = Math.round(rate * seconds);
   const latenciesMs: number[] = [];
   const startedAt = performance.now();
   const dueAt = (i: number) => startedAt + (i * 1_000) / rate;

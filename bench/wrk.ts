@@ -37,8 +37,8 @@ const WARM_UP_S = 3;
 /** @throws Error when wrk is missing, or for a response that is not a success */
 export async function measureWithWrk(options: Options): Promise<WrkResults> {
   const { rounds, seconds, connections } = options;
-  const floor = await startFloor(0);
   const subject = await startSubject({ connections: 0, policy: policyOfManyRules() });
+  const floor = await startFloor(0);
   const echo = { target: floor, path: "/echo", token: "none" };
   const create = { target: subject, path: "/v1/requests", token: subject.token };
   try {
@@ -93,9 +93,10 @@ async function runWrk(
     BENCH_RUN: `run-${runs}-`,
   };
   const child = spawn("wrk", args, { env, stdio: ["ignore", "pipe", "inherit"] });
-  const [output] = await Promise.all([text(child.stdout), once(child, "close")]).catch((error) => {
+  const ended = once(child, "close").catch((error) => {
     throw new Error("wrk does not start: install it (Debian: apt install wrk)", { cause: error });
   });
+  const [output] = await Promise.all([text(child.stdout), ended]);
   const [, requests, durationUs, p50Us, p99Us, errors] =
     /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(output)?.map(Number) ?? [];
   if (errors !== 0 || requests === undefined || durationUs === undefined) {

@@ -86,3 +86,19 @@ test("[ours.audit-archive.verify] votes before the cut count for an approval aft
     /quorum: its request required 2 approvals, and the log has 1/,
   );
 });
+
+test("[ours.audit-archive.verify] an approval of a request that was denied before is found", async (t) => {
+  const scene = await startAsking(t, "{ quorum: 1 }");
+  const { server, instance } = scene;
+  const directory = temporaryFolder(t);
+  const ana = await server.token({ kind: "reviewer", name: "ana" });
+  const { id } = await server.submit(instance.token);
+  await server.decide(ana, id, "deny");
+  await untilSealed(scene);
+  await scene.clock.advance(1_000);
+  await makeUp(scene, id, "reviewer:someone");
+  await untilSealed(scene);
+  await archiveAll(scene, { directory, prunes: true });
+  const { finding } = await verifyWith(scene, directory);
+  assert.match(finding?.message ?? "", /its request was resolved before/);
+});

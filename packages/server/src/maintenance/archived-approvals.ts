@@ -3,7 +3,6 @@
  * that were pending together.
  */
 
-import { timeOfId } from "@countersign/protocol";
 import {
   findMissingProof,
   type PastRequest,
@@ -17,6 +16,9 @@ import { found } from "../audit/finding.ts";
 import type { EntryContent } from "../core/audit-line.ts";
 import type { Reader } from "../storage/store.ts";
 
+/** Kinds that can be missing for an approval, and the approval. */
+const COMPARED: ReadonlySet<string> = new Set(["vote.cast", "vote.withdrawn", "request.resolved"]);
+
 interface Suspect {
   readonly position: number;
   readonly entry: EntryContent;
@@ -29,8 +31,8 @@ export class ArchivedApprovals {
   /** By id. */
   readonly #pending = new Map<string, PastRequest>();
   /**
-   * By request: entries before `request.opened`. Ids within one millisecond are unordered, so its
-   * votes and its approval can be before it.
+   * By request: votes and resolutions that the archive has before `request.opened`. Ids within one
+   * millisecond are unordered, and an entry that was committed late is sealed late.
    */
   readonly #early = new Map<string, Suspect[]>();
   /** Approvals without a proof so far: an entry that was sealed late can follow. */
@@ -42,16 +44,23 @@ export class ArchivedApprovals {
     this.#passkeys = passkeys;
   }
 
-  /** Call it in the order of the positions. @throws FindingError for a foreign signature */
+  /**
+   * Call it in the order of the positions.
+   *
+   * @throws FindingError for a foreign signature, or a second opening
+   */
   async add(position: number, entry: EntryContent): Promise<void> {
     const message = findForeignKey(entry, this.#passkeys);
     if (message !== undefined) throw found("entry", placeOf({ position, entry }), message);
     const requestId = requestIdOf(entry);
     if (requestId === undefined) return;
-    if (entry.kind === "request.opened") return this.#open(requestId, entry);
     const past = this.#pending.get(requestId);
+    if (entry.kind === "request.opened") {
+      if (past === undefined) return this.#open(requestId, entry);
+      throw found("entry", placeOf({ position, entry }), "its request was opened before");
+    }
     if (past !== undefined) return this.#addTo(past, requestId, { position, entry });
-    if (entry.at > (timeOfId(requestId) ?? 0)) return;
+    if (!COMPARED.has(entry.kind)) return;
     const early = this.#early.get(requestId) ?? [];
     this.#early.set(requestId, early);
     early.push({ position, entry });
@@ -59,10 +68,11 @@ export class ArchivedApprovals {
 
   /** Call it after the last entry. @throws FindingError for an approval without its proofs */
   async end(): Promise<void> {
-    for (const requestId of [...this.#early.keys()]) {
-      // The archive can end between entries of one millisecond.
+    for (const [requestId, early] of [...this.#early]) {
+      // The archive can end before it.
       const opened = await readOpened(this.#reader, this.#projectId, requestId);
       if (opened !== undefined) await this.#open(requestId, opened);
+      else assertNotApproved(early);
     }
     for (const suspect of this.#suspects) {
       const message = await this.#find(suspect.entry, this.find(suspect.entry));
@@ -97,6 +107,14 @@ export class ArchivedApprovals {
       past,
     });
   }
+}
+
+/** @throws FindingError for an approval */
+function assertNotApproved(early: readonly Suspect[]): void {
+  const approval = early.find(({ entry }) => entry.detail.status === "approved");
+  if (approval === undefined) return;
+  const message = "its request was resolved before, or has no entry request.opened";
+  throw found("entry", placeOf(approval), message);
 }
 
 function placeOf({ position, entry: { id, kind, at } }: Suspect) {

@@ -23,7 +23,10 @@ export async function makeUp(
     assert.ok(request);
     const decision = { status: "approved", note: null, decidedBy: actor } as const;
     const expiresAt = at + HOUR;
-    await updateDecision(tx, request, { ...decision, decidedAt: at, expiresAt });
+    // The row of a decided request stays as it is.
+    if (request.status === "pending") {
+      await updateDecision(tx, request, { ...decision, decidedAt: at, expiresAt });
+    }
     await appendAudit(tx, random, {
       at,
       projectId: project,

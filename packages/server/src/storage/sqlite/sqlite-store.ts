@@ -129,8 +129,8 @@ export class SqliteStore implements Store {
     this.#closed = true;
     await this.#draining;
     this.#reader.close();
-    await this.#log.close();
     this.#writer.close();
+    this.#log.close();
   }
 
   #assertOpen(): void {
@@ -142,7 +142,6 @@ export class SqliteStore implements Store {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, TRANSACTIONS_PER_COMMIT_MAX);
       await this.#commitTogether(batch);
-      await this.#checkpoint();
       // A caller with many writes, such as a deletion of very many rows, returns in this same
       // iteration of the event loop, and would starve all others until it is done.
       if (this.#waiting.length > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -204,14 +203,7 @@ export class SqliteStore implements Store {
       }
     }
     this.#reader.refresh();
-  }
-
-  async #checkpoint(): Promise<void> {
-    const done = this.#log.checkpointWhenLong();
-    if (done === undefined) return;
-    await done;
-    // With a reader, the log would not start anew.
-    this.#reader.refresh();
+    this.#log.checkpointWhenLong();
   }
 
   /**
