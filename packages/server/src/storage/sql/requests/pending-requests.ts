@@ -12,8 +12,8 @@ export async function readPendingIdsOfInstance(
   limit: number,
 ): Promise<string[]> {
   const rows = await reader.all(
-    `select id from request /* indexed by request_pending */
-     where status = 'pending' and project_id = $1 and instance_id = $2 limit $3`,
+    `select id from request where status = 'pending' and project_id = $1 and instance_id = $2
+     limit $3`,
     [projectId, instanceId, limit],
   );
   return rows.map((row) => String(row.id)).sort();
