@@ -140,6 +140,28 @@ export function readTask(
   return server.call<TaskAnswer>("GET", `${TASKS}/${id}`, { token: instance.token });
 }
 
+export async function pendingTask(scene: Scene): Promise<TaskAnswer> {
+  const answer = await submitAccess(scene, await submissionFor(scene));
+  assert.equal(answer.status, 202, answer.text);
+  return answer.json;
+}
+
+export function cancelTask(
+  { server, instance }: Pick<Scene, "server" | "instance">,
+  id: string,
+  body?: object,
+): Promise<Answer<TaskAnswer>> {
+  const call = { token: instance.token, ...(body === undefined ? {} : { body }) };
+  return server.call<TaskAnswer>("POST", `${TASKS}/${id}/cancel`, call);
+}
+
+/** @param type of a problem of the profile, without its prefix */
+export function assertProblem(answer: Answer<TaskAnswer>, status: number, type: string): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.headers.get("content-type"), "application/problem+json");
+  assert.equal(answer.json.type, PROBLEM + type, answer.text);
+}
+
 /** Submits, and a reviewer approves. */
 export async function approvedTask(
   scene: Scene,
