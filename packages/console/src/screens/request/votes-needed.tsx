@@ -33,7 +33,9 @@ function loadReviewers(): Promise<readonly Reviewer[]> {
 function Needed({ request }: { readonly request: ReviewedRequest }) {
   const { value: reviewers = [] } = useLoaded(loadReviewers, "reviewers");
   const me = session.value?.project?.reviewer.name;
-  const names = whoCanApprove(request, reviewers, me);
+  const owner = useOwner(request);
+  const isKnown = owner !== undefined || !request.requirement.exclude.includes("owner");
+  const names = isKnown ? whoCanApprove(request, reviewers, { me, owner }) : [];
   const count = words.countVotes(request);
   const voters = request.votes.map(({ reviewer }) => reviewer).join(", ");
   return (
@@ -56,6 +58,17 @@ function Needed({ request }: { readonly request: ReviewedRequest }) {
       {names.length > 0 && rich`Can approve: ${<Text>{listNames(names, me)}</Text>}`}
     </p>
   );
+}
+
+/** The owner of the instance, where the requirement excludes it; undefined until it is loaded. */
+function useOwner({ instance: { id }, requirement }: ReviewedRequest): string | null | undefined {
+  const isNeeded = requirement.exclude.includes("owner");
+  const { value } = useLoaded(
+    async (signal) =>
+      isNeeded ? api.call("GET /instances/{id}", { path: { id }, signal }) : undefined,
+    `${isNeeded} ${id}`,
+  );
+  return value?.owner;
 }
 
 function listNames(names: readonly string[], me: string | undefined): string {

@@ -34,20 +34,46 @@ function isNamed({ from, bots }: Needed["requirement"], reviewer: Reviewer): boo
   return from.length === 0 || from.some((set) => set.some((who) => matches(who, reviewer)));
 }
 
+/** The sets that still need an approval; all sets where any member can give a missing one. */
+function openSets(
+  { requirement: { from, quorum, quorums }, votes }: Needed,
+  reviewers: readonly Reviewer[],
+): Needed["requirement"]["from"] {
+  const voters = reviewers.filter(({ name }) => votes.some(({ reviewer }) => reviewer === name));
+  const missing = from.map((set, index) => {
+    const given = voters.filter((voter) => set.some((who) => matches(who, voter))).length;
+    return Math.max(0, (quorums?.[index] ?? 1) - given);
+  });
+  const ofSets = missing.reduce((sum, count) => sum + count, 0);
+  if (ofSets === 0 || quorum - votes.length > ofSets) return from;
+  return from.filter((_, index) => missing[index] !== 0);
+}
+
+export interface WhoCanApproveOptions {
+  /** The signed-in reviewer; the result lists them first. */
+  readonly me?: string | undefined;
+  /** Name of the owner of the instance; null for no owner. */
+  readonly owner?: string | null | undefined;
+}
+
 /**
  * Names of the reviewers who can give a missing approval and have not approved yet. A requirement
  * without names is open to every reviewer of the project.
- *
- * @param me the signed-in reviewer; the result lists them first
  */
 export function whoCanApprove(
-  { requirement, votes }: Needed,
+  needed: Needed,
   reviewers: readonly Reviewer[],
-  me?: string,
+  { me, owner }: WhoCanApproveOptions = {},
 ): string[] {
+  const { requirement, votes } = needed;
+  const isOwnerExcluded = requirement.exclude.includes("owner");
+  // Any reviewer could be an unknown owner, so the server accepts no approval.
+  if (isOwnerExcluded && owner === null) return [];
+  const open = { ...requirement, from: openSets(needed, reviewers) };
   const names = reviewers
-    .filter((one) => isNamed(requirement, one))
+    .filter((one) => isNamed(open, one))
     .map(({ name }) => name)
+    .filter((name) => !(isOwnerExcluded && name === owner))
     .filter((name) => !votes.some(({ reviewer }) => reviewer === name));
   return names.sort((a, b) => Number(b === me) - Number(a === me) || a.localeCompare(b));
 }
