@@ -34,6 +34,15 @@ export function cwdOf(context: JsonValue | undefined): string | undefined {
   return typeof cwd === "string" ? cwd : undefined;
 }
 
+/**
+ * The only one of these members that is a text; undefined for several. A tool can use any of two
+ * members with one meaning.
+ */
+export function onlyTextKey({ members }: JsonObject, names: readonly string[]): string | undefined {
+  const [name, ...others] = names.filter((one) => typeof members.get(one) === "string");
+  return others.length === 0 ? name : undefined;
+}
+
 /** True when a word of the tool or the server matches: `mcp__stripe__refund` has three. */
 export function isNamed({ tool, server = "" }: Call, word: RegExp): boolean {
   return nameWords(`${server} ${tool}`).some((one) => word.test(one));

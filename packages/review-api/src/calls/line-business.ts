@@ -1,9 +1,9 @@
 /** Lines of payments, e-mails, web requests and Kubernetes. Pure. */
 
 import { JsonArray, JsonNumber, type JsonValue } from "@countersign/protocol";
-import { type Call, isNamed, nameWords } from "./call.ts";
+import { type Call, isNamed, nameWords, onlyTextKey } from "./call.ts";
 import type { Rendered } from "./call-line.ts";
-import { counted, quoted, scalarWord, word } from "./call-words.ts";
+import { quoted, scalarWord, word } from "./call-words.ts";
 import { moneyIn } from "./money.ts";
 import { hostsIn } from "./urls.ts";
 
@@ -30,7 +30,7 @@ export function paymentLine(call: Call): Rendered | undefined {
   if (verb === undefined || only === undefined || money.length !== 1) return undefined;
   if (!members.has(only.path)) return undefined;
   const currencyKey = [...members.keys()].find((key) => /^currency(?:[_-]?code)?$/i.test(key));
-  const receiverKey = RECEIVER_KEYS.find((key) => typeof members.get(key) === "string");
+  const receiverKey = onlyTextKey(call.args, RECEIVER_KEYS);
   const receiver = receiverKey === undefined ? undefined : scalarWord(members.get(receiverKey));
   const sent = `${word(only.amount)} ${only.currency}`;
   const decimal = isMinor(call, only.path) ? decimalOf(only.amount, only.currency) : undefined;
@@ -86,16 +86,17 @@ export function receiversOf(value: JsonValue | undefined): string[] | undefined 
   return isComplete && known.every((one) => one.includes("@")) ? known : undefined;
 }
 
+const URL_KEYS = ["url", "uri", "endpoint"];
 const METHOD_KEYS = ["method", "http_method", "verb"];
 const METHOD = /^[A-Za-z]{1,20}$/;
 
 /** Like `POST api.stripe.com/refunds`. */
 export function webLine({ tool, args }: Call): Rendered | undefined {
   const { members } = args;
-  const urlKey = ["url", "uri", "endpoint"].find((key) => typeof members.get(key) === "string");
+  const urlKey = onlyTextKey(args, URL_KEYS);
   const url = urlKey === undefined ? undefined : members.get(urlKey);
   if (typeof url !== "string") return undefined;
-  const methodKey = METHOD_KEYS.find((key) => typeof members.get(key) === "string");
+  const methodKey = onlyTextKey(args, METHOD_KEYS);
   const method = methodKey === undefined ? undefined : members.get(methodKey);
   const isMethod = typeof method === "string" && METHOD.test(method);
   const verb = isMethod ? method.toUpperCase() : word(tool);
@@ -126,14 +127,13 @@ export function kubernetesLine(call: Call): Rendered | undefined {
   const { members } = call.args;
   if (!isNamed(call, KUBE)) return undefined;
   const verb = nameWords(call.tool).find((one) => KUBE_VERB.test(one));
-  const resourceKey = RESOURCE_KEYS.find((key) => typeof members.get(key) === "string");
+  const resourceKey = onlyTextKey(call.args, RESOURCE_KEYS);
   const resource = resourceKey === undefined ? undefined : scalarWord(members.get(resourceKey));
   const name = members.get("name");
   if (verb === undefined || resource === undefined || typeof name !== "string") return undefined;
   const namespace = scalarWord(members.get("namespace"));
   const replicas = members.get("replicas");
-  const size =
-    replicas instanceof JsonNumber ? ` to ${counted(Number(replicas.source), "replica")}` : "";
+  const size = replicas instanceof JsonNumber ? `, replicas: ${word(replicas.source)}` : "";
   const place = namespace === undefined ? "" : ` in ${namespace}`;
   return {
     kind: "kubernetes",

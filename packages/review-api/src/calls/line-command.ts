@@ -1,7 +1,7 @@
 /** Lines of shell commands and SQL. Pure. */
 
 import { JsonArray, type JsonValue } from "@countersign/protocol";
-import type { Call } from "./call.ts";
+import { type Call, onlyTextKey } from "./call.ts";
 import type { Rendered } from "./call-line.ts";
 import { word } from "./call-words.ts";
 import { SQL_KEYS, sqlIn } from "./find.ts";
@@ -17,14 +17,14 @@ const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da|k)?sh$/;
 /** Like `$ rm -rf build`, with the folder before the `$` if the call names it. */
 export function commandLine({ args }: Call): Rendered | undefined {
   const { members } = args;
-  const key = COMMAND_KEYS.find((one) => members.has(one));
-  // An editor tool names its action `command`.
-  if (key === undefined || members.has("path")) return undefined;
+  const [key, ...others] = COMMAND_KEYS.filter((one) => members.has(one));
+  // An editor tool names its action `command`. A tool can run any of several commands.
+  if (key === undefined || others.length > 0 || members.has("path")) return undefined;
   const command = commandText(members.get(key));
   if (command === undefined) return undefined;
   const listKey = LIST_KEYS.find((one) => stringsOf(members.get(one)) !== undefined);
   const list = listKey === undefined ? [] : (stringsOf(members.get(listKey)) ?? []);
-  const folderKey = FOLDER_KEYS.find((one) => typeof members.get(one) === "string");
+  const folderKey = onlyTextKey(args, FOLDER_KEYS);
   const folder = folderKey === undefined ? undefined : members.get(folderKey);
   const front = typeof folder === "string" && folder !== "" ? `${word(folder)} ` : "";
   return {
@@ -60,7 +60,7 @@ export function sqlLine({ tool, args }: Call): Rendered | undefined {
   const text = key === undefined ? undefined : members.get(key);
   const isSql = verbs.length > 0 || /^(?:sql|statement)$/i.test(key ?? "");
   if (keys.length !== 1 || typeof text !== "string" || !isSql) return undefined;
-  const databaseKey = DATABASE_KEYS.find((one) => typeof members.get(one) === "string");
+  const databaseKey = onlyTextKey(args, DATABASE_KEYS);
   const database = databaseKey === undefined ? undefined : members.get(databaseKey);
   const place = typeof database === "string" ? ` on ${word(database)}` : "";
   const isEveryRow = verbs.some(({ verb, hasWhere }) => NEEDS_WHERE.has(verb) && !hasWhere);

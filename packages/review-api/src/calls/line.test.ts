@@ -107,6 +107,48 @@ test("[ours.request.line] any other call shows four arguments and counts the res
   assert.equal(line("ping", {}), "No arguments");
 });
 
+test("[ours.request.line] of several arguments with one meaning, none is preferred", () => {
+  const lines: readonly (readonly [string, unknown, string])[] = [
+    ["run", { command: "ls", script: "rm -rf /" }, 'command: ls, script: "rm -rf /"'],
+    ["Bash", { command: "ls", cwd: "/a", workdir: "/b" }, "$ ls (and 2 more arguments)"],
+    [
+      "http",
+      { url: "https://a.example", uri: "https://b.example" },
+      "url: https://a.example, uri: https://b.example",
+    ],
+    [
+      "http",
+      { method: "GET", verb: "DELETE", url: "https://a.example/x" },
+      "http a.example/x (and 2 more arguments)",
+    ],
+    [
+      "refund",
+      { amount: 5, currency: "EUR", to: "a", account: "b" },
+      "Refund 5 EUR (and 2 more arguments)",
+    ],
+    [
+      "kubectl_delete",
+      { kind: "pod", resource: "deployment", name: "web" },
+      "name: web, kind: pod, resource: deployment",
+    ],
+    [
+      "db.query",
+      { sql: "SELECT 1", database: "test", connection: "prod" },
+      "SQL: SELECT 1 (and 2 more arguments)",
+    ],
+  ];
+  for (const [tool, args, expected] of lines) assert.equal(line(tool, args), expected);
+});
+
+test("[ours.request.line] a number of replicas is exact", () => {
+  const args = '{"kind":"deployment","name":"web","replicas":12345678901234567890}';
+  const described = describeCall("kubectl_scale", undefined, args);
+  assert.equal(
+    described && lineText(described),
+    "kubectl scale deployment/web, replicas: 12345678901234567890",
+  );
+});
+
 test("[ours.request.line] a value cannot look like a part of the line", () => {
   assert.equal(
     line("Write", { file_path: "a.ts, 1 line\nx", content: "" }),
