@@ -54,6 +54,34 @@ test("[ours.request.exact] numbers appear as they were sent, and what is copied 
   );
 });
 
+test("[ours.console.focus] Cancel and Escape in the form of a denial move the focus to Deny", async () => {
+  const { id } = await submitAsked(scene);
+  const { page } = ana;
+  await openRequest(page, id);
+  for (const close of ["#cancel-denial", "Escape"]) {
+    await page.locator("#deny:enabled").click();
+    await page.locator("#reason:focus").waitFor();
+    if (close === "Escape") await page.keyboard.press(close);
+    else await page.locator(close).click();
+    await page.locator("#deny:focus").waitFor();
+  }
+});
+
+test("[ours.request.draft] a browser that stores nothing shows no error after a verdict", async (t) => {
+  const { id } = await submitAsked(scene);
+  const { page } = await scene.visitor("dot");
+  t.after(() => page.context().close());
+  await page.addInitScript(`Object.defineProperty(globalThis, "sessionStorage", {
+    get() { throw new DOMException("denied", "SecurityError"); },
+  })`);
+  await openRequest(page, id);
+  await page.locator("#deny:enabled").click();
+  await page.locator("#reason").fill("No.");
+  await page.locator("#send-denial:enabled").click();
+  await page.locator("#outcome").getByText("Denied by you").waitFor();
+  assert.equal(await page.locator("#alert").count(), 0);
+});
+
 /** Presses `a` in the very turn in which the button appears. */
 const PRESS_AT_ONCE = `new MutationObserver((_, observer) => {
   if (document.querySelector("#approve") === null) return;

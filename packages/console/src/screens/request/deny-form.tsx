@@ -17,6 +17,10 @@ export function DenyForm({ decision, canDeny }: DenyFormProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   // The bar is on the screen already: the page must not scroll away from the arguments.
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  const cancel = () => {
+    closeDenial();
+    requestAnimationFrame(() => document.getElementById("deny")?.focus());
+  };
   const ask = t`Ask a question: this call is denied, and the agent answers with another request`;
   const isEmpty = draft.reason.trim() === "";
   return (
@@ -30,8 +34,7 @@ export function DenyForm({ decision, canDeny }: DenyFormProps) {
           if (!isEmpty && canDeny && !event.repeat) void deny();
         } else if (event.key === "Escape") {
           event.preventDefault();
-          closeDenial();
-          requestAnimationFrame(() => document.getElementById("deny")?.focus());
+          cancel();
         }
       }}
     >
@@ -71,7 +74,7 @@ export function DenyForm({ decision, canDeny }: DenyFormProps) {
         <span>{ask}</span>
       </label>
       <div class="verdicts">
-        <button type="button" class="plain" id="cancel-denial" onClick={closeDenial}>
+        <button type="button" class="plain" id="cancel-denial" onClick={cancel}>
           {t`Cancel`}
         </button>
         <button

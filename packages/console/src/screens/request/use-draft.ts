@@ -44,8 +44,8 @@ export function useDraft(id: string): KeptDraft {
       });
     },
     clear() {
-      sessionStorage.removeItem(key);
       setDraft(EMPTY);
+      remove(key);
     },
   };
 }
@@ -64,5 +64,13 @@ function write(key: string, draft: Draft): void {
     sessionStorage.setItem(key, JSON.stringify({ ...draft, confirmation: "" }));
   } catch {
     // A browser that stores nothing keeps the draft as long as the page.
+  }
+}
+
+function remove(key: string): void {
+  try {
+    sessionStorage.removeItem(key);
+  } catch {
+    // A browser that stores nothing has nothing to remove.
   }
 }
