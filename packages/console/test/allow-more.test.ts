@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Route } from "playwright-core";
 import { picture } from "../../server/test/support/page-scene.ts";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
@@ -55,6 +56,29 @@ test("[ours.request.more] before a grant is created, it lists the past calls tha
   await preview.getByRole("link", { name: /^Denied call/ }).click();
   await page.waitForURL(`**/history/${first.id}`);
   assert.deepEqual(complaints, []);
+});
+
+test("[ours.request.more] a grant that is sent again after a lost answer is created once", async (t) => {
+  const { page } = await scene.visitor("gus", { role: "admin" });
+  t.after(() => page.context().close());
+  const { id } = await submit({ order: 4 }, "refund-once");
+  await openRequest(page, id);
+  await page.locator("#more").click();
+  const dialog = page.getByRole("dialog");
+  const loseAnswer = async (route: Route) => {
+    await route.fetch();
+    await route.abort();
+  };
+  await page.route("**/review/v1/grants", loseAnswer, { times: 1 });
+  await dialog.getByText("Create the grant").click();
+  await dialog.getByText("Could not reach the server.").waitFor();
+  await dialog.getByText("Create the grant").click();
+  await page.getByRole("status").getByText("Created a grant for up to 10 calls").waitFor();
+  const { grants } = await page.evaluate(async () => {
+    const response = await fetch("/review/v1/grants");
+    return (await response.json()) as { grants: { tool: string }[] };
+  });
+  assert.equal(grants.filter(({ tool }) => tool === "refund-once").length, 1);
 });
 
 test("[ours.request.more] closing the dialog during a preview causes no error", async (t) => {

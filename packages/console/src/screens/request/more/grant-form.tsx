@@ -1,7 +1,7 @@
 /** Creates a grant for calls like a given one. */
 
 import type { ReviewedRequest } from "@countersign/review-api";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../../../api.ts";
 import { plural, t } from "../../../language/t.ts";
 import { announce } from "../../../parts/announce.tsx";
@@ -29,6 +29,7 @@ export interface GrantFormProps {
 
 export function GrantForm({ request, choice, onClose }: GrantFormProps) {
   const [session, setSession] = useState("same");
+  const keyFor = useIdempotencyKey();
   const scope = {
     from_request: request.id,
     when: closedCondition(choice),
@@ -40,10 +41,7 @@ export function GrantForm({ request, choice, onClose }: GrantFormProps) {
       onSubmit={async (values) => {
         const calls = Number(values("calls"));
         const body = { ...scope, calls, lasts: values("lasts") };
-        const grant = await api.call("POST /grants", {
-          body,
-          idempotencyKey: crypto.randomUUID(),
-        });
+        const grant = await api.call("POST /grants", { body, idempotencyKey: keyFor(body) });
         onClose();
         announce(
           plural(
@@ -72,4 +70,14 @@ export function GrantForm({ request, choice, onClose }: GrantFormProps) {
       </p>
     </Form>
   );
+}
+
+/** One key for each order: if its answer is lost, sending it again creates no second grant. */
+function useIdempotencyKey(): (order: object) => string {
+  const sent = useRef({ text: "", key: "" });
+  return (order) => {
+    const text = JSON.stringify(order);
+    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+    return sent.current.key;
+  };
 }
