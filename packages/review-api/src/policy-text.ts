@@ -1,4 +1,4 @@
-/** The text of a policy: its words, patterns of names, and a rule added at the end. Pure. */
+/** The text of a policy: its words, names and ids, and a rule added at the end. Pure. */
 
 /** The members of each map of a policy, by the path of the map. Lists have no part in a path. */
 export const POLICY_KEYS = {
@@ -29,6 +29,24 @@ export const POLICY_KEYS = {
 /** A pattern of names (a glob) that matches exactly this text. */
 export function escapeGlob(text: string): string {
   return text.replace(/[\\*?]/g, "\\$&");
+}
+
+const RULE_LINE = /^(\s*(?:- +)?)(?:\{ *)?(?:id:\s*["']?([\w.-]+))?/;
+
+/** The ids of the rules in a policy with block lists, each once. The text can be invalid YAML. */
+export function ruleIdsIn(source: string): string[] {
+  const ids = new Set<string>();
+  let isInRules = false;
+  /** Where the keys of the rules are; undefined before the first rule. */
+  let column: number | undefined;
+  for (const line of source.split("\n")) {
+    if (/^[^\s#-]/.test(line)) isInRules = line.startsWith("rules:");
+    if (!isInRules) continue;
+    const [, indent = "", id] = RULE_LINE.exec(line) ?? [];
+    if (indent.includes("-")) column ??= indent.length;
+    if (id !== undefined && indent.length === column) ids.add(id);
+  }
+  return [...ids];
 }
 
 /** Items of lists: lines of YAML without indentation. */

@@ -57,10 +57,3 @@ export function destinations(
     ...rules.map((id) => ({ path: "/policies", text: id, kind: t`Rule` })),
   ];
 }
-
-const RULE_ID = /^\s*(?:- )?id:\s*["']?([\w.-]+)/gm;
-
-/** The ids of rules in a policy, each once. */
-export function ruleIdsIn(source: string): string[] {
-  return [...new Set([...source.matchAll(RULE_ID)].map(([, id = ""]) => id))];
-}

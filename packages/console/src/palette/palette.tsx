@@ -5,6 +5,7 @@
 
 import "./palette.css";
 import type { FoundRequest } from "@countersign/review-api";
+import { ruleIdsIn } from "@countersign/review-api/policy-text";
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -15,7 +16,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { may } from "../powers.ts";
 import { go } from "../route.ts";
-import { type Destination, destinations, ruleIdsIn } from "./destinations.ts";
+import { type Destination, destinations } from "./destinations.ts";
 import { searchFor, useFound } from "./use-found.ts";
 
 export interface PaletteProps {

@@ -2,7 +2,7 @@
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import { visibleText } from "@countersign/protocol";
-import { POLICY_KEYS } from "@countersign/review-api/policy-text";
+import { POLICY_KEYS, ruleIdsIn } from "@countersign/review-api/policy-text";
 import { type CompletionPlace, placeOf } from "./completion-place.ts";
 import { CEL_NAMES, VALUES } from "./policy-words.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -22,7 +22,7 @@ export function completePolicy(
   if (!explicit && place.prefix === "" && place.kind === "key") return null;
   const keys = place.kind === "key" ? keysAt(place) : [];
   // An item of a list can be the start of a key or a value.
-  const options = keys.length > 0 ? keys : valuesAt(place, vocabulary, before);
+  const options = keys.length > 0 ? keys : valuesAt(place, vocabulary, () => state.doc.toString());
   // Enter after a complete word starts a line.
   const isComplete = !explicit && options.some(({ label }) => label === place.prefix);
   if (options.length === 0 || isComplete) return null;
@@ -41,12 +41,12 @@ function nameOf(path: readonly string[]): string {
 function valuesAt(
   { path }: CompletionPlace,
   vocabulary: Vocabulary,
-  before: string,
+  readSource: () => string,
 ): readonly Completion[] {
   const name = nameOf(path);
   const words = VALUES[name];
   if (words !== undefined) return words.map((label) => ({ label, type: "keyword" }));
-  if (name === "tests.expect.because") return ruleIdsIn(before).map(scalar);
+  if (name === "tests.expect.because") return ruleIdsIn(readSource()).map(scalar);
   return namesAt(name, vocabulary).map(scalar);
 }
 
@@ -71,10 +71,6 @@ function namesAt(name: string, vocabulary: Vocabulary): readonly string[] {
     default:
       return [];
   }
-}
-
-function ruleIdsIn(text: string): readonly string[] {
-  return unique([...text.matchAll(/^\s*- id: ([a-z0-9-]+)\s*$/gm)].map(([, id = ""]) => id));
 }
 
 /** A name from a call can contain any character: the list shows what would be hidden. */
