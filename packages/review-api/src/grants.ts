@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 import { operation } from "./operation.ts";
+import { anyStatus } from "./request-shapes.ts";
 import {
   body,
   cursor,
@@ -78,7 +79,7 @@ const scope = {
 const answeredCall = v.object({
   id,
   tool: v.string(),
-  status: v.picklist(["pending", "approved", "denied", "expired", "cancelled"]),
+  status: anyStatus,
   created_at: timestamp,
 });
 

@@ -1,9 +1,8 @@
-/** The filters and the parts of rows that the history and the search share. */
+/** The filters that the history and the search share. */
 
 import * as v from "valibot";
+import { STATUSES } from "./request-shapes.ts";
 import { identifierParameter, parameter, timeParameter } from "./schema.ts";
-
-export const STATUSES = ["approved", "denied", "expired", "cancelled"] as const;
 
 /** Statuses with commas between them; the handler receives a list. */
 const statusesParameter = v.optional(
@@ -34,8 +33,3 @@ export const filter = {
   /** Decided earlier. */
   until: timeParameter,
 };
-
-/** The call in one line, from the agent's text; absent: the arguments are too large. */
-export const line = v.optional(
-  v.object({ kind: v.string(), text: v.string(), more: v.optional(v.string()) }),
-);

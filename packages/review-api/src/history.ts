@@ -1,8 +1,9 @@
 /** History: requests that ended, page by page, in numbers and as an export. */
 
 import * as v from "valibot";
-import { filter, line, STATUSES } from "./history-shapes.ts";
+import { filter } from "./history-shapes.ts";
 import { operation } from "./operation.ts";
+import { line, STATUSES } from "./request-shapes.ts";
 import {
   actor,
   cursor,

@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { absence } from "./absences.ts";
 import { operation } from "./operation.ts";
+import { anyStatus, confirmKind, line, STATUSES } from "./request-shapes.ts";
 import {
   actor,
   anyText,
@@ -53,7 +54,7 @@ const requirement = v.object({
   quorums: v.optional(v.array(v.number())),
   exclude: v.array(v.string()),
   confirm: v.object({
-    kind: v.picklist(["click", "type", "match", "passkey"]),
+    kind: confirmKind,
     /** The text to type, with `type`. */
     text: v.optional(v.string()),
     /** The page where a reviewer signs, with `passkey`. */
@@ -108,12 +109,12 @@ const contractMembers = {
   timeout: v.string(),
   agent_reasoning: v.optional(v.string()),
   context: v.optional(exactObject),
-  status: v.picklist(["pending", "approved", "denied", "expired", "cancelled"]),
+  status: anyStatus,
   created_at: timestamp,
   deadline_at: timestamp,
   decision: v.optional(
     v.object({
-      status: v.picklist(["approved", "denied", "expired", "cancelled"]),
+      status: v.picklist(STATUSES),
       note: v.optional(v.string()),
       decided_at: timestamp,
       expires_at: v.optional(timestamp),
@@ -160,16 +161,7 @@ const reviewedMembers = {
       frozen_at: timestamp,
     }),
   ),
-  /** The call in one line, from the agent's text; absent: the arguments are too large. */
-  line: v.optional(
-    v.object({
-      /** Such as `command`, `edit` or `custom`. */
-      kind: v.string(),
-      text: v.string(),
-      /** The parts that the text omits, such as "3 more arguments"; absent: none. */
-      more: v.optional(v.string()),
-    }),
-  ),
+  line,
   /** Of the call alone; absent: none. */
   signals: v.optional(v.array(signal)),
   policy,

@@ -1,8 +1,9 @@
 /** Full-text search over pending and resolved requests. */
 
 import * as v from "valibot";
-import { filter, line, STATUSES } from "./history-shapes.ts";
+import { filter } from "./history-shapes.ts";
 import { operation } from "./operation.ts";
+import { anyStatus, confirmKind, line } from "./request-shapes.ts";
 import { actor, cursor, id, named, page, storable, timestamp } from "./schema.ts";
 
 /** Characters of a search. */
@@ -32,13 +33,13 @@ const foundRequest = v.object({
   tool: v.string(),
   server: v.optional(v.string()),
   instance: named,
-  status: v.picklist(["pending", ...STATUSES]),
+  status: anyStatus,
   created_at: timestamp,
   decided_at: v.optional(timestamp),
   decided_by: v.optional(actor),
   /** The name of the reviewer who decided. */
   decider: v.optional(v.string()),
-  confirm: v.picklist(["click", "type", "match", "passkey"]),
+  confirm: confirmKind,
   line,
   /** Where the request matches, at least once. */
   matches: v.array(match),

@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 import { operation } from "./operation.ts";
+import { anyStatus } from "./request-shapes.ts";
 import { actor, id, named, timeParameter, timestamp, wordParameter } from "./schema.ts";
 
 const statusCounts = v.object({
@@ -61,7 +62,7 @@ const sessionCall = v.object({
   id,
   tool: v.string(),
   server: v.optional(v.string()),
-  status: v.picklist(["pending", "approved", "denied", "expired", "cancelled"]),
+  status: anyStatus,
   created_at: timestamp,
   decided_at: v.optional(timestamp),
   decided_by: v.optional(actor),
