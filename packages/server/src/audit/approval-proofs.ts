@@ -44,8 +44,7 @@ export async function findMissingProof(
   const requestId = requestIdOf(entry);
   if (entry.kind !== "request.resolved" || entry.detail.status !== "approved") return undefined;
   if (requestId === undefined) return undefined;
-  const opened = await readOpened(reader, projectId, requestId);
-  const requirement = past?.requirement ?? (opened && requirementOf(opened));
+  const requirement = past?.requirement ?? (await readRequirement(reader, projectId, requestId));
   if (requirement === undefined) return undefined;
   if (entry.actor.startsWith("grant:")) {
     return requirement.grants === true ? undefined : "grant: its request did not allow grants";
@@ -95,6 +94,15 @@ export class Votes {
   list(): EntryContent[] {
     return [...this.#byActor.values()];
   }
+}
+
+async function readRequirement(
+  reader: Reader,
+  projectId: string,
+  requestId: string,
+): Promise<Requirement | undefined> {
+  const opened = await readOpened(reader, projectId, requestId);
+  return opened && requirementOf(opened);
 }
 
 /** The first entry of a request. Its id contains the time of the request. */

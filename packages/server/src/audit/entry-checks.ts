@@ -1,6 +1,6 @@
 /** Checks of a single entry, independent of its log. A new check is one row. */
 
-import { type EntryContent, readEntry } from "../core/audit-line.ts";
+import type { EntryContent } from "../core/audit-line.ts";
 import { verifyProof } from "./passkey-proof.ts";
 
 export interface EntryCheck {
@@ -64,15 +64,13 @@ function readDetail(detail: string): Detail {
   }
 }
 
+export const NOT_AN_ENTRY = "it is not an entry";
+
 /** @returns the fault, for people; undefined for a valid entry */
-export function findEntryFault(
-  text: string,
-): { readonly message: string; readonly entry: EntryContent | undefined } | undefined {
-  const entry = readEntry(text);
-  if (entry === undefined) return { message: "it is not an entry", entry };
+export function findEntryFault(entry: EntryContent): string | undefined {
   for (const { name, find } of ENTRY_CHECKS) {
     const message = find(entry);
-    if (message !== undefined) return { message: `${name}: ${message}`, entry };
+    if (message !== undefined) return `${name}: ${message}`;
   }
   return undefined;
 }

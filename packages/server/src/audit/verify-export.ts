@@ -6,7 +6,7 @@
 import { type EntryContent, parseExportLine, readEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf, isIncluded } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
-import { findEntryFault } from "./entry-checks.ts";
+import { findEntryFault, NOT_AN_ENTRY } from "./entry-checks.ts";
 import { type Finding, FindingError, found } from "./finding.ts";
 
 export interface VerifyExportOptions {
@@ -15,6 +15,10 @@ export interface VerifyExportOptions {
   readonly older?: Checkpoint | undefined;
   /** Called at intervals with the number of verified entries. */
   readonly onProgress?: ((entries: number) => void) | undefined;
+  /** Called with each entry and its text, before its checkpoint is verified. */
+  readonly onEntry?:
+    | ((position: number, entry: EntryContent, text: string) => void | Promise<void>)
+    | undefined;
 }
 
 export interface VerifiedExport {
@@ -38,7 +42,7 @@ export async function verifyExport(
   const run = new ExportVerification(options);
   const origin = options.verifier.name;
   try {
-    for await (const line of lines) run.read(line);
+    for await (const line of lines) await run.read(line);
     run.end();
     return { origin, from: run.from, size: run.size, edges: run.edges, finding: undefined };
   } catch (error) {
@@ -47,6 +51,8 @@ export async function verifyExport(
     return { origin, from: run.from, size: run.size, edges: run.edges, finding };
   }
 }
+
+type PlacedText = NonNullable<ReturnType<typeof parseExportLine>>;
 
 class ExportVerification {
   from = 0;
@@ -70,11 +76,11 @@ class ExportVerification {
     return { start: this.#start, end: this.#frontier?.subtrees ?? [] };
   }
 
-  read(line: string): void {
+  async read(line: string): Promise<void> {
     this.#lines++;
     const placed = parseExportLine(line);
     if (this.#frontier === undefined) this.#begin(line);
-    else if (placed !== undefined) this.#append(this.#frontier, placed);
+    else if (placed !== undefined) await this.#append(this.#frontier, placed);
     else this.#compare(this.#frontier, line);
   }
 
@@ -116,18 +122,19 @@ class ExportVerification {
     this.#compareOlder(this.#frontier);
   }
 
-  #append(frontier: Frontier, { position, entry }: { position: number; entry: string }): void {
-    const ref = refOf(position, readEntry(entry));
+  async #append(frontier: Frontier, { position, entry: text }: PlacedText): Promise<void> {
+    const entry = readEntry(text);
+    const ref = refOf(position, entry);
     if (position > frontier.size) {
       throw found("missing", { position: frontier.size }, "its line is missing");
     }
     if (position < frontier.size) {
       throw found("reordered", ref, `it is in place of ${frontier.size}`);
     }
-    const fault = findEntryFault(entry);
-    if (fault !== undefined) throw found("entry", ref, fault.message);
-    frontier.append(hashLeaf(entry));
+    assertEntry(entry, ref);
+    frontier.append(hashLeaf(text));
     this.#compareOlder(frontier);
+    await this.#options.onEntry?.(position, entry, text);
     if (frontier.size % ENTRIES_PER_PROGRESS === 0) this.#options.onProgress?.(frontier.size);
   }
 
@@ -178,11 +185,17 @@ export function verifyProof(
   if (!isIncluded(hashLeaf(text), position, checkpoint, path)) {
     throw found("altered", ref, "the entry is not what was sealed at this position");
   }
-  const fault = findEntryFault(text);
-  if (fault !== undefined || entry === undefined) {
-    throw found("entry", ref, fault?.message ?? "it is not an entry");
-  }
+  assertEntry(entry, ref);
   return { position, size: checkpoint.size, entry };
+}
+
+/** @throws FindingError for a text that is not an entry, or a fault of the entry */
+function assertEntry(
+  entry: EntryContent | undefined,
+  ref: ReturnType<typeof refOf>,
+): asserts entry is EntryContent {
+  const fault = entry === undefined ? NOT_AN_ENTRY : findEntryFault(entry);
+  if (fault !== undefined) throw found("entry", ref, fault);
 }
 
 /** @throws FindingError unless this key signed the checkpoint */

@@ -23,7 +23,12 @@ import {
 } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 import { findMissingProof, readOpened, requestIdOf } from "./approval-proofs.ts";
-import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";
+import {
+  type AddedPasskeys,
+  findEntryFault,
+  findForeignKey,
+  NOT_AN_ENTRY,
+} from "./entry-checks.ts";
 import { type Finding, FindingError, found } from "./finding.ts";
 import { frontierOfTiles, PrunedPart, tiledBefore } from "./pruned-part.ts";
 import { TileCheck } from "./tile-check.ts";
@@ -258,12 +263,12 @@ class LogVerification {
   ): Promise<void> {
     for (const [i, row] of rows.entries()) {
       if (row === undefined) continue;
-      const text = texts[i] ?? "";
+      const entry = readEntry(texts[i] ?? "");
       const message =
         this.#returned(position + i, row) ??
-        findEntryFault(text)?.message ??
+        (entry === undefined ? NOT_AN_ENTRY : findEntryFault(entry)) ??
         this.#foreignRow(row) ??
-        (await this.#findMissing(position + i, readEntry(text)));
+        (entry && (await this.#findMissing(position + i, entry)));
       if (message !== undefined) {
         throw found("entry", describe({ position: position + i }, row), message);
       }
@@ -273,8 +278,7 @@ class LogVerification {
   }
 
   /** Finds a missing passkey of a signature, and missing proofs of an approval. */
-  async #findMissing(position: number, entry: EntryContent | undefined) {
-    if (entry === undefined) return undefined;
+  async #findMissing(position: number, entry: EntryContent): Promise<string | undefined> {
     const { passkeys } = this.#options;
     const { projectId } = this.#log;
     if (await this.#isRequirementArchived(entry)) this.notCompared.push({ position, entry });

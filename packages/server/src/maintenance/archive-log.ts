@@ -4,7 +4,7 @@ import { exportRange } from "../audit/export-log.ts";
 import { FindingError } from "../audit/finding.ts";
 import { StoredTree } from "../audit/stored-tree.ts";
 import { KEPT_KINDS, type KeptEntry } from "../core/audit-cut.ts";
-import { readEntry } from "../core/audit-line.ts";
+import type { EntryContent } from "../core/audit-line.ts";
 import { fullSubtrees, type Hash, hashLeaf, type Range } from "../core/merkle.ts";
 import { writeVerifier } from "../core/signed-note.ts";
 import type { StoredLog } from "../storage/sql/audit/audit-logs.ts";
@@ -102,10 +102,8 @@ async function verify(
 ): Promise<readonly VerifiedFile[]> {
   if (files.length === 0) return [];
   const verifier = { name: log.origin, publicKey: log.publicKey };
-  const onEntry = (position: number, text: string) => {
-    const entry = readEntry(text);
-    if (entry === undefined || !KEPT_KINDS.includes(entry.kind)) return;
-    kept.push({ position, leaf: hashLeaf(text) });
+  const onEntry = (position: number, { kind }: EntryContent, text: string) => {
+    if (KEPT_KINDS.includes(kind)) kept.push({ position, leaf: hashLeaf(text) });
   };
   try {
     const { size, subtrees, files: verified } = await verifyArchive(files, { verifier, onEntry });

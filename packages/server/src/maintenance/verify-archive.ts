@@ -1,23 +1,12 @@
 /** Verifies files of an archive with only the public key of their log: no database. */
 
-import { createHash, type Hash as Digest } from "node:crypto";
+import { createHash } from "node:crypto";
 import { FindingError, found } from "../audit/finding.ts";
-import { verifyExport } from "../audit/verify-export.ts";
-import { parseExportLine } from "../core/audit-line.ts";
+import { type VerifyExportOptions, verifyExport } from "../audit/verify-export.ts";
 import { areEqual, type Hash } from "../core/merkle.ts";
-import type { Checkpoint, Verifier } from "../core/signed-note.ts";
+import type { Checkpoint } from "../core/signed-note.ts";
 import type { ArchiveFile, VerifiedFile } from "./archive-files.ts";
 import { readLines } from "./read-lines.ts";
-
-export interface VerifyArchiveOptions {
-  readonly verifier: Verifier;
-  /** An external checkpoint. The files must have its last entry. */
-  readonly older?: Checkpoint | undefined;
-  /** Called at intervals with the position. */
-  readonly onProgress?: ((entries: number) => void) | undefined;
-  /** Called with each entry, before its checkpoint is verified. */
-  readonly onEntry?: (position: number, entry: string) => void | Promise<void>;
-}
 
 /** The verified range, and the tree of the log at its end. */
 export interface VerifiedArchive {
@@ -28,25 +17,26 @@ export interface VerifiedArchive {
 }
 
 /**
- * @param files consecutive ones, as from `listArchive`; at least one
+ * @param files consecutive ones, as from `listArchive`; at least one. They must have the last entry
+ * of the external checkpoint
  * @throws FindingError for the first fault
  * @throws Failure when a file cannot be read
  */
 export async function verifyArchive(
   files: readonly ArchiveFile[],
-  { verifier, older, onProgress, onEntry }: VerifyArchiveOptions,
+  options: VerifyExportOptions,
 ): Promise<VerifiedArchive> {
+  const { older } = options;
   if (older !== undefined) assertCovered(files, older);
   let subtrees: readonly Hash[] | undefined;
   const verified: VerifiedFile[] = [];
   for (const file of files) {
     const isCompared = older !== undefined && file.from <= older.size && older.size <= file.to;
     const digest = createHash("sha256");
-    const lines = entriesOf(file, digest, onEntry);
+    const lines = readLines(file.path, (bytes) => digest.update(bytes));
     const { origin, from, size, edges, finding } = await verifyExport(lines, {
-      verifier,
+      ...options,
       older: isCompared ? older : undefined,
-      onProgress,
     });
     const ref = { origin, position: file.from };
     if (finding !== undefined) {
@@ -85,18 +75,6 @@ function assertCovered(files: readonly ArchiveFile[], { size }: Checkpoint): voi
     { position: size },
     `${message}: give a later checkpoint, or the missing files`,
   );
-}
-
-async function* entriesOf(
-  { path }: ArchiveFile,
-  digest: Digest,
-  onEntry: VerifyArchiveOptions["onEntry"],
-): AsyncGenerator<string> {
-  for await (const line of readLines(path, (bytes) => digest.update(bytes))) {
-    const placed = onEntry && parseExportLine(line);
-    if (placed !== undefined) await onEntry?.(placed.position, placed.entry);
-    yield line;
-  }
 }
 
 export function isSame(one: readonly Hash[], other: readonly Hash[]): boolean {

@@ -5,7 +5,7 @@ import type { AddedPasskeys } from "../audit/entry-checks.ts";
 import { FindingError, found } from "../audit/finding.ts";
 import { RETURNED } from "../audit/verify-log.ts";
 import { KEPT_KINDS } from "../core/audit-cut.ts";
-import { type EntryContent, readEntry as parseEntry, writeEntry } from "../core/audit-line.ts";
+import { type EntryContent, writeEntry } from "../core/audit-line.ts";
 import type { Checkpoint, Verifier } from "../core/signed-note.ts";
 import { IDS_MAX, readExistingIds } from "../storage/sql/audit/audit-cuts.ts";
 import { readEntry } from "../storage/sql/audit/audit-entries.ts";
@@ -66,12 +66,10 @@ export async function verifyArchivedPart(
     // A later one is compared with the entries in the database.
     older: older !== undefined && older.size <= last.to ? older : undefined,
     onProgress,
-    onEntry: async (position, text) => {
-      const entry = parseEntry(text);
-      if (entry === undefined) return;
+    onEntry: async (position, entry, text) => {
       await requests.add(entry);
       await approvals.add(position, entry);
-      await pruned.add(position, text, entry);
+      await pruned.add(position, entry, text);
     },
   });
   await approvals.end();
@@ -100,14 +98,14 @@ class PrunedEntries {
   }
 
   /** @throws FindingError when the database has a pruned entry, or not one that stays */
-  async add(position: number, text: string, entry: EntryContent): Promise<void> {
+  async add(position: number, entry: EntryContent, text: string): Promise<void> {
     if (position >= this.#log.pruned) return;
-    if (KEPT_KINDS.includes(entry.kind)) return this.#assertKept(position, text, entry);
+    if (KEPT_KINDS.includes(entry.kind)) return this.#assertKept(position, entry, text);
     this.#page.set(entry.id, { ...entry, position });
     if (this.#page.size === IDS_MAX) await this.flush();
   }
 
-  async #assertKept(position: number, text: string, { id, kind, at }: EntryContent): Promise<void> {
+  async #assertKept(position: number, { id, kind, at }: EntryContent, text: string): Promise<void> {
     const row = await readEntry(this.#reader, this.#log.projectId, id);
     const ref = { position, id, kind, at };
     if (row === undefined)
