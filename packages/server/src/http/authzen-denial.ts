@@ -64,7 +64,9 @@ export function verifyDenial(
     throw new AccessRefusal("invalid_denial_binding");
   }
   const members = [...question.context];
-  const isDenied = ([name]: [string, JsonValue]): boolean => binding.names.includes(name);
+  // A context has as many members as fit into a body.
+  const names = new Set(binding.names);
+  const isDenied = ([name]: [string, JsonValue]): boolean => names.has(name);
   const denied = { ...question, context: new Map(members.filter(isDenied)) };
   if (scopeDigest(denied) !== binding.digest) throw new AccessRefusal("invalid_denial_binding");
   return {
