@@ -12,7 +12,7 @@ import { GROUP_SCHEMA } from "../../core/scim-schema.ts";
 import type { ScimCaller } from "../../identity/caller.ts";
 import { assertScimToken } from "../../steps/scim/assertScimToken.ts";
 import { toGroupView } from "../../steps/scim/toGroupView.ts";
-import { writeMembers } from "../../steps/scim/writeMembers.ts";
+import { compareMembers, writeMembers } from "../../steps/scim/writeMembers.ts";
 import { lockScimGroup, updateScimGroup } from "../../storage/sql/scim/scim-groups.ts";
 
 /**
@@ -40,6 +40,7 @@ export async function changeScimGroup(
     const old = before.members;
     const isRenamed = displayName !== stored.displayName || externalId !== stored.externalId;
     if (!isRenamed && members.join() === old.join()) return before;
+    const { added, removed } = compareMembers(old, members);
     const now = await tx.now();
     const group = { ...stored, displayName, externalId, changedAt: now };
     await updateScimGroup(tx, group);
@@ -49,14 +50,11 @@ export async function changeScimGroup(
       kind: "group.updated",
       actor: `scim:${caller.tokenId}`,
       subject: `group:${id}`,
-      detail: {
-        name: displayName,
-        external_id: externalId,
-        added: members.filter((each) => !old.includes(each)),
-        removed: old.filter((each) => !members.includes(each)),
-      },
+      detail: { name: displayName, external_id: externalId, added, removed },
     });
-    await writeMembers(tx, context, caller, id, { before: old, after: members, isRenamed });
+    // A new name can give other roles.
+    const resettled = isRenamed ? old : [];
+    await writeMembers(tx, context, caller, id, { added, removed, resettled });
     return toGroupView(tx, group);
   });
 }

@@ -41,8 +41,7 @@ export async function createScimGroup(
       subject: `group:${group.id}`,
       detail: { name: group.displayName, external_id: group.externalId, members },
     });
-    const change = { before: [], after: members, isRenamed: false };
-    await writeMembers(tx, context, caller, group.id, change);
+    await writeMembers(tx, context, caller, group.id, { added: members, removed: [] });
     return toGroupView(tx, group);
   });
 }

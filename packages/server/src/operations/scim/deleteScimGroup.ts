@@ -24,8 +24,8 @@ export async function deleteScimGroup(
     await assertScimToken(tx, caller);
     const group = await lockScimGroup(tx, id);
     if (group === undefined) throw new Problem("not_found");
-    const before = await listMembersOf(tx, id);
-    await writeMembers(tx, context, caller, id, { before, after: [], isRenamed: false });
+    const removed = await listMembersOf(tx, id);
+    await writeMembers(tx, context, caller, id, { added: [], removed });
     await deleteScimGroupRow(tx, id);
     await appendAudit(tx, context.random, {
       at: await tx.now(),

@@ -7,11 +7,24 @@ import type { Transaction } from "../../storage/store.ts";
 import { lockScimPersons } from "./lockScimPersons.ts";
 import { settleScimPerson } from "./settleScimPerson.ts";
 
+/** Ids of users. */
 export interface MemberChange {
-  readonly before: readonly string[];
-  readonly after: readonly string[];
-  /** True when the group gives other roles than before, so that all members change. */
-  readonly isRenamed: boolean;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Members who stay, but with other roles and groups than before. */
+  readonly resettled?: readonly string[];
+}
+
+/** A group can have many thousands of members. */
+export function compareMembers(
+  before: readonly string[],
+  after: readonly string[],
+): Pick<MemberChange, "added" | "removed"> {
+  const [old, wanted] = [new Set(before), new Set(after)];
+  return {
+    added: after.filter((id) => !old.has(id)),
+    removed: before.filter((id) => !wanted.has(id)),
+  };
 }
 
 /**
@@ -24,12 +37,9 @@ export async function writeMembers(
   context: Pick<Context, "random" | "settings" | "onLastAdminLost">,
   caller: ScimCaller,
   groupId: string,
-  { before, after, isRenamed }: MemberChange,
+  { added, removed, resettled = [] }: MemberChange,
 ): Promise<void> {
-  const [old, wanted] = [new Set(before), new Set(after)];
-  const removed = before.filter((id) => !wanted.has(id));
-  const added = after.filter((id) => !old.has(id));
-  const changed = isRenamed ? [...new Set([...before, ...after])] : [...removed, ...added];
+  const changed = [...removed, ...added, ...resettled];
   const persons = await lockScimPersons(tx, context.settings.mapping, changed);
   for (const id of added) {
     if (persons.has(id) && (await isProvisioned(tx, id))) {
