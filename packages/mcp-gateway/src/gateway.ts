@@ -21,8 +21,7 @@ import { ToolMemory } from "./tool-memory.ts";
 export interface GatewayParts {
   readonly config: GatewayConfig;
   readonly providerUrl: string;
-  /** The credential of the instance, which no server gets. */
-  /** A function reads the current key. */
+  /** The credential of the instance, which no server gets, or a function that reads it. */
   readonly instanceToken: string | (() => string);
   readonly stateFolder: string;
   readonly version: string;
