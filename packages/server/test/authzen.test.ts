@@ -8,14 +8,16 @@ import {
   EVALUATION,
   EVALUATIONS,
   evaluate,
+  PROBLEM,
   REFUND,
   startAuthzen,
   TASKS,
+  type TaskAnswer,
 } from "./support/authzen.ts";
 import { freeze, lift } from "./support/freezes.ts";
 import { GRANTS, makeGrant } from "./support/grants.ts";
 import { enforce } from "./support/policies.ts";
-import { countRequests, type Scene, startScene, submitBody } from "./support/scene.ts";
+import { countRequests, type Scene, startScene, submitBody, UNKNOWN_ID } from "./support/scene.ts";
 import { startTestProvider } from "./support/test-provider.ts";
 
 const METADATA = "/.well-known/authzen-configuration";
@@ -381,4 +383,18 @@ test("[ours.authzen.metadata] the metadata follows public_url and path_prefix", 
   assert.equal(answer.json.policy_decision_point, base);
   assert.equal(answer.json.access_evaluation_endpoint, `${base}/access/v1/evaluation`);
   assert.equal((await server.call("GET", METADATA)).status, 404);
+});
+
+test("[ours.authzen.request] an unknown task is unknown_task, also when the address has a query", async (t) => {
+  const { server, instance } = await startAuthzen(t);
+  const { token } = instance;
+  for (const query of ["", "?trace=1"]) {
+    for (const [method, path] of [
+      ["GET", `${TASKS}/${UNKNOWN_ID}`],
+      ["POST", `${TASKS}/${UNKNOWN_ID}/cancel`],
+    ] as const) {
+      const { status, json } = await server.call<TaskAnswer>(method, path + query, { token });
+      assert.deepEqual([status, json.type], [404, `${PROBLEM}unknown_task`], method + query);
+    }
+  }
 });

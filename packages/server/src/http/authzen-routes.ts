@@ -288,7 +288,7 @@ function sendText(error: unknown, request: FastifyRequest, reply: FastifyReply):
 
 /** Errors of tasks are problem documents. @see RFC 9457 */
 function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = error instanceof AccessRefusal ? error : refusalOf(error, request);
+  const refusal = error instanceof AccessRefusal ? error : refusalOf(error);
   if (refusal !== undefined) {
     request.errorCode = refusal.type;
     const { status, message, type } = refusal;
@@ -299,7 +299,7 @@ function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyRepl
 }
 
 /** The problem type of the profile for an error of an operation. */
-function refusalOf(error: unknown, request: FastifyRequest): AccessRefusal | undefined {
+function refusalOf(error: unknown): AccessRefusal | undefined {
   if (!(error instanceof Problem)) return undefined;
   switch (error.code) {
     case "idempotency_conflict":
@@ -307,9 +307,7 @@ function refusalOf(error: unknown, request: FastifyRequest): AccessRefusal | und
     case "already_terminal":
       return new AccessRefusal("invalid_task_state");
     case "not_found":
-      return request.method === "GET" || request.url.endsWith("/cancel")
-        ? new AccessRefusal("unknown_task")
-        : undefined;
+      return new AccessRefusal("unknown_task");
     default:
       return undefined;
   }
