@@ -31,6 +31,7 @@ export interface Pod {
   readonly terminationGracePeriodSeconds: number;
   readonly securityContext: {
     readonly runAsNonRoot: boolean;
+    readonly fsGroup: number;
     readonly seccompProfile: { readonly type: string };
   };
   readonly containers: readonly [Container];
@@ -58,6 +59,9 @@ export interface HttpRouteRule {
 
 /** The field `spec` by kind. */
 interface Specs {
+  readonly CronJob: {
+    readonly jobTemplate: { readonly spec: { readonly template: { readonly spec: Pod } } };
+  };
   readonly Deployment: {
     /** Absent with autoscaling. */
     readonly replicas?: number;

@@ -14,11 +14,11 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The text of a code block of the guide with this name after its language. */
-export function guideBlock(name: string): string {
-  const blocks = readFileSync(GUIDE_FILE, "utf8").matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms);
+/** The text of a code block of a guide with this name after its language. */
+export function guideBlock(name: string, guide: string = GUIDE_FILE): string {
+  const blocks = readFileSync(guide, "utf8").matchAll(/^```\w+ (\S+)\n(.*?)^```$/gms);
   const block = [...blocks].find(([, title]) => title === name);
-  if (block?.[2] === undefined) throw new Error(`${GUIDE_FILE} has no block "${name}"`);
+  if (block?.[2] === undefined) throw new Error(`${guide} has no block "${name}"`);
   return block[2];
 }
 
