@@ -3,9 +3,11 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { WIDE_BOUNDS } from "../../test/support/slots.ts";
+import type { Context } from "../context.ts";
 import { DestinationLimits } from "../delivery/destination-limits.ts";
 import { Report } from "../report.ts";
 import { LocalWake } from "../wake/local-wake.ts";
+import { AuditDestination } from "./audit-destination.ts";
 import { ChannelDestination } from "./channel-destination.ts";
 import type { Destination, OutboxQueue } from "./destination.ts";
 import { Outbox } from "./outbox.ts";
@@ -22,6 +24,14 @@ const KINDS = {
   },
   channel: { create: ChannelDestination, item: { projectId: "p", group: "p" } },
   push: { create: PushDestination, item: { group: "" } },
+  "audit stream": {
+    create: class extends AuditDestination {
+      constructor(context: Context, report: Report) {
+        super(context, report, { kind: "http", send: assert.fail, close: () => {} });
+      }
+    },
+    item: { group: "" },
+  },
 };
 
 type Step = "claim" | "attempt" | "record";
