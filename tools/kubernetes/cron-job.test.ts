@@ -1,5 +1,5 @@
 // Needs: go-tools
-/** The CronJob of docs/guides/archive-the-audit-log.md, for the namespace and the Secret of the chart. */
+/** The CronJob of docs/guides/archive-the-audit-log.md, in the namespace of the chart. */
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
