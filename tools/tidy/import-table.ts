@@ -198,7 +198,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
     values: [...BASICS, "core", "secrets", "egress", "delivery", "config"],
     types: MIDDLE,
   },
-  // The second way out, to the identity provider alone.
+  // The second way out, to the identity provider and the issuers of workload tokens.
   oidc: { values: [...BASICS, "core"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
   config: { values: [...BASICS, "core"], types: ["secrets"] },
@@ -230,7 +230,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   },
   workers: { values: [...DOOR.values, "timer-loop", "outbox"], types: ["wake"] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
-  // Maintenance of a database while no server uses it.
+  // Work on a whole database, for commands: migrations, imports, verification, archives.
   maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },
   "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },
@@ -292,7 +292,7 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/provider.ts",
     ],
   },
-  // One client connects to the outside: egress/egress-client.ts.
+  // One client connects to addresses that others choose: egress/egress-client.ts.
   {
     module: /^(undici|(node:)?(https|http2|tls|dns|dns\/promises|dgram))$/,
     within: [
