@@ -27,7 +27,7 @@ const KINDS = {
   "audit stream": {
     create: class extends AuditDestination {
       constructor(context: Context, report: Report) {
-        super(context, report, { kind: "http", send: assert.fail, close: () => {} });
+        super(context, report, { kind: "http", send: async () => assert.fail(), close: () => {} });
       }
     },
     item: { group: "" },
