@@ -26,8 +26,9 @@ test("every version is the latest version of the changelog", () => {
     }
   }
   for (const guide of readdirSync(join(ROOT, "docs/guides"))) {
-    for (const [, packed] of read(`docs/guides/${guide}`).matchAll(/(\d+\.\d+\.\d+)\.tgz/g)) {
-      assert.equal(packed, version, guide);
+    const named = /(\d+\.\d+\.\d+)\.tgz|ghcr\.io\/countersign\/countersign:(\S+)/g;
+    for (const [, packed, image] of read(`docs/guides/${guide}`).matchAll(named)) {
+      assert.equal(packed ?? image, version, guide);
     }
   }
   const chart = read("deploy/helm/Chart.yaml");

@@ -62,6 +62,8 @@ test("one changeset raises the version of all packages and files that name it", 
   const workflow = read("deploy/github-actions/countersign.yaml");
   assert.equal(workflow.split(`countersign@${version} `).length, 3);
   assert.ok(read("docs/guides/gate-one-tool.md").includes(`-sdk-${version}.tgz`));
+  const cronJob = read("docs/guides/archive-the-audit-log.md");
+  assert.ok(cronJob.includes(`image: ghcr.io/countersign/countersign:${version}\n`));
   assert.deepEqual(readdirSync(join(root, ".changeset")), ["config.json"]);
   assert.deepEqual(globSync("packages/*/CHANGELOG.md", { cwd: root }), []);
 });

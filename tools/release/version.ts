@@ -43,6 +43,7 @@ export async function prepareVersion(root: string): Promise<string> {
   replace(workflow, /(?<=npx --yes countersign@)\S+/g, version);
   for (const guide of globSync("docs/guides/*.md", { cwd: root })) {
     replace(guide, new RegExp(`-${RegExp.escape(previous)}\\.tgz`, "g"), `-${version}.tgz`);
+    replace(guide, /(?<=image: ghcr\.io\/countersign\/countersign:)\S+/g, version);
   }
   const ours = '(?<="(?:@countersign/[a-z-]+|countersign)": ")';
   for (const manifest of globSync("examples/{*,agents/*}/package.json", { cwd: root })) {
