@@ -1,3 +1,5 @@
+/** Compares and writes the members of a SCIM group. */
+
 import type { Context } from "../../context.ts";
 import { ScimRefusal } from "../../core/scim-refusal.ts";
 import type { ScimCaller } from "../../identity/caller.ts";
