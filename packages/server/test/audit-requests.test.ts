@@ -2,12 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApprovalRequest } from "@countersign/protocol";
+import { type ApprovalRequest, firstIdAt, timeOfId } from "@countersign/protocol";
+import { appendAuditAs } from "../src/audit/append-audit.ts";
 import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,
   countUnsealed,
+  projectId,
   storeOf,
   tamper,
   untilSealed,
@@ -115,6 +117,40 @@ test("[ours.audit.requirement] audit verify names a grant or a rule that approve
     await untilSealed(scene);
     assert.match((await verifyAll(scene)).finding?.message ?? "", says);
   }
+});
+
+test("[ours.audit.requirement] audit verify names an approval of a request with a second opening that requires less", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await enforce(server, policyAsking("{ confirm: passkey }"));
+  const { id } = await server.submit(instance.token);
+  const project = await projectId(storeOf(scene));
+  const at = timeOfId(id) ?? 0;
+  const requirement = {
+    confirm: "click",
+    quorum: 1,
+    from: [],
+    exclude_owner: false,
+    note: false,
+    grants: true,
+    bots: false,
+  } as const;
+  await storeOf(scene).transact(async (tx) => {
+    // Its id is before that of the first opening.
+    await appendAuditAs(tx, firstIdAt(at), {
+      at,
+      projectId: project,
+      kind: "request.opened",
+      actor: `instance:${instance.id}`,
+      subject: `request:${id}`,
+      detail: { requirement },
+    });
+  });
+  await makeUp(scene, id, "reviewer:someone");
+  await untilSealed(scene);
+  const { fault, kind, message } = (await verifyAll(scene)).finding ?? {};
+  assert.deepEqual([fault, kind], ["entry", "request.resolved"]);
+  assert.equal(message, "opening: its request was opened more than once");
 });
 
 /** Ends a request in every way there is, and leaves one pending. */

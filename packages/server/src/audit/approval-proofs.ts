@@ -44,7 +44,10 @@ export async function findMissingProof(
   const requestId = requestIdOf(entry);
   if (entry.kind !== "request.resolved" || entry.detail.status !== "approved") return undefined;
   if (requestId === undefined) return undefined;
-  const requirement = past?.requirement ?? (await readRequirement(reader, projectId, requestId));
+  const openings =
+    past?.requirement === undefined ? await readOpenings(reader, projectId, requestId) : [];
+  if (openings.length > 1) return "opening: its request was opened more than once";
+  const requirement = past?.requirement ?? openings.map(requirementOf)[0];
   if (requirement === undefined) return undefined;
   if (entry.actor.startsWith("grant:")) {
     return requirement.grants === true ? undefined : "grant: its request did not allow grants";
@@ -96,25 +99,25 @@ export class Votes {
   }
 }
 
-async function readRequirement(
-  reader: Reader,
-  projectId: string,
-  requestId: string,
-): Promise<Requirement | undefined> {
-  const opened = await readOpened(reader, projectId, requestId);
-  return opened && requirementOf(opened);
-}
-
-/** The first entry of a request. Its id contains the time of the request. */
+/** The first entry of a request. */
 export async function readOpened(
   reader: Reader,
   projectId: string,
   requestId: string,
 ): Promise<EntryContent | undefined> {
+  return (await readOpenings(reader, projectId, requestId))[0];
+}
+
+/** More than one was made up. The id of the request contains the time of its first entry. */
+async function readOpenings(
+  reader: Reader,
+  projectId: string,
+  requestId: string,
+): Promise<EntryContent[]> {
   const at = timeOfId(requestId);
   return at === undefined
-    ? undefined
-    : readTransition(reader, { projectId, requestId, at, kind: "request.opened" });
+    ? []
+    : readTransitions(reader, { projectId, requestId, at, kind: "request.opened" });
 }
 
 export interface Transition {
@@ -127,16 +130,24 @@ export interface Transition {
 
 export async function readTransition(
   reader: Reader,
-  { projectId, requestId, at, kind }: Transition,
+  transition: Transition,
 ): Promise<EntryContent | undefined> {
+  return (await readTransitions(reader, transition))[0];
+}
+
+async function readTransitions(
+  reader: Reader,
+  { projectId, requestId, at, kind }: Transition,
+): Promise<EntryContent[]> {
   const rows = await readEntriesAt(reader, projectId, at);
-  const row = rows.find(
-    (each) =>
-      each.kind === kind &&
-      each.subject === `request:${requestId}` &&
-      isAuthenticEntry(reader, each),
-  );
-  return row && readEntry(writeEntry(row));
+  return rows
+    .filter(
+      (each) =>
+        each.kind === kind &&
+        each.subject === `request:${requestId}` &&
+        isAuthenticEntry(reader, each),
+    )
+    .flatMap((row) => readEntry(writeEntry(row)) ?? []);
 }
 
 /** @param past votes before those in the database */
