@@ -213,10 +213,26 @@ test("[ours.adapters.hook.profile] with a profile, environment variables are rej
   );
 });
 
-test("[ours.adapters.hook.profile] next to a profile, COUNTERSIGN_URL and COUNTERSIGN_API_KEY name no other provider", () => {
+test("[ours.workload.key-file] an installed command that allows the environment uses the key in COUNTERSIGN_API_KEY_FILE", async (t) => {
   const kept = readProfile(profile);
   assert.ok(kept !== undefined);
-  const environment = { COUNTERSIGN_URL: "http://localhost:1", COUNTERSIGN_API_KEY: "other" };
+  const open = join(scene.home, "adapters/key-file.json");
+  writeProfile(open, { ...kept, environment: true, token: `cs_inst_${"0".repeat(49)}` });
+  const keyFile = join(scene.home, "key");
+  writeFileSync(keyFile, scene.token);
+  const env = { COUNTERSIGN_API_KEY_FILE: keyFile, COUNTERSIGN_HOOK_WAIT: "1s" };
+  const command = commandOf({ profile: open, environment: true });
+  assertBlocked(await runAsAgent(t, command, callInput(), env).ends(), /No reviewer decided/);
+});
+
+test("[ours.adapters.hook.profile] next to a profile, variables of the provider name no other one", () => {
+  const kept = readProfile(profile);
+  assert.ok(kept !== undefined);
+  const environment = {
+    COUNTERSIGN_URL: "http://localhost:1",
+    COUNTERSIGN_API_KEY: "other",
+    COUNTERSIGN_API_KEY_FILE: "/missing",
+  };
   const setup = { agent: "codex", profile, program: "countersign-agent-hooks", environment };
   const { url, token } = readHookSettings(setup);
   assert.deepEqual([url, token], [kept.url, kept.token]);

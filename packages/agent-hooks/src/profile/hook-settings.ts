@@ -12,15 +12,14 @@ import { keyFile } from "@countersign/sdk";
 import { profileFile, usesFolder } from "./folders.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "./profile.ts";
 
-/** Names a file with the key. Only used without COUNTERSIGN_API_KEY. */
-const KEY_FILE = "COUNTERSIGN_API_KEY_FILE";
-
 /** A setup that the hook cannot use. The message goes to the model: it names no file. */
 export class UnusableSetup extends Error {}
 
 const VARIABLES = {
   url: "COUNTERSIGN_URL",
   token: "COUNTERSIGN_API_KEY",
+  /** Names a file with the key. Only used without COUNTERSIGN_API_KEY. */
+  keyFile: "COUNTERSIGN_API_KEY_FILE",
   wait: "COUNTERSIGN_HOOK_WAIT",
   leave: "COUNTERSIGN_HOOK_LEAVE",
   keepPrompts: "COUNTERSIGN_HOOK_KEEP_PROMPTS",
@@ -36,7 +35,7 @@ const DEPRECATED: Readonly<Record<string, string>> = {
 };
 
 /** Users set these for other programs too. They never override a profile by accident. */
-export const SHARED: readonly string[] = [VARIABLES.url, VARIABLES.token];
+export const SHARED: readonly string[] = [VARIABLES.url, VARIABLES.token, VARIABLES.keyFile];
 
 export const HOOK_VARIABLES: readonly string[] = [
   ...Object.values(VARIABLES),
@@ -120,7 +119,7 @@ export function readHookSettings(setup: HookSetup): HookSettings {
     );
   }
   const { url, token, wait, leave, keepPrompts } = VARIABLES;
-  const key = environment[token] || keyIn(environment[KEY_FILE]);
+  const key = environment[token] || keyIn(environment[VARIABLES.keyFile]);
   return {
     url: pick(environment[url], profile?.url, url, `${install} ${name}`),
     token: pick(key, profile?.token, token, `${install} ${name}`),
@@ -147,7 +146,7 @@ function keyIn(file: string | undefined): string | undefined {
   try {
     return keyFile(file)();
   } catch {
-    throw new UnusableSetup(`${KEY_FILE} does not name a readable file with a key.`);
+    throw new UnusableSetup(`${VARIABLES.keyFile} does not name a readable file with a key.`);
   }
 }
 
