@@ -106,7 +106,9 @@ async function show(message: PushMessage): Promise<void> {
 /** In the language of the last page; `page-language.ts` stores it. */
 async function textsOfPage(): Promise<NotificationTexts> {
   const stored = await caches.match(urlOf("language"));
-  return (await stored?.text()) === "de" ? NOTIFICATION_TEXTS.de : NOTIFICATION_TEXTS.en;
+  const language = await stored?.text();
+  const texts = Object.entries(NOTIFICATION_TEXTS).find(([name]) => name === language);
+  return texts?.[1] ?? NOTIFICATION_TEXTS.en;
 }
 
 /** The agent chooses the names. A notification displays them as plain text. */

@@ -6,13 +6,21 @@
  * contain translated texts. Another language needs a reload of the page.
  */
 
+import type { Language } from "@countersign/review-api";
 import { language, locale } from "./language.ts";
 import { type Catalogue, type Forms, fill, formOf, keyOf, textOf } from "./translate.ts";
+
+/** English texts are in the code. */
+const CATALOGUES: Readonly<
+  Record<Exclude<Language, "en">, () => Promise<{ readonly default: Catalogue }>>
+> = {
+  de: () => import("./de.json"),
+};
 
 async function loadCatalogue(): Promise<Catalogue> {
   if (language === "en") return {};
   try {
-    return (await import("./de.json")).default;
+    return (await CATALOGUES[language]()).default;
   } catch {
     // Without its translations, the console is usable in English.
     return {};

@@ -2,12 +2,13 @@
 
 import "./signals.css";
 import type { ReviewedRequest } from "@countersign/review-api";
+import type { SignalId } from "@countersign/review-api/calls";
 import { Text } from "../exact/text.tsx";
 import { t } from "../language/t.ts";
 
 export type Signals = NonNullable<ReviewedRequest["signals"]>;
 
-const WORDS: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<SignalId, string>> = {
   amount_above_usual: t`Amount above usual`,
   confusable_characters: t`Confusable characters`,
   denied_before: t`Denied before`,
@@ -19,13 +20,15 @@ const WORDS: Readonly<Record<string, string>> = {
   pipe_to_shell: t`Pipe to shell`,
   production_word: t`Production word`,
   recursive_delete: t`Recursive delete`,
+  unchecked: t`Unchecked`,
   unclear_sql: t`Unclear SQL`,
 };
 
 /** "Pipe to shell". A signal of a newer server is described by its id. */
 export function wordsOf(id: string): string {
-  const words = id.replaceAll("_", " ");
-  return WORDS[id] ?? words.replace(/^./, (letter) => letter.toUpperCase());
+  const known = Object.entries(WORDS).find(([name]) => name === id);
+  if (known !== undefined) return known[1];
+  return id.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
 const CHIPS_MAX = 3;

@@ -19,6 +19,7 @@ export interface TestedScreen {
 export function screensOf({ pending, resolved, instance }: ScreenIds): TestedScreen[] {
   return [
     { name: "inbox", path: "/inbox", complete: ".row" },
+    { name: "all", path: "/all", complete: ".all-row" },
     { name: "request", path: `/inbox/${pending}`, complete: "#timeline" },
     { name: "history", path: "/history", complete: "ol.windowed a" },
     { name: "resolved", path: `/history/${resolved}`, complete: "#timeline" },

@@ -13,10 +13,12 @@ const THEME_LABELS: Readonly<Record<Theme, string>> = {
   contrast: t`High contrast`,
 };
 
-const LANGUAGES: readonly (readonly ["" | Language, string])[] = [
+/** Each in its own language. */
+const LANGUAGE_LABELS: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch" };
+
+const LANGUAGES: readonly (readonly [string, string])[] = [
   ["", t`Browser's language`],
-  ["en", "English"],
-  ["de", "Deutsch"],
+  ...Object.entries(LANGUAGE_LABELS),
 ];
 
 const AFTER_LABELS: Readonly<Record<AfterDecision, string>> = {
