@@ -37,7 +37,7 @@ test("[ours.request.approvers] the bar names each reviewer who can approve, the 
   assert.deepEqual(whoCanApprove(needed({ quorum: 2 }, "ana"), REVIEWERS), ["bo", "cy", "di"]);
 });
 
-test("[ours.request.approvers] a set with its approvals names nobody, unless the quorum needs more", () => {
+test("[ours.request.approvers] a set with its approvals names no reviewer, unless the quorum needs more", () => {
   const from = [["group:dba"], ["group:security"]];
   assert.deepEqual(whoCanApprove(needed({ from, quorum: 2 }, "ana"), REVIEWERS), ["cy"]);
   assert.deepEqual(whoCanApprove(needed({ from, quorum: 3 }, "ana"), REVIEWERS), ["bo", "cy"]);
@@ -48,7 +48,7 @@ test("[ours.request.approvers] a set with its approvals names nobody, unless the
   ]);
 });
 
-test("[ours.request.approvers] an excluded owner is not named, and without a known owner nobody is", () => {
+test("[ours.request.approvers] an excluded owner is not named, and without a known owner no reviewer is", () => {
   const excluding = needed({ quorum: 2, exclude: ["owner"] });
   const found = whoCanApprove(excluding, REVIEWERS, { me: "ana", owner: "ana" });
   assert.deepEqual(found, ["bo", "cy", "di"]);
