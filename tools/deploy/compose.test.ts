@@ -1,3 +1,4 @@
+// Tier: slow
 // Needs: go-tools
 /**
  * The library of `docker compose config` loads the file of deploy/compose.

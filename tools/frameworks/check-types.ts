@@ -1,6 +1,6 @@
 /**
  * Type-checks the sources that import an agent framework. Without the frameworks it prints a
- * warning; with COUNTERSIGN_TEST_COMPLETE=yes, as in .ci/run, it fails.
+ * warning; with COUNTERSIGN_TEST_COMPLETE=yes, as in .ci, it fails.
  */
 
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// Tier: slow
 // Needs: go-tools
 /**
  * The Helm chart with the values of docs/guides/kubernetes.md, in Helm and kubeconform.

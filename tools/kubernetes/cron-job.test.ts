@@ -1,3 +1,4 @@
+// Tier: slow
 // Needs: go-tools
 /** The CronJob of docs/guides/archive-the-audit-log.md, in the namespace of the chart. */
 

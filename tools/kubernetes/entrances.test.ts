@@ -1,3 +1,4 @@
+// Tier: slow
 // Needs: go-tools
 /**
  * The Ingress and the HTTPRoute of the chart let every route of the server through, except those

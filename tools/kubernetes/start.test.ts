@@ -1,3 +1,4 @@
+// Tier: slow
 // Needs: go-tools
 /**
  * A server starts with the variables, the Secret and the volume of a rendered pod, and answers its

@@ -28,21 +28,25 @@ test("every program that a test file names is in the table", () => {
 
 test("a file names its tier and its programs in comments", () => {
   const path = "packages/server/src/core/request.test.ts";
-  assert.deepEqual(readTestFile(path, ""), { path, tier: "unit", needs: [] });
-  assert.equal(readTestFile(path, "// Tier: own process\n").tier, "main");
+  const usual = { path, tier: "unit", hasOwnProcess: false, needs: [] };
+  assert.deepEqual(readTestFile(path, ""), usual);
+  assert.deepEqual(readTestFile(path, "// Process: own\n"), { ...usual, hasOwnProcess: true });
   assert.equal(readTestFile("packages/server/test/a.test.ts", "").tier, "main");
+  const inBrowser = "// Needs: frameworks, browser with notifications\n";
+  assert.equal(readTestFile("packages/console/test/a.test.ts", inBrowser).tier, "browser");
   const slow = readTestFile(path, "// Tier: slow\n// Needs: nginx, caddy\nimport it;\n");
   assert.deepEqual([slow.tier, slow.needs], ["slow", ["nginx", "caddy"]]);
   assert.throws(() => readTestFile(path, "// Tier: fast\n"), /unknown tier "fast"/);
 });
 
-test("without an installed browser, the one of the package starts on Linux x64", async (t) => {
+test("the browser of the package starts on Linux x64, but has no notifications", async (t) => {
   const { CHROMIUM } = process.env;
   delete process.env.CHROMIUM;
   t.after(() => {
     if (CHROMIUM !== undefined) process.env.CHROMIUM = CHROMIUM;
   });
-  const found = findBrowser([]);
+  const found = findBrowser({}, []);
+  assert.equal(findBrowser({ notifications: true }, []), undefined);
   if (process.platform !== "linux" || process.arch !== "x64") {
     assert.equal(found, undefined);
     return;

@@ -1,7 +1,7 @@
 /**
  * Programs that some tests need besides Node. A machine without them still runs all other tests:
  * run-tests.ts leaves out the files that name a missing program, and lists them at the end. With
- * COUNTERSIGN_TEST_COMPLETE=yes, as in .ci/run, a missing program fails the run.
+ * COUNTERSIGN_TEST_COMPLETE=yes, as in .ci, a missing program fails the run.
  */
 
 import { accessSync, constants, statSync } from "node:fs";
@@ -84,7 +84,9 @@ function isThere(program: string): boolean {
   if (program === "go-tools") return findGoTools() !== undefined;
   if (program === "runtimes") return findRuntimes() !== undefined;
   if (program === "browser") return findBrowser() !== undefined;
-  if (program === "browser with notifications") return findBrowser()?.hasNotifications === true;
+  if (program === "browser with notifications") {
+    return findBrowser({ notifications: true }) !== undefined;
+  }
   return findProgram(program) !== undefined;
 }
 

@@ -1,8 +1,9 @@
 /**
  * Runs tests: `node tools/test-run/run-tests.ts TIER [FILE...]`. The tiers:
  *
- *   unit      tests beside the code, in one process
- *   sqlite    everything except the slow tests (`npm test`)
+ *   unit      tests beside the code
+ *   sqlite    everything except what follows (`npm test`)
+ *   browser   the tests of pages in a browser
  *   slow      the slow tests
  *   nightly   the tests with real coding agents
  *   postgres  the tests of the server again, on PostgreSQL
@@ -13,7 +14,7 @@
  * slowest files first.
  */
 
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { run } from "node:test";
@@ -21,12 +22,13 @@ import { spec } from "node:test/reporters";
 import { startPostgres } from "../../packages/server/test/support/postgres.ts";
 import { ONLY_ON_SQLITE } from "./only-on-sqlite.ts";
 import { findMissing, type Missing } from "./programs.ts";
+import { createQueue } from "./queue.ts";
 import { judgeSkips, type Skip } from "./skips.ts";
 import { listTestFiles, type TestFile } from "./test-files.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const TIMES = join(ROOT, "node_modules/.cache/test-times.json");
-const UNIT_TESTS = "tools/test-run/unit-tests.ts";
+const WORKER = join(import.meta.dirname, "worker.ts");
 
 const EVERYTHING = [
   "packages/*/src/**/*.test.ts",
@@ -40,8 +42,9 @@ const ON_POSTGRESQL_ANYWAY = "postgres-*|import*|rolling-upgrade|migrate-command
 type Choose = (file: TestFile) => boolean;
 
 const TIERS: Readonly<Record<string, { readonly patterns: readonly string[]; choose: Choose }>> = {
-  unit: { patterns: [], choose: () => false },
-  sqlite: { patterns: EVERYTHING, choose: ({ tier }) => tier === "main" },
+  unit: { patterns: EVERYTHING, choose: ({ tier }) => tier === "unit" },
+  sqlite: { patterns: EVERYTHING, choose: ({ tier }) => tier === "unit" || tier === "main" },
+  browser: { patterns: EVERYTHING, choose: ({ tier }) => tier === "browser" },
   slow: { patterns: EVERYTHING, choose: ({ tier }) => tier === "slow" },
   nightly: { patterns: EVERYTHING, choose: ({ tier }) => tier === "nightly" },
   postgres: {
@@ -50,11 +53,8 @@ const TIERS: Readonly<Record<string, { readonly patterns: readonly string[]; cho
   },
 };
 
-/** A test that waits for something that never happens fails by its name. */
-const TEST_MS_MAX = 20 * 60_000;
-
-/** Half of the time a test file waits for a process, a timer or a disk. */
-const FILES_PER_CORE = 2;
+/** A third of the time a test file waits for a process, a timer or a disk. */
+const WORKERS_PER_CORE = 1.5;
 
 const SLOWEST_SHOWN = 10;
 
@@ -66,13 +66,15 @@ if (tier === undefined)
 const isWhole = chosen.length === 0;
 const listed = listTestFiles(ROOT, isWhole ? tier.patterns : chosen);
 const { files, notRun, missing } = withoutMissing(isWhole ? listed.filter(tier.choose) : listed);
-const runsUnits = isWhole && (name === "unit" || name === "sqlite");
 const times = readTimes();
-const paths = [...(runsUnits ? [UNIT_TESTS] : []), ...files].sort(
-  (a, b) => (times[b] ?? 0) - (times[a] ?? 0),
-);
+const slowestFirst = files.toSorted((a, b) => expectedTime(b) - expectedTime(a));
+const alone = slowestFirst.filter(({ hasOwnProcess }) => hasOwnProcess);
+const queued = slowestFirst.filter((file) => !alone.includes(file)).map(({ path }) => path);
+const queue = createQueue(queued);
+const workers = Math.ceil(availableParallelism() * (isWhole ? WORKERS_PER_CORE : 1));
 
 // The processes of the files inherit these.
+process.env.COUNTERSIGN_TEST_QUEUE = queue;
 process.env.COUNTERSIGN_TEST_ENGINE = name === "postgres" ? "postgres" : "sqlite";
 if (name === "slow") process.env.COUNTERSIGN_TEST_SLOW = "yes";
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
@@ -80,11 +82,10 @@ const postgres = isWhole && name !== "unit" ? await sharePostgres() : undefined;
 
 const events = run({
   cwd: ROOT,
-  files: paths.map((path) => join(ROOT, path)),
+  files: [...alone.map(({ path }) => join(ROOT, path)), ...Array(workers).fill(WORKER)],
   // With protection keys, V8 can abort a busy process: https://github.com/nodejs/node/issues/64500
   execArgv: ["--no-memory-protection-keys"],
-  concurrency: isWhole ? availableParallelism() * FILES_PER_CORE : availableParallelism(),
-  timeout: TEST_MS_MAX,
+  concurrency: workers,
 });
 
 const skips: Skip[] = [];
@@ -95,25 +96,42 @@ for (const type of ["test:pass", "test:fail"] as const) {
     skips.push({ name, reason: String(reason) });
   });
 }
+const ended = new Set<string>();
+for (const type of ["test:pass", "test:fail"] as const) {
+  events.on(type, ({ name: path, nesting, details }) => {
+    if (nesting > 0 || !queued.includes(path)) return;
+    ended.add(path);
+    times[path] = Math.round(details.duration_ms);
+  });
+}
 let isSuccess = false;
 events.on("test:summary", ({ file, success, duration_ms: ms }) => {
   if (file === undefined) isSuccess = success;
-  else times[relative(ROOT, file)] = Math.round(ms);
+  else if (file !== WORKER) times[relative(ROOT, file)] = Math.round(ms);
 });
 
 for await (const text of events.compose(new spec())) process.stdout.write(text);
 await postgres?.stop();
+rmSync(queue, { recursive: true });
 
 writeTimes();
 const counts = name === "postgres" ? ONLY_ON_SQLITE : {};
-const { lines, faults } = judgeSkips(skips, counts, isWhole);
-const report = [...lines, ...slowest(), ...describeMissing(), ...faults];
+const judged = judgeSkips(skips, counts, isWhole);
+// A test that ends its process would otherwise hide the rest of its file.
+const unended = queued.filter((path) => !ended.has(path));
+const faults = judged.faults.concat(unended.map((path) => `${path} did not end`));
+const report = judged.lines.concat(slowest(), describeMissing(), faults);
 for (const line of report) process.stdout.write(`${line}\n`);
 const isComplete = missing.length === 0 || process.env.COUNTERSIGN_TEST_COMPLETE !== "yes";
 if (!isSuccess || faults.length > 0 || !isComplete) process.exitCode = 1;
 
+/** In milliseconds. Of a file that never ran, the size is all that is known. */
+function expectedTime({ path }: TestFile): number {
+  return times[path] ?? statSync(join(ROOT, path)).size;
+}
+
 interface Selection {
-  readonly files: readonly string[];
+  readonly files: readonly TestFile[];
   readonly notRun: readonly TestFile[];
   readonly missing: readonly Missing[];
 }
@@ -122,7 +140,7 @@ function withoutMissing(all: readonly TestFile[]): Selection {
   const missing = findMissing(all.flatMap(({ needs }) => needs));
   const names = missing.map(({ program }) => program);
   const cannotRun = ({ needs }: TestFile) => needs.some((need) => names.includes(need));
-  const files = all.filter((file) => !cannotRun(file)).map(({ path }) => path);
+  const files = all.filter((file) => !cannotRun(file));
   return { files, notRun: all.filter(cannotRun), missing };
 }
 
@@ -159,9 +177,9 @@ function writeTimes(): void {
 }
 
 function slowest(): string[] {
-  if (!isWhole || paths.length < SLOWEST_SHOWN) return [];
-  const sorted = paths.toSorted((a, b) => (times[b] ?? 0) - (times[a] ?? 0));
+  if (!isWhole || slowestFirst.length < SLOWEST_SHOWN) return [];
+  const sorted = files.toSorted((a, b) => expectedTime(b) - expectedTime(a));
   const shown = sorted.slice(0, SLOWEST_SHOWN);
-  const seconds = (path: string) => `${((times[path] ?? 0) / 1000).toFixed(1)} s`;
-  return ["Slowest files:", ...shown.map((path) => `  - ${seconds(path)}  ${path}`)];
+  const seconds = (file: TestFile) => `${(expectedTime(file) / 1000).toFixed(1)} s`;
+  return ["Slowest files:", ...shown.map((file) => `  - ${seconds(file)}  ${file.path}`)];
 }

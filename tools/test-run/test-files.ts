@@ -2,25 +2,27 @@
  * The test files of the repository, with the tier and the programs that each of them names in a
  * comment on a line of its own:
  *
- *   // Tier: own process      a unit test that cannot share a process with others
  *   // Tier: slow             runs by `npm run test:slow` and not by `npm test`
  *   // Tier: nightly          runs by `npm run test:nightly` only
- *   // Needs: nginx, caddy    programs besides Node, see programs.ts
+ *   // Process: own           changes what the other files of its process use
+ *   // Needs: nginx, caddy    programs besides Node: see programs.ts. With a browser, by
+ *                            `npm run test:browser` and not by `npm test`
  */
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export type Tier = "unit" | "main" | "slow" | "nightly";
+export type Tier = "unit" | "main" | "browser" | "slow" | "nightly";
 
 export interface TestFile {
   /** From the root of the repository. */
   readonly path: string;
   readonly tier: Tier;
+  readonly hasOwnProcess: boolean;
   readonly needs: readonly string[];
 }
 
-/** Tests beside the code are unit tests: all of them run in one process. */
+/** Tests beside the code are unit tests. */
 const UNIT = /^packages\/[^/]+\/src\//;
 
 export function listTestFiles(root: string, patterns: readonly string[]): TestFile[] {
@@ -32,12 +34,19 @@ export function listTestFiles(root: string, patterns: readonly string[]): TestFi
 export function readTestFile(path: string, text: string): TestFile {
   const tier = /^\/\/ Tier: (.+)$/m.exec(text)?.[1];
   const isListed = tier === "slow" || tier === "nightly";
-  if (tier !== undefined && !isListed && tier !== "own process") {
-    throw new Error(`${path}: unknown tier "${tier}". Use "slow", "nightly" or "own process".`);
+  if (tier !== undefined && !isListed) {
+    throw new Error(`${path}: unknown tier "${tier}". Use "slow" or "nightly".`);
   }
+  const needs = /^\/\/ Needs: (.+)$/m.exec(text)?.[1]?.split(", ") ?? [];
   return {
     path,
-    tier: isListed ? tier : UNIT.test(path) && tier === undefined ? "unit" : "main",
-    needs: /^\/\/ Needs: (.+)$/m.exec(text)?.[1]?.split(", ") ?? [],
+    tier: tier ?? tierOf(path, needs),
+    hasOwnProcess: /^\/\/ Process: own$/m.test(text),
+    needs,
   };
+}
+
+function tierOf(path: string, needs: readonly string[]): Tier {
+  if (needs.some((program) => program.startsWith("browser"))) return "browser";
+  return UNIT.test(path) ? "unit" : "main";
 }

@@ -10,14 +10,15 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Worker } from "playwright-core";
 import { picture } from "../../server/test/support/page-scene.ts";
+import { startScene } from "../../server/test/support/scene.ts";
 import { projectPath } from "../../server/test/support/test-projects.ts";
 import { until } from "../../server/test/support/until.ts";
-import { startConsoleScene } from "./support/console-scene.ts";
+import { withBrowser } from "./support/console-scene.ts";
 import { submitText, untilEnabled } from "./support/request-scene.ts";
 import { untilInstalled } from "./support/service-worker.ts";
 import { answered } from "./support/waits.ts";
 
-const scene = await startConsoleScene({ after });
+const scene = await withBrowser({ after }, await startScene({ after }), { notifications: true });
 const { server, instance } = scene;
 /** Path of the pages of the project. */
 const project = await projectPath(server);

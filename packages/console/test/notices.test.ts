@@ -5,14 +5,15 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { picture } from "../../server/test/support/page-scene.ts";
+import { startScene } from "../../server/test/support/scene.ts";
 import { until } from "../../server/test/support/until.ts";
 import { assertAccessible } from "./support/axe.ts";
-import { startConsoleScene } from "./support/console-scene.ts";
+import { withBrowser } from "./support/console-scene.ts";
 import { rowOf, untilLive } from "./support/inbox-scene.ts";
 import { submitText } from "./support/request-scene.ts";
 import { untilInstalled } from "./support/service-worker.ts";
 
-const scene = await startConsoleScene({ after });
+const scene = await withBrowser({ after }, await startScene({ after }), { notifications: true });
 const { page, context, complaints } = await scene.visitor("ana");
 await context.grantPermissions(["notifications"]);
 

@@ -1,4 +1,4 @@
-// Tier: own process
+// Process: own
 import assert from "node:assert/strict";
 import perfHooks from "node:perf_hooks";
 import { mock, test } from "node:test";

@@ -1,3 +1,4 @@
+// Tier: slow
 // Needs: go-tools
 /**
  * An archive, verified by a program of others: the library of Go's checksum database, which is a

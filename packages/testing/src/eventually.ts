@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const PAUSE_MS = 20;
-const WAIT_MS_MAX = 30_000;
+const WAIT_MS_MAX = 60_000;
 
 /**
  * Polls until `read` returns a value, for states that send no event.

@@ -1,4 +1,4 @@
-// Tier: own process
+// Process: own
 /** Times in words for a reader of German. The tests of the pages read English. */
 
 import assert from "node:assert/strict";

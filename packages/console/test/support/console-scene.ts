@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { Browser } from "playwright-core";
+import type { BrowserNeeds } from "../../../../tools/test-run/browser.ts";
 import { findConsole } from "../../../server/src/review/pages/page-files.ts";
 import {
   newVisitor,
@@ -41,9 +42,10 @@ export async function startConsoleScene(
 export async function withBrowser<T extends Pick<Scene, "server">>(
   t: Lifetime,
   scene: T,
+  needs: BrowserNeeds = {},
 ): Promise<T & Pick<ConsoleScene, "browser" | "visitor" | "member">> {
   assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
-  const browser = await startBrowser(t);
+  const browser = await startBrowser(t, needs);
   const { server } = scene;
   return {
     ...scene,

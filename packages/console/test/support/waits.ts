@@ -3,10 +3,7 @@
  */
 
 import type { Locator, Page } from "playwright-core";
-import { until } from "../../../server/test/support/until.ts";
-
-/** As that of the browser's own waits. */
-const PATIENCE_MS = 30_000;
+import { PATIENCE_MS, until } from "../../../server/test/support/until.ts";
 
 /** Until there are so many of them, and no more. */
 export async function untilCount(found: Locator, count: number): Promise<void> {

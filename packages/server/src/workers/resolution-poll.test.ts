@@ -7,6 +7,9 @@ import { Report } from "../report.ts";
 import { LocalWake } from "../wake/local-wake.ts";
 import { startResolutionPoll } from "./resolution-poll.ts";
 
+const KEPT = "0198f3a0-0000-7000-8000-000000000001";
+const HINTED = "0198f3a0-0000-7000-8000-000000000002";
+
 test("[ours.replicas.not-notified] named requests that never cease do not delay the check of all, once a second", async (t) => {
   const clock = new ManualClock();
   const wake = new LocalWake();
@@ -40,6 +43,3 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
   end();
   await stopped;
 });
-
-const KEPT = "0198f3a0-0000-7000-8000-000000000001";
-const HINTED = "0198f3a0-0000-7000-8000-000000000002";

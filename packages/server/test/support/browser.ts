@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { findBrowser } from "../../../../tools/test-run/browser.ts";
+import { type BrowserNeeds, findBrowser } from "../../../../tools/test-run/browser.ts";
 import type { Lifetime } from "./test-provider.ts";
+import { PATIENCE_MS } from "./until.ts";
 
 /** Starts a browser that ends with the tests of a file. */
-export async function startBrowser(t: Lifetime): Promise<Browser> {
-  const found = findBrowser();
+export async function startBrowser(t: Lifetime, needs: BrowserNeeds = {}): Promise<Browser> {
+  const found = findBrowser(needs);
   assert.ok(found, "No browser. Install chromium or Chrome, or name an executable in CHROMIUM.");
   const browser = await chromium.launch({
     executablePath: found.executable,
@@ -57,6 +58,7 @@ export async function newVisitor(
     deviceScaleFactor: scale,
     locale,
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => {
