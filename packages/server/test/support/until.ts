@@ -3,13 +3,13 @@ import { databaseIdle } from "./database-idle.ts";
 import { diskIdle } from "./disk-idle.ts";
 import { ENGINE } from "./engine.ts";
 
-/** Long enough for a busy machine; what never happens fails the test instead of hanging it. */
+/** Long enough for a busy machine. A test that waits for more fails instead of hanging. */
 export const PATIENCE_MS = 60_000;
 
-/** What this process does alone needs no more turns of its event loop. */
+/** Enough for an effect inside this process. */
 const TURNS = 50;
 
-/** What a browser, a child or a disk does needs the processor that further turns would take. */
+/** Further turns would take the processor from the browser, the child or the disk. */
 const PAUSE_MS = 2;
 
 /** Lets the event loop turn until `condition` holds. */
