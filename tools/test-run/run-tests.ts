@@ -97,13 +97,16 @@ for (const type of ["test:pass", "test:fail"] as const) {
   });
 }
 const ended = new Set<string>();
-for (const type of ["test:pass", "test:fail"] as const) {
-  events.on(type, ({ name: path, nesting, details }) => {
-    if (nesting > 0 || !queued.includes(path)) return;
-    ended.add(path);
-    times[path] = Math.round(details.duration_ms);
-  });
-}
+// The reporter below prints the tests of one process after those of another.
+events.on("test:complete", ({ name: path, nesting, details }) => {
+  if (nesting > 0 || !queued.includes(path)) return;
+  ended.add(path);
+  times[path] = Math.round(details.duration_ms);
+  const seconds = (details.duration_ms / 1000).toFixed(1);
+  process.stdout.write(
+    `${ended.size}/${queued.length} ${details.passed ? "passed" : "FAILED"} ${path} (${seconds} s)\n`,
+  );
+});
 let isSuccess = false;
 events.on("test:summary", ({ file, success, duration_ms: ms }) => {
   if (file === undefined) isSuccess = success;
