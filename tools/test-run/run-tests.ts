@@ -102,10 +102,9 @@ events.on("test:complete", ({ name: path, nesting, details }) => {
   if (nesting > 0 || !queued.includes(path)) return;
   ended.add(path);
   times[path] = Math.round(details.duration_ms);
+  const result = details.passed ? "passed" : "FAILED";
   const seconds = (details.duration_ms / 1000).toFixed(1);
-  process.stdout.write(
-    `${ended.size}/${queued.length} ${details.passed ? "passed" : "FAILED"} ${path} (${seconds} s)\n`,
-  );
+  process.stdout.write(`${ended.size}/${queued.length} ${result} ${path} (${seconds} s)\n`);
 });
 let isSuccess = false;
 events.on("test:summary", ({ file, success, duration_ms: ms }) => {
