@@ -1,6 +1,6 @@
 /** Clock and random source, injected so that tests and simulations control them. */
 
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
 export interface Clock {
   /** Epoch milliseconds. */
@@ -19,6 +19,15 @@ export interface Clock {
    * @returns cancels the call
    */
   after(delayMs: number, callback: () => void): () => void;
+
+  /**
+   * The last beat of this process up to a time. Work that is repeated every few seconds runs at
+   * beats, all of it at once, so that an idle process seldom wakes up.
+   *
+   * @param at epoch ms
+   * @returns epoch ms: less than a second before `at`, or a few milliseconds after it
+   */
+  beatBefore(at: number): number;
 }
 
 export interface Random {
@@ -31,6 +40,14 @@ export interface Random {
 /** The longest delay of a Node timer. Node fires a longer one immediately. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+const BEAT_MS = 1_000;
+
+/** A timer can fire so long before its time, because it uses another clock. */
+const TIMER_EARLY_MS = 5;
+
+/** Processes that share a database have different beats. */
+const BEAT_PHASE_MS = randomInt(BEAT_MS);
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -42,6 +59,10 @@ export const systemClock: Clock = {
     }
     const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX)).unref();
     return () => clearTimeout(timer);
+  },
+  beatBefore(at) {
+    const late = at + TIMER_EARLY_MS;
+    return late - ((late - BEAT_PHASE_MS) % BEAT_MS);
   },
 };
 

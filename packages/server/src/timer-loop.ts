@@ -14,7 +14,10 @@ export interface Worker {
 export interface TimerJob {
   /** Dependency name in failure reports. */
   readonly name: string;
-  /** The longest pause between two runs, and the pause after a failure, in ms. */
+  /**
+   * The longest pause between two runs, and the pause after a failure, in ms. The run is at the
+   * last beat of the clock in this pause.
+   */
   readonly intervalMs: number;
   /** Delay of the first run, in ms. */
   readonly firstDelayMs: number;
@@ -81,7 +84,8 @@ export class TimerLoop implements Worker {
       next = await this.#runOnce();
     } while (this.#isRequested && !this.#isStopped);
     this.#running = undefined;
-    this.#arm(Math.min(this.#nextAt, next ?? this.#clock.now() + this.#job.intervalMs));
+    const atLatest = this.#clock.beatBefore(this.#clock.now() + this.#job.intervalMs);
+    this.#arm(Math.min(this.#nextAt, next ?? atLatest));
   }
 
   async #runOnce(): Promise<number | undefined> {

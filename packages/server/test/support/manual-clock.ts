@@ -24,6 +24,11 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** Tests see the exact interval of each job. */
+  beatBefore(at: number): number {
+    return at;
+  }
+
   /** How many calls are waited for. */
   get pending(): number {
     return this.#timers.size;

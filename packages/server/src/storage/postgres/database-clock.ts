@@ -28,6 +28,10 @@ export class DatabaseClock implements Clock {
     return this.#own.after(delayMs, callback);
   }
 
+  beatBefore(at: number): number {
+    return this.#own.beatBefore(at);
+  }
+
   /**
    * @param read time of the database, epoch ms
    * @param queriedAt when the query was sent, by the clock of this process; its answer has just
