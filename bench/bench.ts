@@ -51,7 +51,7 @@ async function measure(options: Options): Promise<Results> {
     ...deliveries,
     ...(wants("open-loop") && { openLoop: await measureOpenLoop(options) }),
     ...(wants("long-polls") && { longPolls: await measureLongPolls(options) }),
-    ...(wants("start-up") && { startUp: await timeStarts() }),
+    ...(wants("start-up") && { startUp: await timeStarts(options.installed) }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
     ...(wants("gated-call") && { gatedCalls: await measureGatedCalls(options) }),

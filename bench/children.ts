@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 
 const running = new Set<ChildProcess>();
 
@@ -107,6 +107,16 @@ export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const kib = Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1]);
   return (kib * 1024) / 1e6;
+}
+
+/** How often the threads of a process have been woken after they waited. Only on Linux. */
+export function wakeUps(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  const counts = readdirSync(tasks).map((task) => {
+    const status = readFileSync(`${tasks}/${task}/status`, "utf8");
+    return Number(/^voluntary_ctxt_switches:\s*(\d+)/m.exec(status)?.[1]);
+  });
+  return counts.reduce((sum, each) => sum + each, 0);
 }
 
 /** The kernel counts in hundredths of a second on every common architecture. */

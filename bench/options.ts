@@ -54,6 +54,8 @@ export interface Options {
   readonly queued: number;
   /** Decided requests to fill the grown store with; 0 leaves that section out. */
   readonly stored: number;
+  /** A project with the package `countersign` to start; undefined: the sources. */
+  readonly installed: string | undefined;
   /** Folder for CPU profiles of the server, or undefined for none. */
   readonly profile: string | undefined;
   /** Print the results as one JSON object instead of tables. */
@@ -76,6 +78,7 @@ ${WRK}, which needs the program wrk
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0; with postgres
                     2000000); how many to simulate over (100000)
+  --installed DIR   start-up: a project with the package countersign, instead of the sources
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
 `;
@@ -102,6 +105,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
       notifications: { type: "string", default: "40000" },
       queued: { type: "string", default: "100000" },
       stored: { type: "string" },
+      installed: { type: "string" },
       profile: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -124,6 +128,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     notifications: count("notifications", values.notifications, 10),
     queued: count("queued", values.queued, 1),
     stored,
+    installed: values.installed,
     profile: values.profile,
     json: values.json,
   };

@@ -94,12 +94,15 @@ function longPollsTable(result: LongPolls): string {
 }
 
 function startUpTable(startUp: StartUp): string {
-  const { coldMs, coldIdleMb, firstStartMs, restartMs, idleMb } = startUp;
+  const { coldMs, coldIdleMb, firstStartMs, restartMs } = startUp;
+  const { idleMb, idleCpuPercent, idleWakeUpsPerSecond } = startUp;
   return table([
     ["countersign serve", ""],
     ["spawn to ready, empty folder", `${firstStartMs.toFixed(0)} ms`],
     ["spawn to ready, existing folder", `${restartMs.toFixed(0)} ms`],
     ["idle memory", `${mb(idleMb)} MB`],
+    ["idle CPU, of one core", `${idleCpuPercent.toFixed(2)} %`],
+    ["idle wake-ups of all threads", `${idleWakeUpsPerSecond.toFixed(1)}/s`],
     ["spawn to ready, nothing compiled yet", `${coldMs.toFixed(0)} ms`],
     ["idle memory of that first run", `${mb(coldIdleMb)} MB`],
   ]);

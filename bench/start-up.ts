@@ -1,12 +1,12 @@
 /**
- * From the spawn of `countersign serve` to its first successful answer to /readyz, and its
- * memory when idle.
+ * From the spawn of `countersign serve` to its first successful answer to /readyz, and what it
+ * uses when idle.
  */
 
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { residentMb, spawnTracked, stopChild } from "./children.ts";
+import { cpuSeconds, residentMb, spawnTracked, stopChild, wakeUps } from "./children.ts";
 import { Connection } from "./connection.ts";
 import { freePort } from "./free-port.ts";
 import { getMessage } from "./messages.ts";
@@ -25,20 +25,34 @@ export interface StartUp {
   readonly restartMs: number;
   /** Resident memory some seconds after a restart, without load. */
   readonly idleMb: number;
+  /** Of one processor, during the same seconds. */
+  readonly idleCpuPercent: number;
+  /** Of all threads, during the same seconds. */
+  readonly idleWakeUpsPerSecond: number;
 }
 
+type Idle = Pick<StartUp, "idleMb" | "idleCpuPercent" | "idleWakeUpsPerSecond">;
+
 const STARTS = 7;
-const IDLE_MS = 3_000;
+/** After these, work of the start has ended. */
+const SETTLE_MS = 3_000;
+const IDLE_MS = 20_000;
 const READY_MS_MAX = 20_000;
 const ASK_EVERY_MS = 2;
 
 const CLI = join(import.meta.dirname, "../packages/cli/bin/countersign.js");
 
-export async function timeStarts(): Promise<StartUp> {
+/** @param installed a project with the package `countersign`; undefined: the repository */
+export async function timeStarts(installed: string | undefined): Promise<StartUp> {
+  const cli =
+    installed === undefined ? CLI : join(installed, "node_modules/countersign/bin/countersign.js");
   const data = temporaryFolder();
   const codeCache = temporaryFolder();
-  const start = (folder: string, idleMs = 0) => startOnce(folder, codeCache, idleMs);
-  const cold = await start(data, IDLE_MS);
+  const start = (folder: string) => startOnce(cli, folder, codeCache, async () => undefined);
+  const cold = await startOnce(cli, data, codeCache, async (pid) => {
+    await sleep(SETTLE_MS);
+    return residentMb(pid);
+  });
   const firstMs: number[] = [];
   const againMs: number[] = [];
   for (let i = 0; i < STARTS; i++) {
@@ -48,33 +62,45 @@ export async function timeStarts(): Promise<StartUp> {
     againMs.push((await start(data)).readyMs);
     removeFolder(fresh);
   }
-  const idle = await start(data, IDLE_MS);
+  const idle = await startOnce(cli, data, codeCache, measureIdle);
   removeFolder(data);
   removeFolder(codeCache);
   return {
     coldMs: cold.readyMs,
-    coldIdleMb: cold.residentMb,
+    coldIdleMb: cold.measured,
     firstStartMs: median(firstMs),
     restartMs: median(againMs),
-    idleMb: idle.residentMb,
+    ...idle.measured,
   };
 }
 
-/** @param idleMs how long to leave it alone before its memory is read */
-async function startOnce(
+async function measureIdle(pid: number): Promise<Idle> {
+  await sleep(SETTLE_MS);
+  const [cpuBefore, wakeUpsBefore, startedAtMs] = [cpuSeconds(pid), wakeUps(pid), monotonicMs()];
+  await sleep(IDLE_MS);
+  const seconds = (monotonicMs() - startedAtMs) / 1000;
+  return {
+    idleMb: residentMb(pid),
+    idleCpuPercent: ((cpuSeconds(pid) - cpuBefore) / seconds) * 100,
+    idleWakeUpsPerSecond: (wakeUps(pid) - wakeUpsBefore) / seconds,
+  };
+}
+
+/** @param measure called when the server is ready */
+async function startOnce<T>(
+  cli: string,
   folder: string,
   codeCache: string,
-  idleMs: number,
-): Promise<{ readyMs: number; residentMb: number }> {
+  measure: (pid: number) => Promise<T>,
+): Promise<{ readonly readyMs: number; readonly measured: T }> {
   const port = await freePort();
-  const args = [CLI, "serve", "--port", String(port), "--data", folder];
+  const args = [cli, "serve", "--port", String(port), "--data", folder];
   const startedAtMs = monotonicMs();
   const server = spawnTracked(args, "ignore", { NODE_COMPILE_CACHE: codeCache });
   try {
     await untilReady(server, port, startedAtMs + READY_MS_MAX);
     const readyMs = monotonicMs() - startedAtMs;
-    await sleep(idleMs);
-    return { readyMs, residentMb: residentMb(server.pid ?? 0) };
+    return { readyMs, measured: await measure(server.pid ?? 0) };
   } finally {
     await stopChild(server, () => server.kill("SIGTERM"));
   }

@@ -1,13 +1,15 @@
 /**
- * Builds the sources of one package to plain ES modules with types and source maps, by the
- * compiler's own rules. The maps contain the sources, so a stack trace names TypeScript when Node
- * runs with `--enable-source-maps`.
+ * Builds the sources of one package to plain ES modules with types and source maps. The maps
+ * contain the sources, so a stack trace names TypeScript when Node runs with
+ * `--enable-source-maps`.
  */
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { decode, encode, type SourceMapSegment } from "@jridgewell/sourcemap-codec";
+import type { JoinOrder } from "./join-modules.ts";
+import { type Manifest, modulesOf } from "./manifest.ts";
 import type { PublishedPackage } from "./packages.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -23,17 +25,21 @@ const LANGUAGE = {
 /** The types of a package that is staged already, as an installed one would show them. */
 export type StagedTypes = Readonly<Record<string, readonly string[]>>;
 
+/** Its own process, because the bundler is asynchronous and packing is not. */
+const JOIN_MODULES = join(import.meta.dirname, "join-modules.ts");
+
 /**
  * @param outDir where the modules go
  * @throws Error with what the compiler says
  */
 export function build(
-  { folder, node }: PublishedPackage,
+  { folder, node, isJoined = false }: PublishedPackage,
   outDir: string,
   staged: StagedTypes,
   scratch: string,
 ): void {
-  const src = join(ROOT, "packages", folder, "src");
+  const home = join(ROOT, "packages", folder);
+  const src = join(home, "src");
   const options = {
     ...LANGUAGE[node],
     noEmit: false,
@@ -46,7 +52,7 @@ export function build(
   };
   mkdirSync(scratch, { recursive: true });
   const file = join(scratch, `tsconfig.${folder}.json`);
-  for (const output of [MODULES, DECLARATIONS]) {
+  for (const output of isJoined ? [DECLARATIONS] : [MODULES, DECLARATIONS]) {
     const config = {
       extends: join(ROOT, "tsconfig.json"),
       compilerOptions: { ...options, ...output },
@@ -55,6 +61,16 @@ export function build(
     };
     writeFileSync(file, JSON.stringify(config));
     compile(folder, file);
+  }
+  if (isJoined) {
+    const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
+    const order: JoinOrder = {
+      src,
+      dist: outDir,
+      entries: modulesOf(manifest),
+      target: LANGUAGE[node].target,
+    };
+    execFileSync(process.execPath, [JOIN_MODULES, JSON.stringify(order)], { stdio: "inherit" });
   }
   nameModules(outDir);
   shortenMaps(outDir, src);

@@ -38,6 +38,12 @@ function builtTargets(targets: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(published.map(([name, to]) => [name, builtTarget(to)]));
 }
 
+/** The modules that a package.json names: paths in the sources, without an extension. */
+export function modulesOf({ exports = {}, imports = {} }: Manifest): string[] {
+  const targets = [...Object.values(exports), ...Object.values(imports)];
+  return targets.flatMap((target) => SOURCE.exec(target)?.[1] ?? []);
+}
+
 type Targets = Readonly<Record<string, Target | string>>;
 
 interface PublishedManifest {

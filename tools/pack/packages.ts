@@ -11,6 +11,8 @@ export interface PublishedPackage {
   readonly assets: readonly Asset[];
   /** Dependencies that the published package contains in part, instead of depending on them. */
   readonly bundled?: readonly string[];
+  /** True: the package contains few files with all of its modules, which load faster. */
+  readonly isJoined?: boolean;
 }
 
 export interface Asset {
@@ -23,8 +25,8 @@ export interface Asset {
 export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "protocol", node: ">=22", assets: [] },
   { folder: "sdk", node: ">=22", assets: [] },
-  { folder: "agents", node: ">=24", assets: [] },
-  { folder: "command-line", node: ">=24", assets: [] },
+  { folder: "agents", node: ">=24", isJoined: true, assets: [] },
+  { folder: "command-line", node: ">=24", isJoined: true, assets: [] },
   {
     folder: "agent-hooks",
     node: ">=24",
@@ -41,7 +43,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
   },
   { folder: "conformance", node: ">=24", assets: [] },
   { folder: "telemetry", node: ">=24", assets: [] },
-  { folder: "review-api", node: ">=24", assets: [] },
+  { folder: "review-api", node: ">=24", isJoined: true, assets: [] },
   {
     folder: "console",
     node: ">=24",
@@ -50,6 +52,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
   {
     folder: "server",
     node: ">=24",
+    isJoined: true,
     assets: [
       { from: "packages/server/src/storage/migrations", to: "storage/migrations", names: /\.sql$/ },
       { from: "contract", to: "contract", names: /^(review\.)?openapi\.yaml$/ },
@@ -58,6 +61,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
   {
     folder: "cli",
     node: ">=24",
+    isJoined: true,
     assets: [{ from: "examples/policies", to: "policies", names: /\.yaml$/ }],
   },
 ];

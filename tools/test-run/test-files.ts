@@ -41,7 +41,8 @@ export function readTestFile(path: string, text: string): TestFile {
   return {
     path,
     tier: tier ?? tierOf(path, needs),
-    hasOwnProcess: /^\/\/ Process: own$/m.test(text),
+    // Frameworks have global state.
+    hasOwnProcess: /^\/\/ Process: own$/m.test(text) || needs.includes("frameworks"),
     needs,
   };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ruleIdsIn } from "./policy-text.ts";
 
-test("[ours.policy.text] the ids of rules are found in every block layout, and no other ids", () => {
+test("the ids of rules are found in every block layout, and no other ids", () => {
   const source = `version: 1
 rules:
   - id: first # comment
