@@ -18,7 +18,7 @@ export interface JoinOrder {
   readonly target: string;
 }
 
-/** Stands for the folder of a module until the place of its code is known. */
+/** Replaced by the folder of a module when the place of its code is known. */
 const FOLDER = /__FOLDER_OF_MODULE__\("([^"]*)"\)/g;
 
 /**

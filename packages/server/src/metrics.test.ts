@@ -4,7 +4,7 @@ import perfHooks from "node:perf_hooks";
 import { mock, test } from "node:test";
 import { Metrics } from "./metrics.ts";
 
-test("the process is measured from the first scrape, once, however many providers it has", async () => {
+test("the process is measured from the first scrape, once for all its providers", async () => {
   const measured = mock.method(perfHooks, "monitorEventLoopDelay");
   const [one, other] = [new Metrics(), new Metrics()];
   one.purged.inc(7);
