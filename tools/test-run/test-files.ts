@@ -41,7 +41,7 @@ export function readTestFile(path: string, text: string): TestFile {
   return {
     path,
     tier: tier ?? tierOf(path, needs),
-    // Frameworks have global state.
+    // packages/sdk/test/support/framework-scene.ts has one server for each process.
     hasOwnProcess: /^\/\/ Process: own$/m.test(text) || needs.includes("frameworks"),
     needs,
   };

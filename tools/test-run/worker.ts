@@ -19,9 +19,19 @@ if (queue === undefined) throw new Error("COUNTERSIGN_TEST_QUEUE names no queue:
 
 // Some files wait only for timers that do not keep a process alive. The queue continues after them.
 const alive = setInterval(() => {}, FILE_MS_MAX);
+const environment = { ...process.env };
 for (const path of claimFiles(queue)) {
   await test(path, { timeout: FILE_MS_MAX }, async () => {
     await import(pathToFileURL(join(ROOT, path)).href);
   });
+  restoreEnvironment();
 }
 clearInterval(alive);
+
+/** A file may leave variables, such as an API key, that would change the next one. */
+function restoreEnvironment(): void {
+  for (const name of Object.keys(process.env)) {
+    if (!(name in environment)) delete process.env[name];
+  }
+  Object.assign(process.env, environment);
+}
