@@ -56,6 +56,9 @@ const TIERS: Readonly<Record<string, { readonly patterns: readonly string[]; cho
 /** A third of the time a test file waits for a process, a timer or a disk. */
 const WORKERS_PER_CORE = 1.5;
 
+/** A process that hangs ends. The workers run as long as the whole run. */
+const RUN_MS_MAX = 80 * 60_000;
+
 const SLOWEST_SHOWN = 10;
 
 const [name = "sqlite", ...chosen] = process.argv.slice(2);
@@ -65,6 +68,9 @@ if (tier === undefined)
 
 const isWhole = chosen.length === 0;
 const listed = listTestFiles(ROOT, isWhole ? tier.patterns : chosen);
+for (const path of chosen) {
+  if (listTestFiles(ROOT, [path]).length === 0) throw new Error(`No test file is named ${path}.`);
+}
 const { files, notRun, missing } = withoutMissing(isWhole ? listed.filter(tier.choose) : listed);
 const times = readTimes();
 const slowestFirst = files.toSorted((a, b) => expectedTime(b) - expectedTime(a));
@@ -86,6 +92,7 @@ const events = run({
   // With protection keys, V8 can abort a busy process: https://github.com/nodejs/node/issues/64500
   execArgv: ["--no-memory-protection-keys"],
   concurrency: workers,
+  timeout: RUN_MS_MAX,
 });
 
 const skips: Skip[] = [];

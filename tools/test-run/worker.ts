@@ -4,8 +4,9 @@
  * are subtests of one test with its path, so that its `after` hooks run before the next file.
  */
 
+import { syncBuiltinESMExports } from "node:module";
 import { join, resolve } from "node:path";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { claimFiles } from "./queue.ts";
 
@@ -13,6 +14,9 @@ const ROOT = resolve(import.meta.dirname, "../..");
 
 /** A test that waits for something that never happens fails by its name. */
 const FILE_MS_MAX = 20 * 60_000;
+
+/** How long the process may take to exit after its last file. */
+const EXIT_MS_MAX = 60_000;
 
 const queue = process.env.COUNTERSIGN_TEST_QUEUE;
 if (queue === undefined) throw new Error("COUNTERSIGN_TEST_QUEUE names no queue: npm test sets it");
@@ -24,9 +28,14 @@ for (const path of claimFiles(queue)) {
   await test(path, { timeout: FILE_MS_MAX }, async () => {
     await import(pathToFileURL(join(ROOT, path)).href);
   });
+  mock.restoreAll();
+  syncBuiltinESMExports();
   restoreEnvironment();
 }
 clearInterval(alive);
+setTimeout(() => {
+  throw new Error("A test file left something open that keeps the process alive.");
+}, EXIT_MS_MAX).unref();
 
 /** A file may leave variables, such as an API key, that would change the next one. */
 function restoreEnvironment(): void {

@@ -1,6 +1,6 @@
 /** Clock and random source, injected so that tests and simulations control them. */
 
-import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 
 export interface Clock {
   /** Epoch milliseconds. */
@@ -45,9 +45,6 @@ const BEAT_MS = 1_000;
 /** A timer can fire so long before its time, because it uses another clock. */
 const TIMER_EARLY_MS = 5;
 
-/** Processes that share a database have different beats. */
-const BEAT_PHASE_MS = randomInt(BEAT_MS);
-
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -62,7 +59,7 @@ export const systemClock: Clock = {
   },
   beatBefore(at) {
     const late = at + TIMER_EARLY_MS;
-    return late - ((late - BEAT_PHASE_MS) % BEAT_MS);
+    return late - (late % BEAT_MS);
   },
 };
 

@@ -125,9 +125,8 @@ function newRegistry<T extends RegistryContentType>(type: T): Registry<T> {
 let ofProcess: Registry | undefined;
 
 /**
- * Process metrics, such as memory and event loop lag, measured from the first scrape: a server that
- * is never scraped is not woken for samples. All providers of a process share them, because each
- * collector has a timer and a histogram that are never released.
+ * Process metrics, such as memory and event loop lag. All providers of a process share them,
+ * because each collector has a timer and a histogram that are never released.
  */
 function metricsOfProcess(): Registry {
   if (ofProcess === undefined) {
@@ -233,6 +232,7 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #ofProcess = metricsOfProcess();
   #beforeText = async () => {};
 
   constructor() {
@@ -265,7 +265,7 @@ export class Metrics {
    */
   #all(type: RegistryContentType): Registry<RegistryContentType> {
     const all = newRegistry(type);
-    for (const registry of [metricsOfProcess(), this.registry]) {
+    for (const registry of [this.#ofProcess, this.registry]) {
       for (const metric of registry.getMetricsAsArray()) {
         all.registerMetric(Object.create(metric) as Metric);
       }

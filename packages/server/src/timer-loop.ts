@@ -15,8 +15,8 @@ export interface TimerJob {
   /** Dependency name in failure reports. */
   readonly name: string;
   /**
-   * The longest pause between two runs, and the pause after a failure, in ms. The run is at the
-   * last beat of the clock in this pause.
+   * The longest pause between two runs, and the pause after a failure, in ms: at least a second.
+   * The run is at the last beat of the clock in this pause.
    */
   readonly intervalMs: number;
   /** Delay of the first run, in ms. */

@@ -1,3 +1,4 @@
+// Process: own
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatTimestamp, parseJson } from "@countersign/protocol";
