@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
+import { compareMembers } from "../../core/scim-members.ts";
 import {
   externalIdOf,
   type GroupView,
@@ -12,7 +13,7 @@ import { GROUP_SCHEMA } from "../../core/scim-schema.ts";
 import type { ScimCaller } from "../../identity/caller.ts";
 import { assertScimToken } from "../../steps/scim/assertScimToken.ts";
 import { toGroupView } from "../../steps/scim/toGroupView.ts";
-import { compareMembers, writeMembers } from "../../steps/scim/writeMembers.ts";
+import { writeMembers } from "../../steps/scim/writeMembers.ts";
 import { lockScimGroup, updateScimGroup } from "../../storage/sql/scim/scim-groups.ts";
 
 /**
@@ -40,7 +41,7 @@ export async function changeScimGroup(
     const old = before.members;
     const isRenamed = displayName !== stored.displayName || externalId !== stored.externalId;
     if (!isRenamed && members.join() === old.join()) return before;
-    const { added, removed } = compareMembers(old, members);
+    const { added, removed, kept } = compareMembers(old, members);
     const now = await tx.now();
     const group = { ...stored, displayName, externalId, changedAt: now };
     await updateScimGroup(tx, group);
@@ -53,8 +54,8 @@ export async function changeScimGroup(
       detail: { name: displayName, external_id: externalId, added, removed },
     });
     // A new name can give other roles.
-    const resettled = isRenamed ? old : [];
-    await writeMembers(tx, context, caller, id, { added, removed, resettled });
+    const changed = isRenamed ? kept : [];
+    await writeMembers(tx, context, caller, id, { added, removed, changed });
     return toGroupView(tx, group);
   });
 }

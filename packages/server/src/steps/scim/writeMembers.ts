@@ -1,5 +1,3 @@
-/** Compares and writes the members of a SCIM group. */
-
 import type { Context } from "../../context.ts";
 import { ScimRefusal } from "../../core/scim-refusal.ts";
 import type { ScimCaller } from "../../identity/caller.ts";
@@ -13,20 +11,8 @@ import { settleScimPerson } from "./settleScimPerson.ts";
 export interface MemberChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Members who stay, but with other roles and groups than before. */
-  readonly resettled?: readonly string[];
-}
-
-/** A group can have many thousands of members. */
-export function compareMembers(
-  before: readonly string[],
-  after: readonly string[],
-): Pick<MemberChange, "added" | "removed"> {
-  const [old, wanted] = [new Set(before), new Set(after)];
-  return {
-    added: after.filter((id) => !old.has(id)),
-    removed: before.filter((id) => !wanted.has(id)),
-  };
+  /** Members who stay, but with other roles or groups than before. */
+  readonly changed?: readonly string[];
 }
 
 /**
@@ -39,10 +25,10 @@ export async function writeMembers(
   context: Pick<Context, "random" | "settings" | "onLastAdminLost">,
   caller: ScimCaller,
   groupId: string,
-  { added, removed, resettled = [] }: MemberChange,
+  { added, removed, changed = [] }: MemberChange,
 ): Promise<void> {
-  const changed = [...removed, ...added, ...resettled];
-  const persons = await lockScimPersons(tx, context.settings.mapping, changed);
+  const all = [...removed, ...added, ...changed];
+  const persons = await lockScimPersons(tx, context.settings.mapping, all);
   for (const id of added) {
     if (persons.has(id) && (await isProvisioned(tx, id))) {
       await insertScimMember(tx, groupId, id);
