@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { JsonObject, parseJson } from "@countersign/protocol";
 import { type AuthzenQuestion, parseQuestion } from "./authzen.ts";
-import { boundNames, isInScope, readableContext, scopeDigest } from "./authzen-scope.ts";
+import {
+  boundNames,
+  isInScope,
+  readableContext,
+  scopeDigest,
+  splitContext,
+} from "./authzen-scope.ts";
 import type { StoredRequest } from "./request.ts";
 
 function question(fields: object = {}): AuthzenQuestion {
@@ -20,6 +26,21 @@ const DIGEST = scopeDigest(question());
 
 test("[ours.authzen.binding] the bound members are sorted", () => {
   assert.deepEqual(boundNames(question()), ["a", "b"]);
+});
+
+test("[ours.authzen.binding] the members of a context are split by their names, and each name is read once", () => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `m${at}`);
+  let reads = 0;
+  const counted = new Proxy(names, {
+    get(target, key, receiver) {
+      reads++;
+      return Reflect.get(target, key, receiver);
+    },
+  });
+  const context = new Map([...names, "more"].map((name) => [name, name]));
+  const { named, others } = splitContext(context, counted);
+  assert.deepEqual([[...named.keys()], [...others]], [names, [["more", "more"]]]);
+  assert.ok(reads < 5_000, `${reads} reads`);
 });
 
 test("[ours.authzen.binding] key order and the spelling of numbers do not change the scope", () => {

@@ -43,6 +43,22 @@ export function boundNames({ context }: AuthzenQuestion): readonly string[] {
   return [...context.keys()].sort();
 }
 
+/**
+ * Separates the members of a context that these names include from the others. In linear time: a
+ * context can have as many members as fit into a body.
+ */
+export function splitContext(
+  context: AuthzenQuestion["context"],
+  names: readonly string[],
+): { readonly named: Map<string, JsonValue>; readonly others: Map<string, JsonValue> } {
+  const known = new Set(names);
+  const members = [...context];
+  return {
+    named: new Map(members.filter(([name]) => known.has(name))),
+    others: new Map(members.filter(([name]) => !known.has(name))),
+  };
+}
+
 /** Equal for two questions if and only if both are in one scope. */
 export function scopeDigest(question: AuthzenQuestion): string {
   const { subject, action, resource, context } = question;

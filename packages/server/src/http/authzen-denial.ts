@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { AccessRefusal } from "../core/access-refusal.ts";
 import type { AccessRequest } from "../core/access-request.ts";
 import type { AuthzenQuestion } from "../core/authzen.ts";
-import { boundNames, scopeDigest } from "../core/authzen-scope.ts";
+import { boundNames, scopeDigest, splitContext } from "../core/authzen-scope.ts";
 import { Failure } from "../failure.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
 
@@ -63,16 +63,13 @@ export function verifyDenial(
   if (binding === undefined || formatTimestamp(binding.expiresAt) !== expiresAt) {
     throw new AccessRefusal("invalid_denial_binding");
   }
-  const members = [...question.context];
-  // A context has as many members as fit into a body.
-  const names = new Set(binding.names);
-  const isDenied = ([name]: [string, JsonValue]): boolean => names.has(name);
-  const denied = { ...question, context: new Map(members.filter(isDenied)) };
+  const { named, others } = splitContext(question.context, binding.names);
+  const denied = { ...question, context: named };
   if (scopeDigest(denied) !== binding.digest) throw new AccessRefusal("invalid_denial_binding");
   return {
     bindingToken,
     question: denied,
-    added: new Map(members.filter((member) => !isDenied(member))),
+    added: others,
     isExpired: clock.now() >= binding.expiresAt,
   };
 }
