@@ -175,7 +175,7 @@ export class Replica implements Actor {
       monotonic: () => world.elapsedMs,
       after: (delayMs, callback) =>
         world.after(this, delayMs, `wakes after ${Math.round(delayMs)} ms`, callback),
-      beatBefore: (at) => at,
+      coalesced: (at) => at,
     };
   }
 

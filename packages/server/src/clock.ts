@@ -21,13 +21,13 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void;
 
   /**
-   * The last beat of this process up to a time. Work that is repeated every few seconds runs at
-   * beats, all of it at once, so that an idle process seldom wakes up.
+   * Timer coalescing: a time close to this one at which other timers fire too, so that an idle
+   * process seldom wakes up. For work that is repeated every second or less often.
    *
    * @param at epoch ms
-   * @returns epoch ms: less than a second before `at`, or a few milliseconds after it
+   * @returns epoch ms: less than a second before `at`, or at most 5 ms after it
    */
-  beatBefore(at: number): number;
+  coalesced(at: number): number;
 }
 
 export interface Random {
@@ -40,7 +40,7 @@ export interface Random {
 /** The longest delay of a Node timer. Node fires a longer one immediately. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-const BEAT_MS = 1_000;
+const COALESCED_MS = 1_000;
 
 /** A timer can fire so long before its time, because it uses another clock. */
 const TIMER_EARLY_MS = 5;
@@ -57,9 +57,9 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX)).unref();
     return () => clearTimeout(timer);
   },
-  beatBefore(at) {
+  coalesced(at) {
     const late = at + TIMER_EARLY_MS;
-    return late - (late % BEAT_MS);
+    return late - (late % COALESCED_MS);
   },
 };
 

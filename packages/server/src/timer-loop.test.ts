@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ManualClock } from "../test/support/manual-clock.ts";
+import { systemClock } from "./clock.ts";
 import { TimerLoop } from "./timer-loop.ts";
 
 const INTERVAL_MS = 1_000;
@@ -96,4 +97,32 @@ test("stop waits for the run under way, and no run starts after it", async () =>
   loop.runNow();
   clock.advance(INTERVAL_MS);
   assert.deepEqual(starts, [0]);
+});
+
+test("loops of a clock that coalesces times run together from their second run on", async () => {
+  class CoalescingClock extends ManualClock {
+    override coalesced = systemClock.coalesced;
+  }
+  const clock = new CoalescingClock(0);
+  const starts: number[] = [];
+  for (const firstDelayMs of [20, 370]) {
+    new TimerLoop(
+      clock,
+      { dependencyFailed: assert.fail },
+      {
+        name: "job",
+        intervalMs: INTERVAL_MS,
+        firstDelayMs,
+        async run() {
+          starts.push(clock.now());
+          return undefined;
+        },
+      },
+    );
+  }
+  for (let ms = 0; ms < 3_000; ms += 10) {
+    clock.advance(10);
+    await nextTurn();
+  }
+  assert.deepEqual(starts, [20, 370, 1_000, 1_000, 2_000, 2_000, 3_000, 3_000]);
 });

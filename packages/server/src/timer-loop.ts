@@ -15,8 +15,8 @@ export interface TimerJob {
   /** Dependency name in failure reports. */
   readonly name: string;
   /**
-   * The longest pause between two runs, and the pause after a failure, in ms: at least a second.
-   * The run is at the last beat of the clock in this pause.
+   * The longest pause between two runs, and the pause after a failure, in ms: at least a second,
+   * because the clock may coalesce the run with others.
    */
   readonly intervalMs: number;
   /** Delay of the first run, in ms. */
@@ -84,7 +84,7 @@ export class TimerLoop implements Worker {
       next = await this.#runOnce();
     } while (this.#isRequested && !this.#isStopped);
     this.#running = undefined;
-    const atLatest = this.#clock.beatBefore(this.#clock.now() + this.#job.intervalMs);
+    const atLatest = this.#clock.coalesced(this.#clock.now() + this.#job.intervalMs);
     this.#arm(Math.min(this.#nextAt, next ?? atLatest));
   }
 

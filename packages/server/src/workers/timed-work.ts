@@ -41,7 +41,7 @@ export function startTimedWork(
       if (done === 0 && due !== undefined && due <= startedAt) {
         return clock.now() + RETRY_MS;
       }
-      return Math.min(due ?? Number.POSITIVE_INFINITY, clock.beatBefore(startedAt + INTERVAL_MS));
+      return Math.min(due ?? Number.POSITIVE_INFINITY, clock.coalesced(startedAt + INTERVAL_MS));
     },
   });
   const unsubscribe = wake.onSignal((signal) => {

@@ -25,7 +25,7 @@ export class ManualClock implements Clock {
   }
 
   /** Tests see the exact interval of each job. */
-  beatBefore(at: number): number {
+  coalesced(at: number): number {
     return at;
   }
 

@@ -28,8 +28,8 @@ export class DatabaseClock implements Clock {
     return this.#own.after(delayMs, callback);
   }
 
-  /** No beats: work at the same time would take more connections of the database at once. */
-  beatBefore(at: number): number {
+  /** Never coalesced: work at the same time would take more connections of the database at once. */
+  coalesced(at: number): number {
     return at;
   }
 
