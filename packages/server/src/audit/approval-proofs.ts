@@ -44,10 +44,12 @@ export async function findMissingProof(
   const requestId = requestIdOf(entry);
   if (entry.kind !== "request.resolved" || entry.detail.status !== "approved") return undefined;
   if (requestId === undefined) return undefined;
-  const openings =
-    past?.requirement === undefined ? await readOpenings(reader, projectId, requestId) : [];
-  if (openings.length > 1) return "opening: its request was opened more than once";
-  const requirement = past?.requirement ?? openings.map(requirementOf)[0];
+  let requirement = past?.requirement;
+  if (requirement === undefined) {
+    const [opened, ...others] = await readOpenings(reader, projectId, requestId);
+    if (others.length > 0) return "opening: its request was opened more than once";
+    requirement = opened && requirementOf(opened);
+  }
   if (requirement === undefined) return undefined;
   if (entry.actor.startsWith("grant:")) {
     return requirement.grants === true ? undefined : "grant: its request did not allow grants";
@@ -108,7 +110,9 @@ export async function readOpened(
   return (await readOpenings(reader, projectId, requestId))[0];
 }
 
-/** More than one was made up. The id of the request contains the time of its first entry. */
+/**
+ * The server writes one for each request. The id of the request contains the time of this entry.
+ */
 async function readOpenings(
   reader: Reader,
   projectId: string,
