@@ -200,7 +200,7 @@ test("[ours.request.match] wrong characters are rejected, and three failed attem
   await ben.page.getByText("Approved by you.").waitFor();
 });
 
-test("[ours.request.together] of a quorum of two, one vote leaves it pending, the same person counts once, and the owner may not", async () => {
+test("[ours.request.together] [ours.request.approvers] of a quorum of two, one vote leaves it pending, the same person counts once, and the owner may not", async () => {
   const { id } = await submitAsked(scene, { quorum: 2, excludeOwner: true });
   const olga = await scene.visitor("olga");
   await setOwner(store, instance.id, "olga");
@@ -210,6 +210,9 @@ test("[ours.request.together] of a quorum of two, one vote leaves it pending, th
   await picture(olga.page, "request-owner");
   await openRequest(ana.page, id);
   await untilEnabled(ana.page);
+  const needed = ana.page.locator("#needed");
+  await needed.getByText("Can approve: you").waitFor();
+  assert.doesNotMatch(await needed.innerText(), /olga/);
   await approveOn(scene, ana.page);
   await ana.page.getByText("1 of 2 approvals").waitFor();
   assert.equal(await statusOf(id), "pending");

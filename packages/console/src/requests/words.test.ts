@@ -2,16 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { itemSources } from "../exact/source.ts";
+import { ANY_REVIEWER } from "./requirement-fixture.ts";
 import * as words from "./words.ts";
-
-const ANY: words.ApprovalRequirement = {
-  from: [],
-  quorum: 1,
-  exclude: [],
-  confirm: { kind: "click" },
-  note: "optional",
-  bots: false,
-};
 
 test("[ours.inbox.page] the required approvers and their number are described", () => {
   const cases: [Partial<words.ApprovalRequirement>, string][] = [
@@ -25,7 +17,7 @@ test("[ours.inbox.page] the required approvers and their number are described", 
     ],
   ];
   for (const [some, text] of cases)
-    assert.equal(words.describeApprovers({ ...ANY, ...some }), text);
+    assert.equal(words.describeApprovers({ ...ANY_REVIEWER, ...some }), text);
 });
 
 test("[ours.escalate.shown] a step of an escalation is described with its time", () => {
@@ -42,11 +34,11 @@ test("[ours.escalate.shown] a step of an escalation is described with its time",
 });
 
 test("[ours.inbox.now] missing approvals, the outcome and the time left are described", () => {
-  const requirement = { ...ANY, from: [["group:dba"]], quorum: 2 };
+  const requirement = { ...ANY_REVIEWER, from: [["group:dba"]], quorum: 2 };
   const missing = words.stillMissing({ requirement, votes: [{}] });
   assert.equal(missing, "1 more person of group dba must approve.");
   assert.equal(words.countVotes({ requirement, votes: [{}] }), "1 of 2 approvals");
-  assert.equal(words.countVotes({ requirement: ANY, votes: [] }), "");
+  assert.equal(words.countVotes({ requirement: ANY_REVIEWER, votes: [] }), "");
   const outcomes: [words.Ended, string][] = [
     [{ status: "denied", decided_by: "reviewer:1", decider: "ana" }, "Denied by ana"],
     [{ status: "approved", decided_by: "reviewer:1", decider: "me" }, "Approved by you"],

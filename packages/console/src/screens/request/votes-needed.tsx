@@ -33,9 +33,7 @@ function loadReviewers(): Promise<readonly Reviewer[]> {
 function Needed({ request }: { readonly request: ReviewedRequest }) {
   const { value: reviewers = [] } = useLoaded(loadReviewers, "reviewers");
   const me = session.value?.project?.reviewer.name;
-  const owner = useOwner(request);
-  const isKnown = owner !== undefined || !request.requirement.exclude.includes("owner");
-  const names = isKnown ? whoCanApprove(request, reviewers, { me, owner }) : [];
+  const names = whoCanApprove(request, reviewers, { me, owner: useOwner(request) });
   const count = words.countVotes(request);
   const voters = request.votes.map(({ reviewer }) => reviewer).join(", ");
   return (

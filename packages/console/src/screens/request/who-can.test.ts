@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Reviewer } from "@countersign/review-api";
+import { ANY_REVIEWER } from "../../requests/requirement-fixture.ts";
 import { type Needed, whoCanApprove } from "./who-can.ts";
 
 function reviewer(name: string, ...groups: string[]): Reviewer {
@@ -16,15 +17,7 @@ const REVIEWERS = [
 
 function needed(requirement: Partial<Needed["requirement"]>, ...voters: string[]): Needed {
   return {
-    requirement: {
-      from: [],
-      quorum: 1,
-      exclude: [],
-      confirm: { kind: "click" },
-      note: "optional",
-      bots: false,
-      ...requirement,
-    },
+    requirement: { ...ANY_REVIEWER, ...requirement },
     votes: voters.map((name) => ({ reviewer: name })),
   };
 }
@@ -53,5 +46,6 @@ test("[ours.request.approvers] an excluded owner is not named, and without a kno
   const found = whoCanApprove(excluding, REVIEWERS, { me: "ana", owner: "ana" });
   assert.deepEqual(found, ["bo", "cy", "di"]);
   assert.deepEqual(whoCanApprove(excluding, REVIEWERS, { owner: null }), []);
+  assert.deepEqual(whoCanApprove(excluding, REVIEWERS, { owner: undefined }), []);
   assert.ok(whoCanApprove(needed({ quorum: 2 }), REVIEWERS, { owner: "ana" }).includes("ana"));
 });

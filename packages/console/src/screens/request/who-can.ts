@@ -52,7 +52,7 @@ function openSets(
 export interface WhoCanApproveOptions {
   /** The signed-in reviewer; the result lists them first. */
   readonly me?: string | undefined;
-  /** Name of the owner of the instance; null for no owner. */
+  /** Name of the owner of the instance; null for no owner, undefined while it is not known. */
   readonly owner?: string | null | undefined;
 }
 
@@ -68,7 +68,7 @@ export function whoCanApprove(
   const { requirement, votes } = needed;
   const isOwnerExcluded = requirement.exclude.includes("owner");
   // Any reviewer could be an unknown owner, so the server accepts no approval.
-  if (isOwnerExcluded && owner === null) return [];
+  if (isOwnerExcluded && (owner ?? null) === null) return [];
   const open = { ...requirement, from: openSets(needed, reviewers) };
   const names = reviewers
     .filter((one) => isNamed(open, one))
