@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

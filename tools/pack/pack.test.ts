@@ -1,5 +1,6 @@
 // Tier: slow
 // Needs: tar, frameworks
+// Process: own
 /**
  * Tests the packages in the form that users install: every package is packed, installed into an
  * empty project without a network, and used there on Node 24. tools/runtimes tests the SDK on other

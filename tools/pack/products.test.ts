@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * The hooks, the gateway and the conformance kit are products of their own: each is installed from
  * its tarballs into an empty folder and runs there without the server.

@@ -1,5 +1,6 @@
 // Tier: slow
 // Needs: runtimes, frameworks, tar
+// Process: own
 /**
  * Runs one agent with the packed SDK on every supported runtime, with a real server and its
  * webhooks.

@@ -53,8 +53,8 @@ const TIERS: Readonly<Record<string, { readonly patterns: readonly string[]; cho
   },
 };
 
-/** A third of the time a test file waits for a process, a timer or a disk. */
-const WORKERS_PER_CORE = 1.5;
+/** More than one, because test files wait for other processes, timers and disks. */
+const PROCESSES_PER_CORE = 1.5;
 
 /** A process that hangs ends. The workers run as long as the whole run. */
 const RUN_MS_MAX = 80 * 60_000;
@@ -67,17 +67,15 @@ if (tier === undefined)
   throw new Error(`Unknown tier "${name}": ${Object.keys(TIERS).join(", ")}.`);
 
 const isWhole = chosen.length === 0;
-const listed = listTestFiles(ROOT, isWhole ? tier.patterns : chosen);
-for (const path of chosen) {
-  if (listTestFiles(ROOT, [path]).length === 0) throw new Error(`No test file is named ${path}.`);
-}
+const listed = isWhole ? listTestFiles(ROOT, tier.patterns) : chosen.flatMap(listNamed);
 const { files, notRun, missing } = withoutMissing(isWhole ? listed.filter(tier.choose) : listed);
 const times = readTimes();
 const slowestFirst = files.toSorted((a, b) => expectedTime(b) - expectedTime(a));
 const alone = slowestFirst.filter(({ hasOwnProcess }) => hasOwnProcess);
 const queued = slowestFirst.filter((file) => !alone.includes(file)).map(({ path }) => path);
 const queue = createQueue(queued);
-const workers = Math.ceil(availableParallelism() * (isWhole ? WORKERS_PER_CORE : 1));
+const processes = Math.ceil(availableParallelism() * (isWhole ? PROCESSES_PER_CORE : 1));
+const workers = Array<string>(Math.min(processes, queued.length)).fill(WORKER);
 
 // The processes of the files inherit these.
 process.env.COUNTERSIGN_TEST_QUEUE = queue;
@@ -88,10 +86,10 @@ const postgres = isWhole && name !== "unit" ? await sharePostgres() : undefined;
 
 const events = run({
   cwd: ROOT,
-  files: [...alone.map(({ path }) => join(ROOT, path)), ...Array(workers).fill(WORKER)],
+  files: [...alone.map(({ path }) => join(ROOT, path)), ...workers],
   // With protection keys, V8 can abort a busy process: https://github.com/nodejs/node/issues/64500
   execArgv: ["--no-memory-protection-keys"],
-  concurrency: workers,
+  concurrency: processes,
   timeout: RUN_MS_MAX,
 });
 
@@ -137,6 +135,13 @@ if (!isSuccess || faults.length > 0 || !isComplete) process.exitCode = 1;
 /** In milliseconds. Of a file that never ran, the size is all that is known. */
 function expectedTime({ path }: TestFile): number {
   return times[path] ?? statSync(join(ROOT, path)).size;
+}
+
+/** @param pattern a path from the root of the repository, or a glob pattern */
+function listNamed(pattern: string): TestFile[] {
+  const found = listTestFiles(ROOT, [pattern]);
+  if (found.length === 0) throw new Error(`No test file is named ${pattern}.`);
+  return found;
 }
 
 interface Selection {

@@ -41,8 +41,7 @@ export function readTestFile(path: string, text: string): TestFile {
   return {
     path,
     tier: tier ?? tierOf(path, needs),
-    // packages/sdk/test/support/framework-scene.ts has one server for each process.
-    hasOwnProcess: /^\/\/ Process: own$/m.test(text) || needs.includes("frameworks"),
+    hasOwnProcess: /^\/\/ Process: own$/m.test(text),
     needs,
   };
 }

@@ -1,5 +1,6 @@
 // Tier: slow
 // Needs: frameworks
+// Process: own
 /**
  * The official TypeScript client and the MCP Inspector in front of the gateway, on both transports,
  * with the official servers.

@@ -1,5 +1,6 @@
 // Tier: slow
 // Needs: frameworks, python3
+// Process: own
 /**
  * The official Python client in front of the gateway. Over stdio it speaks MCP 2026-07-28, and the
  * official servers speak an earlier version.

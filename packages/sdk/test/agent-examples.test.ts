@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * Starts each agent example from its own folder, twice per run, against a real provider. Compares
  * the guide, which shows parts of the examples, with them.

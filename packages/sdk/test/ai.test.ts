@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * The adapter for the Vercel AI SDK, in front of the real framework with a scripted model.
  */

@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * The adapter for the Claude Agent SDK, without Claude Code: the tests call the hook as the SDK
  * does, and the tools through their MCP server. `claude-code.test.ts` runs Claude Code itself.

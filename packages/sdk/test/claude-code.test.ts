@@ -1,5 +1,6 @@
 // Tier: nightly
 // Needs: frameworks, coding-agents
+// Process: own
 /** The adapter for the Claude Agent SDK, with Claude Code itself. */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * `countersignMiddleware` in agents of `createAgent`, with other middleware of the framework.
  */

@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * Gated tools beside tools that interrupt the graph themselves, and gated tools that interrupt it
  * while they run.

@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * Graphs of LangGraph that are resumed while calls of one turn are in different states. A
  * `ToolNode` repeats the whole turn, `createAgent` only the calls that waited.

@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * Suspended runs of Mastra: waiting calls and their decisions in the approval feature of the
  * framework.

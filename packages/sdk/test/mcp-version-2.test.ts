@@ -1,4 +1,5 @@
 // Needs: frameworks
+// Process: own
 /**
  * The adapter for MCP servers, in front of the client and the server of version 2 of the MCP SDK.
  */

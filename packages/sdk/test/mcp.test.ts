@@ -1,3 +1,4 @@
+// Process: own
 /**
  * The adapter for MCP servers, in front of the client and the server of version 1 of the MCP SDK.
  */

@@ -1,4 +1,5 @@
 // Needs: frameworks, browser
+// Process: own
 /**
  * Runs the unchanged example with `useChat` in a browser, against a real provider.
  */

@@ -25,14 +25,17 @@ import type {
 
 const ends: (() => Promise<void> | void)[] = [];
 let starting: Promise<AgentScene> | undefined;
+let hasEnded = false;
 
 // Here, and not where the scene is started: that is in a test, and would end with it.
 after(async () => {
+  hasEnded = true;
   for (const end of ends.reverse()) await end();
 });
 
 /** One server for the tests of a file; each test leaves nothing pending. */
 export function sharedScene(): Promise<AgentScene> {
+  assert.ok(!hasEnded, "A file with this scene needs the comment: // Process: own");
   starting ??= startAgentScene({ after: (end) => void ends.push(end) });
   return starting;
 }
