@@ -19,7 +19,7 @@ export interface JoinOrder {
 }
 
 /** Replaced by the folder of a module when the place of its code is known. */
-const FOLDER = /__FOLDER_OF_MODULE__\("([^"]*)"\)/g;
+const FOLDER = /__FOLDER_OF_MODULE__\("([^"]*)", (dirname|url)\)/g;
 
 /**
  * Modules find their assets from their folder in the sources, which the package has as well. No
@@ -30,15 +30,19 @@ function keepFolders(src: string): Plugin {
     name: "keep-folders",
     transform(code, id) {
       const folder = relative(src, dirname(id));
-      const changed = code.replaceAll("import.meta.dirname", `__FOLDER_OF_MODULE__("${folder}")`);
+      const changed = code.replace(
+        /\bimport\.meta\.(dirname|url)\b/g,
+        (_, name: string) => `__FOLDER_OF_MODULE__("${folder}", ${name})`,
+      );
       return changed === code ? undefined : { code: changed, map: null };
     },
     renderChunk(code, { fileName }) {
-      const toRoot = relative(dirname(fileName), ".") || ".";
-      const changed = code.replace(
-        FOLDER,
-        (_, folder: string) => `(import.meta.dirname + "/${join(toRoot, folder)}")`,
-      );
+      const changed = code.replace(FOLDER, (_, folder: string, name: string) => {
+        const path = relative(dirname(fileName), folder) || ".";
+        return name === "url"
+          ? `new URL("${path}/", import.meta.url).href`
+          : `(import.meta.dirname + "/${path}")`;
+      });
       return changed === code ? undefined : { code: changed, map: null };
     },
   };

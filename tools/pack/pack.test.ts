@@ -14,6 +14,7 @@ import { test } from "node:test";
 import { Child, fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
 import { ownEnvironment } from "@countersign/testing/countersign";
 import { eventually } from "@countersign/testing/eventually";
+import { decode } from "@jridgewell/sourcemap-codec";
 import { ROOT, TSC } from "./build.ts";
 import {
   installByNpm,
@@ -225,6 +226,32 @@ test("[ours.packages.content] a stack trace names the line of the TypeScript sou
     /node_modules\/@countersign\/sdk\/(src\/[a-z-]+\.ts):(\d+)/.exec(stderr) ?? [];
   const source = readFileSync(join(ROOT, "packages/sdk", file), "utf8");
   assert.match(source.split("\n")[Number(line) - 1] ?? "", /throw new SdkError/);
+});
+
+test("[ours.packages.content] the joined modules of the server name the lines of their sources", () => {
+  const dist = join(operator, "node_modules/@countersign/server/dist");
+  const lines = readFileSync(join(dist, "index.js"), "utf8").split("\n");
+  const map = JSON.parse(readFileSync(join(dist, "index.js.map"), "utf8")) as {
+    readonly mappings: string;
+    readonly sources: readonly string[];
+    readonly sourcesContent: readonly string[];
+  };
+  const mappings = decode(map.mappings);
+  // Of modules in folders; the first one finds its assets from its folder.
+  const marks = {
+    "storage/read-migrations.ts": /^const DIRECTORY = join\(/,
+    "timer-loop.ts": /\bTimerLoop = class/,
+    "http/authzen-routes.ts": /^function refusalOf\(/,
+  };
+  for (const [source, mark] of Object.entries(marks)) {
+    const at = lines.findIndex((line) => mark.test(line));
+    const [, index = -1, line = -1] = mappings[at]?.[0] ?? [];
+    assert.equal(map.sources[index], `../src/${source}`);
+    const text = readFileSync(join(ROOT, "packages/server/src", source), "utf8");
+    assert.equal(map.sourcesContent[index], text);
+    const [word = ""] = /DIRECTORY|TimerLoop|refusalOf/.exec(lines[at] ?? "") ?? [];
+    assert.match(text.split("\n")[line] ?? "", new RegExp(word));
+  }
 });
 
 for (const [name, megabytesMax] of Object.entries(INSTALL_MEGABYTES_MAX)) {
