@@ -12,7 +12,7 @@
 import { randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { type FastifyReply, fastify } from "fastify";
-import { appendAudit, appendTwoAudits } from "../../packages/server/src/audit/append-audit.ts";
+import { appendAudit } from "../../packages/server/src/audit/append-audit.ts";
 import { systemRandom } from "../../packages/server/src/clock.ts";
 import { sha256Hex } from "../../packages/server/src/core/digest.ts";
 import type { StoredDecision, StoredRequest } from "../../packages/server/src/core/request.ts";
@@ -82,12 +82,8 @@ app.post<{ Params: { id: string } }>("/review/v1/requests/:id/verdict", async ({
 
 function insertRows(tx: Transaction, request: StoredRequest, keyHash: string): Promise<unknown>[] {
   const { decision } = request;
-  const opened = openedEntry(request);
-  if (decision === null) {
-    return [insertRequest(tx, request, keyHash), appendAudit(tx, random, opened)];
-  }
-  const resolved = resolvedEntry(request, decision);
-  return [insertRequest(tx, request, keyHash), appendTwoAudits(tx, random, opened, resolved)];
+  const entry = decision === null ? openedEntry(request) : resolvedEntry(request, decision);
+  return [insertRequest(tx, request, keyHash), appendAudit(tx, random, entry)];
 }
 
 function decide(request: StoredRequest): StoredRequest {

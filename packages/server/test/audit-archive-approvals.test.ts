@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "@countersign/testing/child";
 import { archiveAll, verifyWith } from "./support/audit-archive.ts";
-import { untilSealed } from "./support/audit-logs.ts";
+import { tamper, untilSealed } from "./support/audit-logs.ts";
 import { makeUp, reviewerOf } from "./support/made-up-approvals.ts";
 import { approve, newSigner } from "./support/passkeys.ts";
 import { enforce, policyOf } from "./support/policies.ts";
@@ -85,6 +85,21 @@ test("[ours.audit-archive.verify] votes before the cut count for an approval aft
     finding?.message ?? "",
     /quorum: its request required 2 approvals, and the log has 1/,
   );
+});
+
+test("[ours.audit.at-once] archived requests that were decided at once are compared", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await enforce(server, policyOf('{ id: all, match: { tool: "*" }, then: approve }'));
+  const directory = temporaryFolder(t);
+  const { id } = await server.submit(instance.token);
+  await untilSealed(scene);
+  await archiveAll(scene, { directory, prunes: true });
+  assert.ok((await notCompared(scene)) > 0);
+  assert.equal(await notCompared(scene, directory), 0);
+  const changed = "update request set decided_by = 'policy:another' where id = $1";
+  await tamper(scene, changed, id);
+  assert.equal((await verifyWith(scene, directory)).finding?.fault, "altered");
 });
 
 test("[ours.audit-archive.verify] an approval of a request that was denied before is found", async (t) => {

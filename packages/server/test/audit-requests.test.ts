@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ApprovalRequest, firstIdAt, timeOfId } from "@countersign/protocol";
-import { appendAuditAs } from "../src/audit/append-audit.ts";
+import { appendAudit, appendAuditAs } from "../src/audit/append-audit.ts";
 import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
@@ -30,7 +30,7 @@ function policyAsking(ask: string): string {
   return policyOf(`{ id: all, match: { tool: "*" }, then: ask, ask: ${ask} }`);
 }
 
-test("[ours.audit.requirement] request.opened records the requirement of the rule, and nothing where policy did not ask", async (t) => {
+test("[ours.audit.requirement] the opening of a request records the requirement of the rule, and nothing where policy did not ask", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   const requirementOf = async (id: string) =>
@@ -181,7 +181,16 @@ async function rowOf(scene: Scene, id: string): Promise<Row> {
   return (await storeOf(scene).get("select * from request where id = $1", [id])) ?? {};
 }
 
-const CHANGED = ["status", "decided_at", "expires_at", "decided_by", "note", "tool", "arguments"];
+const CHANGED = [
+  "instance_id",
+  "status",
+  "decided_at",
+  "expires_at",
+  "decided_by",
+  "note",
+  "tool",
+  "arguments",
+];
 
 /** Writes these columns; with the MAC of the row as it then is when it has none. */
 async function overwrite(scene: Scene, id: string, values: Row): Promise<void> {
@@ -189,7 +198,13 @@ async function overwrite(scene: Scene, id: string, values: Row): Promise<void> {
   const { mac } = authenticateRow(storeOf(scene).integrity, row);
   const names = CHANGED.map((name, i) => `${name} = $${i + 2}`).join(", ");
   const written = CHANGED.map((name) => row[name] ?? null);
-  await tamper(scene, `update request set ${names}, mac = $9 where id = $1`, id, ...written, mac);
+  await tamper(
+    scene,
+    `update request set ${names}, mac = $${CHANGED.length + 2} where id = $1`,
+    id,
+    ...written,
+    mac,
+  );
 }
 
 test("[ours.audit.requests] audit verify passes a database with every kind of resolved request, and after the retention", async (t) => {
@@ -271,6 +286,78 @@ test("[ours.audit.requests] audit verify names a request without its row while t
     assert.deepEqual([fault, id], ["missing", request.id]);
     assert.match(message ?? "", says);
   }
+});
+
+const AT_ONCE = policyOf('{ id: all, match: { tool: "*" }, then: approve }');
+
+test("[ours.audit.at-once] audit verify names a changed row of a request that was decided at once", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const other = await server.instance();
+  await enforce(server, AT_ONCE);
+  const { id } = await server.submit(instance.token);
+  await untilSealed(scene);
+  await assertVerified(scene);
+  const before = await rowOf(scene, id);
+  const name = "of its row differs from the entry request.resolved";
+  for (const [column, value, says] of [
+    ["instance_id", other.id, `opened_by ${name}`],
+    ["tool", '"another"', `tool_sha256 ${name}`],
+    ["arguments", '{"a":1}', `arguments_sha256 ${name}`],
+    ["decided_by", "policy:another", `decided_by ${name}`],
+    ["decided_at", Number(before.decided_at) + 1, "no entry request.resolved with the time"],
+  ] as const) {
+    await overwrite(scene, id, { ...before, [column]: value });
+    const { message = "" } = (await verifyAll(scene)).finding ?? {};
+    assert.ok(message.startsWith(`request ${id}: `) && message.includes(says), message);
+  }
+});
+
+test("[ours.audit.at-once] audit verify names a missing row or entry of a request that was decided at once", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await enforce(server, AT_ONCE);
+  await untilSealed(scene);
+  const { id } = await server.submit(instance.token);
+  await tamper(scene, "delete from audit_entry where subject = $1", `request:${id}`);
+  const lacksEntry = `request ${id}: the log has no entry request.opened with the time of its row`;
+  assert.equal((await verifyAll(scene)).finding?.message, lacksEntry);
+  await tamper(scene, "delete from request where id = $1", id);
+  const next = await server.submit(instance.token);
+  await untilSealed(scene);
+  await tamper(scene, "delete from request where id = $1", next.id);
+  const lacksRow = /: its row is missing, but it was resolved within the last 168 h$/;
+  assert.match((await verifyAll(scene)).finding?.message ?? "", lacksRow);
+});
+
+test("[ours.audit.at-once] audit verify names a request that was decided at once although it required reviewers", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await enforce(server, policyAsking("{ quorum: 2 }"));
+  const { id } = await server.submit(instance.token);
+  const project = await projectId(storeOf(scene));
+  const opening = await storeOf(scene).get(
+    "select * from audit_entry where project_id = $1 and subject = $2",
+    [project, `request:${id}`],
+  );
+  assert.ok(opening);
+  await tamper(scene, "delete from audit_entry where subject = $1", `request:${id}`);
+  const at = timeOfId(id) ?? 0;
+  const detail = JSON.parse(String(opening.detail));
+  await storeOf(scene).transact((tx) =>
+    appendAudit(tx, scene.server.provider.context.random, {
+      at,
+      projectId: project,
+      kind: "request.resolved",
+      actor: "policy:all",
+      subject: `request:${id}`,
+      detail: { ...detail, status: "approved", opened_by: `instance:${instance.id}` },
+    }),
+  );
+  await untilSealed(scene);
+  const { finding } = await verifyAll(scene);
+  assert.equal(finding?.fault, "entry");
+  assert.match(finding?.message ?? "", /^actor: its request required reviewers/);
 });
 
 test("[ours.audit.requests] audit verify names a row after its entries were deleted before they were sealed", async (t) => {

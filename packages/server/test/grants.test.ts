@@ -54,7 +54,7 @@ test("[ours.grant.answers] a call within the terms is approved at once by a deci
     const expires_at = new Date(clock.now() + 90_000).toISOString();
     assert.deepEqual(decision, { status: "approved", note: "go on", decided_at, expires_at });
     assert.equal(await decidedBy(server, testProject.reviewer, id), `grant:${made.id}`);
-    const [, resolved] = await auditOf(scene, `request:${id}`);
+    const [resolved] = await auditOf(scene, `request:${id}`);
     assert.equal(resolved?.actor, `grant:${made.id}`);
     await assertUsed(testProject, made, n);
     ids.add(id);

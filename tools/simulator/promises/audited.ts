@@ -32,8 +32,11 @@ function isEntry({ kind, subject }: Row, [expected, ...subjects]: Expected): boo
 function entryOf({ table, key, before, after }: Change): Expected | undefined {
   if (after === undefined) return undefined;
   if (table === "request") {
-    if (before === undefined) return ["request.opened", `request:${key}`];
-    const hasEnded = before.status === "pending" && after.status !== "pending";
+    const isPending = after.status === "pending";
+    if (before === undefined) {
+      return [isPending ? "request.opened" : "request.resolved", `request:${key}`];
+    }
+    const hasEnded = before.status === "pending" && !isPending;
     return hasEnded ? ["request.resolved", `request:${key}`] : undefined;
   }
   if (table === "instance") {

@@ -86,7 +86,7 @@ export type AuditKind =
   | "audit.begun"
   | "audit.pruned";
 
-/** The field `requirement` of `request.opened`: the requirement for approvers. */
+/** The field `requirement` of the opening of a request: the requirement for approvers. */
 export interface RecordedRequirement {
   readonly confirm: "click" | "type" | "match" | "passkey";
   /** Number of different reviewers. */
@@ -148,21 +148,6 @@ export async function appendAuditAs(tx: Transaction, id: string, entry: AuditEnt
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     toValues(tx, entry, id),
-  );
-}
-
-/** Two transitions at the same time: one statement, in this order. */
-export async function appendTwoAudits(
-  tx: Transaction,
-  random: Random,
-  first: AuditEntry,
-  second: AuditEntry,
-): Promise<void> {
-  const ids = [uuidV7(first.at, random.bytes(10)), uuidV7(second.at, random.bytes(10))].sort();
-  await tx.insert(
-    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
-     values ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $10, $11, $12, $13, $14, $15, $16)`,
-    [...toValues(tx, first, ids[0] ?? ""), ...toValues(tx, second, ids[1] ?? "")],
   );
 }
 

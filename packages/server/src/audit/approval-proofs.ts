@@ -1,10 +1,11 @@
 /**
- * Checks that an approval has the proofs that its requirement demands. The entry `request.opened`
+ * Checks that an approval has the proofs that its requirement demands. The entry of its opening
  * records the requirement. Older entries without one demand nothing.
  */
 
 import { timeOfId } from "@countersign/protocol";
 import { type EntryContent, readEntry, writeEntry } from "../core/audit-line.ts";
+import { type TransitionKind, transitionsOf } from "../core/request-transitions.ts";
 import {
   isAuthenticEntry,
   readEntriesAt,
@@ -101,7 +102,7 @@ export class Votes {
   }
 }
 
-/** The first entry of a request. */
+/** The entry that opened a request. */
 export async function readOpened(
   reader: Reader,
   projectId: string,
@@ -129,7 +130,7 @@ export interface Transition {
   readonly requestId: string;
   /** Epoch ms. */
   readonly at: number;
-  readonly kind: "request.opened" | "request.resolved";
+  readonly kind: TransitionKind;
 }
 
 export async function readTransition(
@@ -145,13 +146,9 @@ async function readTransitions(
 ): Promise<EntryContent[]> {
   const rows = await readEntriesAt(reader, projectId, at);
   return rows
-    .filter(
-      (each) =>
-        each.kind === kind &&
-        each.subject === `request:${requestId}` &&
-        isAuthenticEntry(reader, each),
-    )
-    .flatMap((row) => readEntry(writeEntry(row)) ?? []);
+    .filter((each) => each.subject === `request:${requestId}` && isAuthenticEntry(reader, each))
+    .flatMap((row) => readEntry(writeEntry(row)) ?? [])
+    .filter((entry) => transitionsOf(entry).includes(kind));
 }
 
 /** @param past votes before those in the database */

@@ -40,6 +40,14 @@ test("[ours.stream.ocsf] only an approval has the action Allowed", () => {
   }
 });
 
+test("[ours.stream.ocsf] [ours.audit.at-once] the only entry of a request decided at once has the decision and the policy", () => {
+  const detail = { status: "denied", opened_by: "instance:1", policy_sha256: "aa" };
+  const { action, policy } = eventOf({
+    detail: JSON.stringify({ ...detail, policy_version: 7 }),
+  });
+  assert.deepEqual([action, policy], ["Denied", { uid: "aa", version: "7" }]);
+});
+
 test("[ours.stream.ocsf] the agent of an instance is an application and a service user", () => {
   const { actor } = eventOf({ kind: "request.opened", actor: "instance:01a4" });
   assert.equal(actor.app_uid, "01a4");

@@ -6,6 +6,7 @@
  */
 
 import { readEntry, writeEntry } from "../core/audit-line.ts";
+import { transitionsOf } from "../core/request-transitions.ts";
 import type { AuditKind } from "./append-audit.ts";
 import type { SealedEntry } from "./sealed-entries.ts";
 
@@ -245,9 +246,11 @@ function toActor(actor: string): object {
 /** The fields of the profile Security Control. */
 function decisionOf(kind: string, detail: Detail): object {
   const { status, policy_sha256: uid, policy_version: version } = detail;
-  if (kind === "request.resolved") return DECISIONS[String(status)] ?? {};
-  if (kind !== "request.opened" || typeof uid !== "string") return {};
-  return { policy: { uid, version: String(version) } };
+  if (transitionsOf({ kind, detail }).length === 0) return {};
+  return {
+    ...(kind === "request.resolved" && DECISIONS[String(status)]),
+    policy: typeof uid === "string" ? { uid, version: String(version) } : undefined,
+  };
 }
 
 /** The field of the profile AI Operation. The name of the model is unknown. */

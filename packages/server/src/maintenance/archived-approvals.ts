@@ -14,6 +14,7 @@ import {
 import { type AddedPasskeys, findForeignKey } from "../audit/entry-checks.ts";
 import { found } from "../audit/finding.ts";
 import type { EntryContent } from "../core/audit-line.ts";
+import { transitionsOf } from "../core/request-transitions.ts";
 import type { Reader } from "../storage/store.ts";
 
 /** Kinds that can be missing for an approval, and the approval. */
@@ -31,7 +32,7 @@ export class ArchivedApprovals {
   /** By id. */
   readonly #pending = new Map<string, PastRequest>();
   /**
-   * By request: votes and resolutions that the archive has before `request.opened`. Ids within one
+   * By request: votes and resolutions that the archive has before its opening. Ids within one
    * millisecond are unordered, and an entry that was committed late is sealed late.
    */
   readonly #early = new Map<string, Suspect[]>();
@@ -55,11 +56,12 @@ export class ArchivedApprovals {
     const requestId = requestIdOf(entry);
     if (requestId === undefined) return;
     const past = this.#pending.get(requestId);
-    if (entry.kind === "request.opened") {
-      if (past === undefined) return this.#open(requestId, entry);
+    const isOpening = transitionsOf(entry).includes("request.opened");
+    if (isOpening && past !== undefined) {
       throw found("entry", placeOf({ position, entry }), "its request was opened before");
     }
-    if (past !== undefined) return this.#addTo(past, requestId, { position, entry });
+    const opened = isOpening ? await this.#open(requestId, entry) : past;
+    if (opened !== undefined) return this.#addTo(opened, requestId, { position, entry });
     if (!COMPARED.has(entry.kind)) return;
     const early = this.#early.get(requestId) ?? [];
     this.#early.set(requestId, early);
@@ -85,12 +87,13 @@ export class ArchivedApprovals {
     return this.#pending.get(requestIdOf(entry) ?? "");
   }
 
-  async #open(requestId: string, opened: EntryContent): Promise<void> {
+  async #open(requestId: string, opened: EntryContent): Promise<PastRequest> {
     const early = this.#early.get(requestId) ?? [];
     this.#early.delete(requestId);
     const past = { requirement: requirementOf(opened), votes: new Votes() };
     this.#pending.set(requestId, past);
     for (const suspect of early) await this.#addTo(past, requestId, suspect);
+    return past;
   }
 
   async #addTo(past: PastRequest, requestId: string, suspect: Suspect): Promise<void> {
@@ -113,7 +116,7 @@ export class ArchivedApprovals {
 function assertNotApproved(early: readonly Suspect[]): void {
   const approval = early.find(({ entry }) => entry.detail.status === "approved");
   if (approval === undefined) return;
-  const message = "its request was resolved before, or has no entry request.opened";
+  const message = "its request was resolved before, or has no entry of its opening";
   throw found("entry", placeOf(approval), message);
 }
 

@@ -3,8 +3,8 @@
  * Memory holds these entries, and one page of others.
  */
 
-import type { Transition } from "../audit/approval-proofs.ts";
 import type { EntryContent } from "../core/audit-line.ts";
+import { type TransitionKind, transitionsOf } from "../core/request-transitions.ts";
 import { REQUEST_STATES_MAX, readRequestStates } from "../storage/sql/requests/request-states.ts";
 import type { Reader } from "../storage/store.ts";
 
@@ -22,7 +22,7 @@ export class ArchivedRequests {
   }
 
   async add(entry: EntryContent): Promise<void> {
-    if (entry.kind !== "request.opened" && entry.kind !== "request.resolved") return;
+    if (transitionsOf(entry).length === 0) return;
     this.#page.push(entry);
     if (this.#page.length === REQUEST_STATES_MAX) await this.flush();
   }
@@ -34,11 +34,12 @@ export class ArchivedRequests {
     const states = await readRequestStates(this.#reader, this.#projectId, [...new Set(ids)]);
     for (const [i, entry] of page.entries()) {
       const id = ids[i] ?? "";
-      if (states.has(id)) this.#found.set(`${entry.kind} ${id}`, entry);
+      if (!states.has(id)) continue;
+      for (const kind of transitionsOf(entry)) this.#found.set(`${kind} ${id}`, entry);
     }
   }
 
-  find(kind: Transition["kind"], requestId: string): EntryContent | undefined {
+  find(kind: TransitionKind, requestId: string): EntryContent | undefined {
     return this.#found.get(`${kind} ${requestId}`);
   }
 }

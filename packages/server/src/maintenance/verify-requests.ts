@@ -12,6 +12,7 @@ import type { Finding } from "../audit/finding.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { sha256Hex } from "../core/digest.ts";
 import type { StoredRequest } from "../core/request.ts";
+import type { TransitionKind } from "../core/request-transitions.ts";
 import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
 import {
   listDecidedAfter,
@@ -43,7 +44,7 @@ export interface PastEntries {
   readonly until: number;
   /** Reads the archive; undefined: no archive was given. */
   readonly find?:
-    | ((kind: Transition["kind"], requestId: string) => EntryContent | undefined)
+    | ((kind: TransitionKind, requestId: string) => EntryContent | undefined)
     | undefined;
 }
 
@@ -172,12 +173,14 @@ function findDifference(
   { kind, actor, detail }: EntryContent,
 ): string | undefined {
   const { decision, instanceId, deadlineAt, tool, server } = request;
-  const isOpened = kind === "request.opened";
+  const agent = `instance:${instanceId}`;
+  const isResolved = kind === "request.resolved";
   const expected: Readonly<Record<string, unknown>> = {
     tool_sha256: sha256Hex(tool),
     server_sha256: server === null ? undefined : sha256Hex(server),
     arguments_sha256: sha256Hex(request.arguments),
     deadline_at: deadlineAt,
+    opened_by: agent,
     status: decision?.status,
     expires_at: decision?.expiresAt,
     note_sha256: typeof decision?.note === "string" ? sha256Hex(decision.note) : null,
@@ -186,9 +189,8 @@ function findDifference(
     (each) => each in detail && detail[each] !== expected[each],
   );
   if (name !== undefined) return `${name} of its row differs from the entry ${kind} in the log`;
-  const expectedActor = isOpened ? `instance:${instanceId}` : decision?.decidedBy;
-  if (actor === expectedActor) return undefined;
-  const column = isOpened ? "instance_id" : "decided_by";
+  if (actor === (isResolved ? decision?.decidedBy : agent)) return undefined;
+  const column = isResolved ? "decided_by" : "instance_id";
   return `${column} of its row differs from the entry ${kind} in the log`;
 }
 

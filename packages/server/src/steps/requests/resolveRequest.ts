@@ -1,7 +1,7 @@
 /** Resolves requests: the only code that writes a decision. */
 
 import { uuidV7 } from "@countersign/protocol";
-import { type AuditEntry, appendAudit, appendTwoAudits } from "../../audit/append-audit.ts";
+import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { kindOfActor } from "../../core/actor.ts";
 import { sha256Hex } from "../../core/digest.ts";
@@ -73,7 +73,7 @@ export async function resolveRequest(
  * Stores a new request together with the decision of a policy, freeze or grant.
  *
  * @param request pending, at the current time
- * @param opened the audit entry of the request itself
+ * @param opened the audit entry of the request itself, which becomes part of that of the decision
  * @returns undefined when the key was used before; nothing is written then
  * @throws DeadlinePassed as {@link resolveRequest}
  */
@@ -96,7 +96,7 @@ export async function openResolved(
   if (!isInserted) return undefined;
   const [notifies] = await Promise.all([
     writeNotification(tx, random, request, decision, epoch),
-    appendTwoAudits(tx, random, opened, auditOf(request, decision)),
+    appendAudit(tx, random, auditOfBoth(request, decision, opened)),
   ]);
   await assertInTime(tx, request, decision);
   tx.onCommit(() => wake.signal(signalOf(request, decision, notifies)));
@@ -135,6 +135,16 @@ function auditOf(
       ...detail,
     },
   };
+}
+
+/** One entry for the opening and the decision. @see core/request-transitions.ts */
+function auditOfBoth(
+  request: StoredRequest,
+  decision: StoredDecision,
+  opened: AuditEntry,
+): AuditEntry {
+  const resolved = auditOf(request, decision, { opened_by: opened.actor });
+  return { ...resolved, detail: { ...opened.detail, ...resolved.detail } };
 }
 
 function signalOf(
