@@ -54,6 +54,8 @@ export class SqliteStore implements Store {
   #closed = false;
   /** While it is under way, not all that reads would see is on the disk. */
   #syncing: Promise<void> | undefined;
+  /** Whether the log may have a commit of ours that is not on the disk. */
+  #isBehind = true;
   /** Why nothing is written or read any more; see {@link #sync}. */
   #lost: Failure | undefined;
 
@@ -159,6 +161,7 @@ export class SqliteStore implements Store {
         const transaction = new SqliteTransaction(this.#writing, this.#clock, this.integrity);
         try {
           const value = await work(transaction);
+          this.#isBehind ||= transaction.hasWritten;
           settle.push(() => {
             try {
               transaction.hooks.run();
@@ -188,13 +191,13 @@ export class SqliteStore implements Store {
   }
 
   /**
-   * A batch without a need for a sync gets none. The log of later commits follows that of earlier
-   * ones, so a sync covers what was committed without one before it.
+   * A batch without a need for a sync gets none, such as one that changed nothing. The log of
+   * later commits follows that of earlier ones, so a sync covers what was committed before it.
    */
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const isSynced = batch.some(({ durability }) => durability === "power");
     this.#writing.run("commit");
-    if (isSynced) {
+    if (isSynced && this.#isBehind) {
       this.#syncing = this.#sync();
       try {
         await this.#syncing;
@@ -214,6 +217,7 @@ export class SqliteStore implements Store {
   async #sync(): Promise<void> {
     try {
       await this.#log.sync();
+      this.#isBehind = false;
     } catch (error) {
       const message =
         "fsync failed: check the disk, then restart; until then the store refuses all work";

@@ -133,6 +133,21 @@ test("a commit syncs only when a member requires it", async (t) => {
   assert.deepEqual(await ids(store), ["a", "b", "c", "d", "e"]);
 });
 
+test("a transaction without changes syncs only an earlier unsynced commit", async (t) => {
+  const { store, disk } = await openStore(t);
+  const lookUp = () =>
+    store.transact((tx) => tx.run("delete from item where id = $1", ["unknown"]));
+  await put(store, "a");
+  assert.equal(disk.syncs.length, 1);
+  await lookUp();
+  assert.equal(disk.syncs.length, 1);
+  await put(store, "b", "process");
+  await lookUp();
+  assert.equal(disk.syncs.length, 2);
+  await Promise.all([lookUp(), put(store, "c")]);
+  assert.equal(disk.syncs.length, 3);
+});
+
 test("after a sync that failed nothing is written or read until a restart", async (t) => {
   const { store, file, disk } = await openStore(t);
   await put(store, "a");
