@@ -98,7 +98,7 @@ export function isSignedBy(note: string, verifier: Verifier): boolean {
     .slice(end + 2)
     .split("\n")
     .flatMap((line) => signatureOf(line, verifier) ?? []);
-  const key = keyObjectOf(verifier.publicKey);
+  const { key } = preparedOf(verifier);
   return own.length > 0 && own.every((signature) => verify(null, text, key, signature));
 }
 
@@ -107,8 +107,24 @@ function signatureOf(line: string, verifier: Verifier): Buffer | undefined {
   const prefix = `\u2014 ${verifier.name} `;
   if (!line.startsWith(prefix)) return undefined;
   const bytes = Buffer.from(line.slice(prefix.length), "base64");
-  const isOfKey = bytes.subarray(0, KEY_HASH_BYTES).equals(keyHash(verifier));
+  const isOfKey = bytes.subarray(0, KEY_HASH_BYTES).equals(preparedOf(verifier).keyHash);
   return isOfKey ? bytes.subarray(KEY_HASH_BYTES) : undefined;
+}
+
+interface Prepared {
+  readonly key: KeyObject;
+  readonly keyHash: Buffer;
+}
+
+/** A log has as many signatures of one key as seals. */
+const prepared = new WeakMap<Verifier, Prepared>();
+
+function preparedOf(verifier: Verifier): Prepared {
+  const known = prepared.get(verifier);
+  if (known !== undefined) return known;
+  const made = { key: keyObjectOf(verifier.publicKey), keyHash: keyHash(verifier) };
+  prepared.set(verifier, made);
+  return made;
 }
 
 function keyHash({ name, publicKey }: Verifier): Buffer {
