@@ -91,7 +91,7 @@ export interface AuditStreamed {
   readonly retryInMs: number | undefined;
 }
 
-/** The longest time that a buffered line waits for its block. */
+/** A line waits at most this long for its block. */
 const LOG_FLUSH_MS = 250;
 const LOG_BLOCK_BYTES = 8_192;
 /** Size of the buffer. Beyond it, lines are dropped: a blocked log must not stop the server. */
@@ -409,12 +409,35 @@ function standardOutput(): StandardOutput {
     sync: false,
     minLength: LOG_BLOCK_BYTES,
     maxLength: LOG_BACKLOG_BYTES_MAX,
-    periodicFlush: LOG_FLUSH_MS,
   });
+  const write = stream.write.bind(stream);
   const flushSync = stream.flushSync.bind(stream);
+  let isWaiting = false;
+  let hasNewLine = false;
+  // The option `periodicFlush` of the stream wakes an idle process four times a second.
+  const flushSoon = () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    const flush = () => {
+      isWaiting = false;
+      stream.flush();
+    };
+    setTimeout(flush, LOG_FLUSH_MS).unref();
+  };
+  stream.write = (line) => {
+    hasNewLine = true;
+    flushSoon();
+    return write(line);
+  };
+  // A flush during a write has no effect on the lines that arrived meanwhile.
+  stream.on("drain", () => {
+    if (hasNewLine) flushSoon();
+    hasNewLine = false;
+  });
   let broken = false;
   stream.on("error", () => {
     broken = true;
+    flushSoon();
   });
   // pino calls this when the process exits.
   stream.flushSync = () => {
