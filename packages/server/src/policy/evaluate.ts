@@ -10,6 +10,7 @@
  */
 
 import { lazySignals } from "./call-signals.ts";
+import type { Condition } from "./condition.ts";
 import { Fault } from "./fault.ts";
 import { type HistoryQuery, historyKey } from "./history.ts";
 import type { Scope } from "./interpret.ts";
@@ -251,10 +252,8 @@ class EvaluationRun {
     outcome.text ??= typedText(confirm.text.evaluate(scope));
   }
 
-  /** The names that the condition of a rule reads as `tool`, one after another. */
-  #namesRead({ rule: { verb, when }, names }: MatchingRule): readonly string[] {
-    const { tool } = this.#call;
-    if (when?.readsTool !== true) return [tool];
+  /** The names that a condition reads as `tool`, one after another. */
+  #namesRead({ rule: { verb }, names }: MatchingRule, when: Condition): readonly string[] {
     if (verb === "approve") return names;
     // A call that an approval matches by a joined name must pass other rules by that name too.
     const approved = this.#outcomes
@@ -267,9 +266,11 @@ class EvaluationRun {
   /** An approval requires its condition for each name, and a denial or question for one name. */
   #conditionResult(qualified: MatchingRule, scope: Scope): RuleResult {
     const { rule } = qualified;
+    const { when } = rule;
+    if (when?.readsTool !== true) return conditionResult(rule, scope);
     const results: RuleResult[] = [];
     try {
-      for (const name of this.#namesRead(qualified)) {
+      for (const name of this.#namesRead(qualified, when)) {
         scope.tool = name;
         results.push(conditionResult(rule, scope));
       }

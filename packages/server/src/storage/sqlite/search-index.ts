@@ -7,7 +7,12 @@ import type { IndexTerm } from "../../core/search-words.ts";
 import { type IndexWriter, projectWord, type SearchIndex } from "../search-index.ts";
 import type { RowKey } from "../sql/keys.ts";
 
-const HAS_REQUEST = "select id from request where project_id = $1 and id = $2";
+/** A row if there is the request, with its document if there is one. */
+const READ_REQUEST = `select document
+  from request
+    left join search_document on search_document.project_id = request.project_id
+      and search_document.request_id = request.id
+  where request.project_id = $1 and request.id = $2`;
 
 const READ_DOCUMENT =
   "select document from search_document where project_id = $1 and request_id = $2";
@@ -23,10 +28,11 @@ export const SQLITE_SEARCH: SearchIndex = {
   engine: "sqlite",
 
   async put(tx, { words, ...key }) {
-    if ((await tx.get(HAS_REQUEST, [key.projectId, key.id])) === undefined) return;
+    const request = await tx.get(READ_REQUEST, [key.projectId, key.id]);
+    if (request === undefined) return;
     const text = [projectWord(key.projectId), ...words].join(" ");
-    const document = await readDocument(tx, key);
-    if (document !== undefined) {
+    const { document = null } = request;
+    if (document !== null) {
       await tx.run("delete from search_words where rowid = $1", [document]);
       await tx.run("insert into search_words (rowid, words) values ($1, $2)", [document, text]);
       return;
