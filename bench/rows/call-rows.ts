@@ -45,25 +45,51 @@ export function toRequest(
   };
 }
 
+/** Of a digest that does not depend on the call. */
+const POLICY_SHA256 = sha256Hex("policy");
+
 export function openedEntry(request: StoredRequest): AuditEntry {
-  return entryOf(request, "request.opened", request.createdAt);
-}
-
-export function resolvedEntry(request: StoredRequest, { decidedAt }: StoredDecision): AuditEntry {
-  return entryOf(request, "request.resolved", decidedAt);
-}
-
-function entryOf(
-  { id, projectId, instanceId, tool, arguments: args }: StoredRequest,
-  kind: "request.opened" | "request.resolved",
-  at: number,
-): AuditEntry {
+  const { projectId, instanceId, createdAt } = request;
   return {
-    at,
+    at: createdAt,
     projectId,
-    kind,
+    kind: "request.opened",
     actor: `instance:${instanceId}`,
-    subject: `request:${id}`,
-    detail: { tool_sha256: sha256Hex(tool), arguments_sha256: sha256Hex(args) },
+    subject: `request:${request.id}`,
+    detail: openedDetail(request),
+  };
+}
+
+export function resolvedEntry(request: StoredRequest, decision: StoredDecision): AuditEntry {
+  const { projectId, instanceId } = request;
+  const { decidedAt, decidedBy, status, expiresAt } = decision;
+  const isAtOnce = decidedAt === request.createdAt;
+  return {
+    at: decidedAt,
+    projectId,
+    kind: "request.resolved",
+    actor: decidedBy,
+    subject: `request:${request.id}`,
+    detail: {
+      ...(isAtOnce && openedDetail(request)),
+      status,
+      tool_sha256: sha256Hex(request.tool),
+      arguments_sha256: sha256Hex(request.arguments),
+      deadline_at: request.deadlineAt,
+      expires_at: expiresAt,
+      note_sha256: null,
+      opened_by: isAtOnce ? `instance:${instanceId}` : undefined,
+    },
+  };
+}
+
+function openedDetail({ tool, arguments: args, deadlineAt }: StoredRequest) {
+  return {
+    tool_sha256: sha256Hex(tool),
+    arguments_sha256: sha256Hex(args),
+    deadline_at: deadlineAt,
+    because: "small-refunds",
+    policy_version: 1,
+    policy_sha256: POLICY_SHA256,
   };
 }

@@ -156,13 +156,8 @@ async function judgeRows(journal: Journal, store: Store): Promise<void> {
       "decisions lack their entry",
       withoutEntry("kind = 'request.resolved'", "status <> 'pending' and"),
     ],
-    [
-      "I15",
-      "transitions have two entries",
-      `select count(*) as n from (select 1 as one from audit_entry
-         where kind in ('request.opened', 'request.resolved')
-         group by subject, kind having count(*) > 1) as doubled`,
-    ],
+    ["I15", "requests have two entries of opening", withTwo(OPENING)],
+    ["I15", "decisions have two entries", withTwo("kind = 'request.resolved'")],
   ];
   for (const [promise, what, sql] of checks) {
     const found = await count(store, sql, []);
@@ -177,6 +172,11 @@ async function judgeRows(journal: Journal, store: Store): Promise<void> {
 /** A request that was decided at its creation has one entry for both. */
 const OPENING =
   "(kind = 'request.opened' or kind = 'request.resolved' and detail like '%\"opened_by\":%')";
+
+function withTwo(entry: string): string {
+  return `select count(*) as n from (select 1 as one from audit_entry where ${entry}
+    group by subject having count(*) > 1) as doubled`;
+}
 
 function withoutEntry(entry: string, condition: string): string {
   return `select count(*) as n from request where ${condition} not exists (select 1

@@ -19,7 +19,7 @@ export interface JoinOrder {
 }
 
 /** Replaced by the folder of a module when the place of its code is known. */
-const FOLDER = /__FOLDER_OF_MODULE__\("([^"]*)", (dirname|url)\)/g;
+const FOLDER = /__FOLDER_OF_MODULE__\("([^"]*)", "(dirname|url)"\)/g;
 
 /**
  * Modules find their assets from their folder in the sources, which the package has as well. No
@@ -32,7 +32,7 @@ function keepFolders(src: string): Plugin {
       const folder = relative(src, dirname(id));
       const changed = code.replace(
         /\bimport\.meta\.(dirname|url)\b/g,
-        (_, name: string) => `__FOLDER_OF_MODULE__("${folder}", ${name})`,
+        (_, name: string) => `__FOLDER_OF_MODULE__("${folder}", "${name}")`,
       );
       return changed === code ? undefined : { code: changed, map: null };
     },

@@ -435,9 +435,10 @@ function standardOutput(): StandardOutput {
     hasNewLine = false;
   });
   let broken = false;
-  stream.on("error", () => {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
     broken = true;
-    flushSoon();
+    // Without a reader, no write can succeed.
+    if (error.code !== "EPIPE") flushSoon();
   });
   // pino calls this when the process exits.
   stream.flushSync = () => {

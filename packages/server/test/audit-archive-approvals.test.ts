@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { timeOfId } from "@countersign/protocol";
 import { temporaryFolder } from "@countersign/testing/child";
 import { archiveAll, verifyWith } from "./support/audit-archive.ts";
 import { tamper, untilSealed } from "./support/audit-logs.ts";
@@ -102,18 +103,40 @@ test("[ours.audit.at-once] archived requests that were decided at once are compa
   assert.equal((await verifyWith(scene, directory)).finding?.fault, "altered");
 });
 
-test("[ours.audit-archive.verify] an approval of a request that was denied before is found", async (t) => {
-  const scene = await startAsking(t, "{ quorum: 1 }");
-  const { server, instance } = scene;
+for (const [what, detail] of [
+  ["an approval", {}],
+  ["an approval with an opening of its own", { opened_by: "instance:1" }],
+] as const) {
+  test(`[ours.audit-archive.verify] [ours.audit.at-once] ${what}, of a request that was denied before, is found`, async (t) => {
+    const scene = await startAsking(t, "{ quorum: 1 }");
+    const { server, instance } = scene;
+    const directory = temporaryFolder(t);
+    const ana = await server.token({ kind: "reviewer", name: "ana" });
+    const { id } = await server.submit(instance.token);
+    await server.decide(ana, id, "deny");
+    await untilSealed(scene);
+    await scene.clock.advance(1_000);
+    await makeUp(scene, id, "reviewer:someone", detail);
+    await untilSealed(scene);
+    await archiveAll(scene, { directory, prunes: true });
+    const { finding } = await verifyWith(scene, directory);
+    assert.match(finding?.message ?? "", /its request was resolved before/);
+  });
+}
+
+test("[ours.audit.at-once] an approval that opens its request itself is compared with the archived requirement", async (t) => {
+  const scene = await startAsking(t, "{ confirm: passkey }");
+  const { server, instance, clock } = scene;
   const directory = temporaryFolder(t);
-  const ana = await server.token({ kind: "reviewer", name: "ana" });
   const { id } = await server.submit(instance.token);
-  await server.decide(ana, id, "deny");
-  await untilSealed(scene);
-  await scene.clock.advance(1_000);
-  await makeUp(scene, id, "reviewer:someone");
   await untilSealed(scene);
   await archiveAll(scene, { directory, prunes: true });
+  const at = timeOfId(id) ?? 0;
+  await makeUp(scene, id, "policy:all", { opened_by: `instance:${instance.id}` }, at);
+  // A scan every five minutes seals entries that are late.
+  clock.advance(6 * 60_000);
+  await untilSealed(scene);
+  assert.ok((await notCompared(scene)) > 0);
   const { finding } = await verifyWith(scene, directory);
-  assert.match(finding?.message ?? "", /its request was resolved before/);
+  assert.match(finding?.message ?? "", /required reviewers, and policy:all approved it/);
 });

@@ -24,8 +24,12 @@ export const AUDITED: Promised = {
 
 type Expected = readonly [kind: string, ...subjects: string[]];
 
-function isEntry({ kind, subject }: Row, [expected, ...subjects]: Expected): boolean {
-  return kind === expected && subjects.includes(String(subject));
+/** A request that was decided at its creation has one entry for both transitions. */
+const BOTH = "request.opened and request.resolved";
+
+function isEntry({ kind, subject, detail }: Row, [expected, ...subjects]: Expected): boolean {
+  const isBoth = kind === "request.resolved" && String(detail).includes('"opened_by":');
+  return (isBoth ? BOTH : kind) === expected && subjects.includes(String(subject));
 }
 
 /** The audit kind of a change; undefined when another entry covers it, or it is none. */
@@ -34,7 +38,7 @@ function entryOf({ table, key, before, after }: Change): Expected | undefined {
   if (table === "request") {
     const isPending = after.status === "pending";
     if (before === undefined) {
-      return [isPending ? "request.opened" : "request.resolved", `request:${key}`];
+      return [isPending ? "request.opened" : BOTH, `request:${key}`];
     }
     const hasEnded = before.status === "pending" && !isPending;
     return hasEnded ? ["request.resolved", `request:${key}`] : undefined;

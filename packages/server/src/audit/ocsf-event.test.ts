@@ -40,12 +40,14 @@ test("[ours.stream.ocsf] only an approval has the action Allowed", () => {
   }
 });
 
-test("[ours.stream.ocsf] [ours.audit.at-once] the only entry of a request decided at once has the decision and the policy", () => {
+test("[ours.stream.ocsf] [ours.audit.at-once] the only entry of a request decided at once has the decision, the policy and the agent", () => {
   const detail = { status: "denied", opened_by: "instance:1", policy_sha256: "aa" };
-  const { action, policy } = eventOf({
+  const { action, policy, actor } = eventOf({
+    actor: "policy:reads",
     detail: JSON.stringify({ ...detail, policy_version: 7 }),
   });
   assert.deepEqual([action, policy], ["Denied", { uid: "aa", version: "7" }]);
+  assert.deepEqual([actor.user.uid, actor.app_uid], ["policy:reads", "1"]);
 });
 
 test("[ours.stream.ocsf] the agent of an instance is an application and a service user", () => {

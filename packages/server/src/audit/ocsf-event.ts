@@ -6,7 +6,6 @@
  */
 
 import { readEntry, writeEntry } from "../core/audit-line.ts";
-import { transitionsOf } from "../core/request-transitions.ts";
 import type { AuditKind } from "./append-audit.ts";
 import type { SealedEntry } from "./sealed-entries.ts";
 
@@ -202,7 +201,7 @@ export function writeOcsfEvent(
       sequence: position,
       tenant_uid: projectId === "" ? undefined : projectId,
     },
-    actor: toActor(actor),
+    actor: toActor(actor, detail),
     // Audit entries contain no network addresses.
     src_endpoint: { name: actor },
     api: {
@@ -235,18 +234,21 @@ function statusOf(kind: string, { status, reason }: Detail): object {
   };
 }
 
-/** The agent of an instance is an application that acts by itself. */
-function toActor(actor: string): object {
+/**
+ * The agent of an instance is an application that acts by itself. An entry about a call that was
+ * decided at once names its agent, and another actor.
+ */
+function toActor(actor: string, { opened_by: agent = actor }: Detail): object {
   const type = USER_TYPES[kindOf(actor)] ?? SYSTEM;
   const user = { uid: actor, type_id: type.id, type: type.caption };
-  if (kindOf(actor) !== "instance") return { user };
-  return { user, app_uid: idOf(actor), app_name: "AI agent" };
+  if (typeof agent !== "string" || kindOf(agent) !== "instance") return { user };
+  return { user, app_uid: idOf(agent), app_name: "AI agent" };
 }
 
 /** The fields of the profile Security Control. */
 function decisionOf(kind: string, detail: Detail): object {
   const { status, policy_sha256: uid, policy_version: version } = detail;
-  if (transitionsOf({ kind, detail }).length === 0) return {};
+  if (kind !== "request.opened" && kind !== "request.resolved") return {};
   return {
     ...(kind === "request.resolved" && DECISIONS[String(status)]),
     policy: typeof uid === "string" ? { uid, version: String(version) } : undefined,

@@ -1,14 +1,45 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { uuidV7 } from "@countersign/protocol";
 import { transitionsOf } from "./request-transitions.ts";
 
+const AT = 1_795_315_320_057;
+
+const idAt = (ms: number) => uuidV7(ms, new Uint8Array(10));
+
+function transitions({
+  kind = "request.resolved",
+  id = idAt(AT),
+  at = AT,
+  detail = {},
+}: {
+  readonly kind?: string;
+  readonly id?: string;
+  readonly at?: number;
+  readonly detail?: object;
+}) {
+  const subject = `request:${idAt(AT)}`;
+  return transitionsOf({
+    id,
+    at,
+    kind,
+    actor: "",
+    subject,
+    detail: { ...detail },
+  });
+}
+
 test("[ours.audit.at-once] an entry records the opening, the resolution, both, or neither", () => {
-  const opened_by = "instance:1";
-  assert.deepEqual(transitionsOf({ kind: "request.opened", detail: {} }), ["request.opened"]);
-  assert.deepEqual(transitionsOf({ kind: "request.resolved", detail: {} }), ["request.resolved"]);
-  assert.deepEqual(transitionsOf({ kind: "request.resolved", detail: { opened_by } }), [
-    "request.opened",
-    "request.resolved",
-  ]);
-  assert.deepEqual(transitionsOf({ kind: "vote.cast", detail: { opened_by } }), []);
+  const detail = { opened_by: "instance:1" };
+  assert.deepEqual(transitions({ kind: "request.opened" }), ["request.opened"]);
+  assert.deepEqual(transitions({}), ["request.resolved"]);
+  assert.deepEqual(transitions({ detail }), ["request.opened", "request.resolved"]);
+  assert.deepEqual(transitions({ kind: "vote.cast", detail }), []);
+});
+
+test("[ours.audit.at-once] an entry with another time than the creation opens no request", () => {
+  const detail = { opened_by: "instance:1" };
+  assert.deepEqual(transitions({ detail, at: AT + 1 }), ["request.resolved"]);
+  assert.deepEqual(transitions({ detail, id: idAt(AT + 1) }), ["request.resolved"]);
+  assert.deepEqual(transitions({ detail, at: AT + 1, id: idAt(AT + 1) }), ["request.resolved"]);
 });

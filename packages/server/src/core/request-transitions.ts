@@ -1,21 +1,26 @@
 /** Which transitions of a request an audit entry records. */
 
+import { timeOfId } from "@countersign/protocol";
 import type { EntryContent } from "./audit-line.ts";
 
 export type TransitionKind = "request.opened" | "request.resolved";
 
 /**
  * A request that was decided at its creation has one entry for both: `request.resolved` with the
- * fields of `request.opened`, and with the instance in `opened_by`.
+ * fields of `request.opened`, and with the instance in `opened_by`. An entry with another time than
+ * the creation does not open the request, whatever it contains.
  *
  * @returns empty for an entry about something else
  */
-export function transitionsOf({
-  kind,
-  detail,
-}: Pick<EntryContent, "kind" | "detail">): readonly TransitionKind[] {
+export function transitionsOf(entry: EntryContent): readonly TransitionKind[] {
+  const { kind, detail } = entry;
   if (kind === "request.opened") return ["request.opened"];
   if (kind !== "request.resolved") return [];
-  const isBoth = typeof detail.opened_by === "string";
+  const isBoth = typeof detail.opened_by === "string" && isOfCreation(entry);
   return isBoth ? ["request.opened", "request.resolved"] : ["request.resolved"];
+}
+
+/** The server takes both ids from one time. */
+function isOfCreation({ id, at, subject }: EntryContent): boolean {
+  return timeOfId(id) === at && timeOfId(subject.replace(/^request:/, "")) === at;
 }

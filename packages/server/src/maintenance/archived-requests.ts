@@ -35,8 +35,13 @@ export class ArchivedRequests {
     for (const [i, entry] of page.entries()) {
       const id = ids[i] ?? "";
       if (!states.has(id)) continue;
-      for (const kind of transitionsOf(entry)) this.#found.set(`${kind} ${id}`, entry);
+      for (const kind of transitionsOf(entry)) this.#keep(`${kind} ${id}`, entry);
     }
+  }
+
+  /** The first one: a later one, which an insider wrote, does not replace it. */
+  #keep(name: string, entry: EntryContent): void {
+    if (!this.#found.has(name)) this.#found.set(name, entry);
   }
 
   find(kind: TransitionKind, requestId: string): EntryContent | undefined {

@@ -1,7 +1,7 @@
 /** Approvals that an insider with the keys of the server writes. */
 
 import assert from "node:assert/strict";
-import { appendAudit } from "../../src/audit/append-audit.ts";
+import { type AuditEntry, appendAudit } from "../../src/audit/append-audit.ts";
 import { sha256Hex } from "../../src/core/digest.ts";
 import { readRequest, updateDecision } from "../../src/storage/sql/requests/requests.ts";
 import { projectId, storeOf } from "./audit-logs.ts";
@@ -14,10 +14,11 @@ export async function makeUp(
   scene: Scene,
   id: string,
   actor: `${"reviewer" | "grant" | "policy"}:${string}`,
+  detail: AuditEntry["detail"] = {},
+  at = scene.clock.now(),
 ) {
   const { random } = scene.server.provider.context;
   const project = await projectId(storeOf(scene));
-  const at = scene.clock.now();
   await storeOf(scene).transact(async (tx) => {
     const request = await readRequest(tx, { projectId: project, id });
     assert.ok(request);
@@ -40,6 +41,7 @@ export async function makeUp(
         deadline_at: request.deadlineAt,
         expires_at: expiresAt,
         note_sha256: null,
+        ...detail,
       },
     });
   });
