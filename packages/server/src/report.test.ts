@@ -80,3 +80,15 @@ test("a line that arrives during a slow write is written after it", (t) => {
   t.mock.timers.tick(250);
   assert.match(output.written.join(""), /"wake.listening".*\n.*"telemetry.restored".*\n$/);
 });
+
+test("a stop writes the lines that arrive during a slow write", async (t) => {
+  const output = new Output(t);
+  const report = new Report("info");
+  output.isHeld = true;
+  report.wakeListening();
+  t.mock.timers.tick(250);
+  const stopped = report.stopped();
+  output.release();
+  await stopped;
+  assert.match(output.written.join(""), /"wake.listening".*\n.*"server.stopped".*\n$/);
+});

@@ -97,6 +97,12 @@ const LOG_BLOCK_BYTES = 8_192;
 /** Size of the buffer. Beyond it, lines are dropped: a blocked log must not stop the server. */
 const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
 
+/**
+ * Flushes that write everything: the first one may complete an earlier write, and each one may
+ * leave less than a block.
+ */
+const FLUSHES_MAX = 3;
+
 /** Initialized to 0, so that an alert sees the first failure as an increase. */
 const CHECKED_TABLES: Readonly<Record<CheckedTable, true>> = {
   request: true,
@@ -450,8 +456,11 @@ function standardOutput(): StandardOutput {
     );
   return {
     stream,
-    // The lines of a failed write are lost, and the stop continues.
-    flush: async () => void (await flush()),
+    // The lines of a failed write are lost, and the stop continues. Nothing may be left for pino,
+    // which would write it without an end if the pipe is closed.
+    flush: async () => {
+      for (let i = 0; i < FLUSHES_MAX; i++) await flush();
+    },
     print: (text) => printLines(stream, flush, text),
   };
 }
@@ -476,8 +485,7 @@ async function printLines(
   stream.write(text);
   stream.off("drop", onDrop);
   if (isDropped) throw Object.assign(new Error("standard output is blocked"), { code: "EAGAIN" });
-  // The first flush may complete an earlier write and leave the text in the buffer.
-  for (let flushes = 0; flushes < 2; flushes++) {
+  for (let flushes = 0; flushes < FLUSHES_MAX; flushes++) {
     const error: NodeJS.ErrnoException | undefined = await flush();
     // Not every kind of output supports fsync, and the text is written by then.
     if (error !== undefined && error.syscall !== "fsync") throw error;
