@@ -106,6 +106,7 @@ test("[ours.audit.at-once] archived requests that were decided at once are compa
 for (const [what, detail] of [
   ["an approval", {}],
   ["an approval with an opening of its own", { opened_by: "instance:1" }],
+  ["a second denial", { status: "denied" }],
 ] as const) {
   test(`[ours.audit-archive.verify] [ours.audit.at-once] ${what}, of a request that was denied before, is found`, async (t) => {
     const scene = await startAsking(t, "{ quorum: 1 }");

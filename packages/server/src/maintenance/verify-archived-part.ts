@@ -67,7 +67,7 @@ export async function verifyArchivedPart(
     older: older !== undefined && older.size <= last.to ? older : undefined,
     onProgress,
     onEntry: async (position, entry, text) => {
-      await requests.add(entry);
+      await requests.add(position, entry);
       await approvals.add(position, entry);
       await pruned.add(position, entry, text);
     },
