@@ -11,6 +11,7 @@ class Output {
   readonly written: string[] = [];
   /** How many of the next writes fail. */
   failures = 0;
+  failure: NodeJS.ErrnoException = new Error("ENOSPC: no space left on device, write");
   /** While true, no write completes. */
   isHeld = false;
   readonly #held: (() => void)[] = [];
@@ -32,7 +33,7 @@ class Output {
   #complete(text: string, done: Done): void {
     if (this.failures > 0) {
       this.failures--;
-      done(new Error("ENOSPC: no space left on device, write"));
+      done(this.failure);
     } else {
       this.written.push(text);
       done(null, Buffer.byteLength(text));
@@ -66,6 +67,17 @@ test("a line that could not be written is tried again", (t) => {
   assert.deepEqual(output.written, []);
   t.mock.timers.tick(250);
   assert.match(output.written.join(""), /"wake.listening"/);
+});
+
+test("a line that has no reader is not tried again", (t) => {
+  const output = new Output(t);
+  output.failures = 9;
+  output.failure = Object.assign(new Error("broken pipe"), { code: "EPIPE" });
+  new Report("info").wakeListening();
+  t.mock.timers.tick(250);
+  assert.equal(output.failures, 8);
+  for (let i = 0; i < 10; i++) t.mock.timers.tick(250);
+  assert.equal(output.failures, 8);
 });
 
 test("a line that arrives during a slow write is written after it", (t) => {

@@ -416,35 +416,11 @@ function standardOutput(): StandardOutput {
     minLength: LOG_BLOCK_BYTES,
     maxLength: LOG_BACKLOG_BYTES_MAX,
   });
-  const write = stream.write.bind(stream);
+  flushAfterLines(stream);
   const flushSync = stream.flushSync.bind(stream);
-  let isWaiting = false;
-  let hasNewLine = false;
-  // The option `periodicFlush` of the stream wakes an idle process four times a second.
-  const flushSoon = () => {
-    if (isWaiting) return;
-    isWaiting = true;
-    const flush = () => {
-      isWaiting = false;
-      stream.flush();
-    };
-    setTimeout(flush, LOG_FLUSH_MS).unref();
-  };
-  stream.write = (line) => {
-    hasNewLine = true;
-    flushSoon();
-    return write(line);
-  };
-  // A flush during a write has no effect on the lines that arrived meanwhile.
-  stream.on("drain", () => {
-    if (hasNewLine) flushSoon();
-    hasNewLine = false;
-  });
   let broken = false;
-  stream.on("error", (error: NodeJS.ErrnoException) => {
+  stream.on("error", () => {
     broken = true;
-    // Without a reader, no write can succeed.
-    if (error.code !== "EPIPE") flushSoon();
   });
   // pino calls this when the process exits.
   stream.flushSync = () => {
@@ -463,6 +439,38 @@ function standardOutput(): StandardOutput {
     },
     print: (text) => printLines(stream, flush, text),
   };
+}
+
+/**
+ * Writes each line soon, also after a failed write. The option `periodicFlush` of the stream would
+ * wake an idle process four times a second.
+ */
+function flushAfterLines(stream: ReturnType<typeof destination>): void {
+  const write = stream.write.bind(stream);
+  let isArmed = false;
+  let hasNewLine = false;
+  const flush = () => {
+    isArmed = false;
+    stream.flush();
+  };
+  const flushSoon = () => {
+    if (!isArmed) setTimeout(flush, LOG_FLUSH_MS).unref();
+    isArmed = true;
+  };
+  stream.write = (line) => {
+    hasNewLine = true;
+    flushSoon();
+    return write(line);
+  };
+  // A flush during a write has no effect on the lines that arrived meanwhile.
+  stream.on("drain", () => {
+    if (hasNewLine) flushSoon();
+    hasNewLine = false;
+  });
+  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
+    // Without a reader, no write can succeed.
+    if (code !== "EPIPE") flushSoon();
+  });
 }
 
 interface StandardOutput {
