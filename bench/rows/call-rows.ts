@@ -45,7 +45,7 @@ export function toRequest(
   };
 }
 
-/** Of a digest that does not depend on the call. */
+/** The same for each call. */
 const POLICY_SHA256 = sha256Hex("policy");
 
 export function openedEntry(request: StoredRequest): AuditEntry {

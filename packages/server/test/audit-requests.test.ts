@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ApprovalRequest, firstIdAt, timeOfId } from "@countersign/protocol";
-import { appendAudit, appendAuditAs } from "../src/audit/append-audit.ts";
+import { appendAuditAs, type RecordedRequirement } from "../src/audit/append-audit.ts";
 import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
@@ -335,25 +335,11 @@ test("[ours.audit.at-once] audit verify names a request that was decided at once
   const { server, instance } = scene;
   await enforce(server, policyAsking("{ quorum: 2 }"));
   const { id } = await server.submit(instance.token);
-  const project = await projectId(storeOf(scene));
-  const opening = await storeOf(scene).get(
-    "select * from audit_entry where project_id = $1 and subject = $2",
-    [project, `request:${id}`],
-  );
-  assert.ok(opening);
+  const [opened] = await auditOf(scene, `request:${id}`);
+  const requirement = opened?.detail.requirement as RecordedRequirement;
   await tamper(scene, "delete from audit_entry where subject = $1", `request:${id}`);
-  const at = timeOfId(id) ?? 0;
-  const detail = JSON.parse(String(opening.detail));
-  await storeOf(scene).transact((tx) =>
-    appendAudit(tx, scene.server.provider.context.random, {
-      at,
-      projectId: project,
-      kind: "request.resolved",
-      actor: "policy:all",
-      subject: `request:${id}`,
-      detail: { ...detail, status: "approved", opened_by: `instance:${instance.id}` },
-    }),
-  );
+  const detail = { requirement, opened_by: `instance:${instance.id}` };
+  await makeUp(scene, id, "policy:all", detail, timeOfId(id));
   await untilSealed(scene);
   const { finding } = await verifyAll(scene);
   assert.equal(finding?.fault, "entry");

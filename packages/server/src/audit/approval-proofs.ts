@@ -5,7 +5,7 @@
 
 import { timeOfId } from "@countersign/protocol";
 import { type EntryContent, readEntry, writeEntry } from "../core/audit-line.ts";
-import { type TransitionKind, transitionsOf } from "../core/request-transitions.ts";
+import { requestIdOf, type TransitionKind, transitionsOf } from "../core/request-entry.ts";
 import {
   isAuthenticEntry,
   readEntriesAt,
@@ -16,8 +16,6 @@ import { type AddedPasskeys, findForeignKey } from "./entry-checks.ts";
 import { verifyProof } from "./passkey-proof.ts";
 
 const ENTRIES_PER_READ = 1_000;
-
-const REQUEST = /^request:/;
 
 /** The archived requirement and votes of a request. */
 export interface PastRequest {
@@ -72,11 +70,6 @@ export async function findMissingProof(
   if (found >= required) return undefined;
   const proof = needsPasskey ? "approvals with a passkey" : "approvals";
   return `quorum: its request required ${required} ${proof}, and the log has ${found}`;
-}
-
-/** @returns undefined for an entry about something else */
-export function requestIdOf({ subject }: EntryContent): string | undefined {
-  return REQUEST.test(subject) ? subject.replace(REQUEST, "") : undefined;
 }
 
 /** @returns undefined for an entry of an earlier version, which records none */

@@ -1,6 +1,7 @@
 /** Checks of a single entry, independent of its log. A new check is one row. */
 
 import type { EntryContent } from "../core/audit-line.ts";
+import { requestIdOf } from "../core/request-entry.ts";
 import { verifyProof } from "./passkey-proof.ts";
 
 export interface EntryCheck {
@@ -18,9 +19,10 @@ export const ENTRY_CHECKS: readonly EntryCheck[] = [
   },
   {
     name: "passkey",
-    find({ subject, detail }) {
+    find(entry) {
+      const { detail } = entry;
       if (detail.passkey === undefined) return undefined;
-      const finding = verifyProof(detail, subject.replace(/^request:/, ""));
+      const finding = verifyProof(detail, requestIdOf(entry) ?? "");
       return finding.kind === "refuted" ? finding.fault : undefined;
     },
   },

@@ -7,6 +7,7 @@ import { firstIdAt, timeOfId } from "@countersign/protocol";
 import { KEPT_KINDS } from "../core/audit-cut.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
+import { requestIdOf } from "../core/request-entry.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -22,7 +23,7 @@ import {
   type StoredSeal,
 } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
-import { findMissingProof, readOpened, requestIdOf } from "./approval-proofs.ts";
+import { findMissingProof, readOpened } from "./approval-proofs.ts";
 import {
   type AddedPasskeys,
   findEntryFault,

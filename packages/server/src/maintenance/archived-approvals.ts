@@ -7,14 +7,13 @@ import {
   findMissingProof,
   type PastRequest,
   readOpened,
-  requestIdOf,
   requirementOf,
   Votes,
 } from "../audit/approval-proofs.ts";
 import { type AddedPasskeys, findForeignKey } from "../audit/entry-checks.ts";
 import { found } from "../audit/finding.ts";
 import type { EntryContent } from "../core/audit-line.ts";
-import { transitionsOf } from "../core/request-transitions.ts";
+import { requestIdOf, transitionsOf } from "../core/request-entry.ts";
 import type { Reader } from "../storage/store.ts";
 
 /** Kinds that can be missing for an approval, and the approval. */

@@ -5,11 +5,9 @@
 
 import { found } from "../audit/finding.ts";
 import type { EntryContent } from "../core/audit-line.ts";
-import { type TransitionKind, transitionsOf } from "../core/request-transitions.ts";
+import { requestIdOf, type TransitionKind, transitionsOf } from "../core/request-entry.ts";
 import { REQUEST_STATES_MAX, readRequestStates } from "../storage/sql/requests/request-states.ts";
 import type { Reader } from "../storage/store.ts";
-
-const SUBJECT = /^request:/;
 
 export class ArchivedRequests {
   readonly #reader: Reader;
@@ -36,7 +34,7 @@ export class ArchivedRequests {
    */
   async flush(): Promise<void> {
     const page = this.#page.splice(0);
-    const ids = page.map(({ entry }) => entry.subject.replace(SUBJECT, ""));
+    const ids = page.map(({ entry }) => requestIdOf(entry) ?? "");
     const states = await readRequestStates(this.#reader, this.#projectId, [...new Set(ids)]);
     for (const [i, { position, entry }] of page.entries()) {
       const requestId = ids[i] ?? "";

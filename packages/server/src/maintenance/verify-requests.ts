@@ -12,7 +12,7 @@ import type { Finding } from "../audit/finding.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { sha256Hex } from "../core/digest.ts";
 import type { StoredRequest } from "../core/request.ts";
-import type { TransitionKind } from "../core/request-transitions.ts";
+import { requestIdOf, type TransitionKind } from "../core/request-entry.ts";
 import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
 import {
   listDecidedAfter,
@@ -214,10 +214,10 @@ async function compareEntries(
   for (let after = start; ; ) {
     const rows = await readEntriesAfter(reader, projectId, after, REQUEST_STATES_MAX);
     const entries = rows.flatMap((row) => readRequestEntry(row) ?? []);
-    const ids = [...new Set(entries.map(({ entry }) => idOf(entry.subject)))];
+    const ids = [...new Set(entries.map(({ entry }) => requestIdOf(entry) ?? ""))];
     const states = await readRequestStates(reader, projectId, ids);
     for (const { row, entry } of entries) {
-      const id = idOf(entry.subject);
+      const id = requestIdOf(entry) ?? "";
       const state = states.get(id);
       const isResolved = entry.kind === "request.resolved";
       const message = isResolved ? findContradiction(entry, state, clock()) : undefined;
@@ -282,10 +282,6 @@ async function findLost(
     return { ...placeOf(projectId, requestId), fault: "missing", message };
   }
   return undefined;
-}
-
-function idOf(subject: string): string {
-  return subject.replace(/^request:/, "");
 }
 
 function noEntry({ projectId, id }: StoredRequest, kind: string): Finding {

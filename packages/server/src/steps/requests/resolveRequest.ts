@@ -137,7 +137,7 @@ function auditOf(
   };
 }
 
-/** One entry for the opening and the decision. @see core/request-transitions.ts */
+/** One entry for the opening and the decision. @see core/request-entry.ts */
 function auditOfBoth(
   request: StoredRequest,
   decision: StoredDecision,

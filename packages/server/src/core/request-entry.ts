@@ -1,7 +1,14 @@
-/** Which transitions of a request an audit entry records. */
+/** Audit entries about a request: which request, and which of its transitions. */
 
 import { timeOfId } from "@countersign/protocol";
 import type { EntryContent } from "./audit-line.ts";
+
+const REQUEST = "request:";
+
+/** @returns undefined for an entry about something else */
+export function requestIdOf({ subject }: Pick<EntryContent, "subject">): string | undefined {
+  return subject.startsWith(REQUEST) ? subject.slice(REQUEST.length) : undefined;
+}
 
 export type TransitionKind = "request.opened" | "request.resolved";
 
@@ -21,6 +28,7 @@ export function transitionsOf(entry: EntryContent): readonly TransitionKind[] {
 }
 
 /** The server takes both ids from one time. */
-function isOfCreation({ id, at, subject }: EntryContent): boolean {
-  return timeOfId(id) === at && timeOfId(subject.replace(/^request:/, "")) === at;
+function isOfCreation(entry: EntryContent): boolean {
+  const { id, at } = entry;
+  return timeOfId(id) === at && timeOfId(requestIdOf(entry) ?? "") === at;
 }

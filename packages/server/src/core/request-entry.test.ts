@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { uuidV7 } from "@countersign/protocol";
-import { transitionsOf } from "./request-transitions.ts";
+import { requestIdOf, transitionsOf } from "./request-entry.ts";
 
 const AT = 1_795_315_320_057;
 
@@ -28,6 +28,11 @@ function transitions({
     detail: { ...detail },
   });
 }
+
+test("[ours.audit.at-once] the id of the request is the rest of the subject", () => {
+  assert.equal(requestIdOf({ subject: "request:1" }), "1");
+  assert.equal(requestIdOf({ subject: "instance:request:1" }), undefined);
+});
 
 test("[ours.audit.at-once] an entry records the opening, the resolution, both, or neither", () => {
   const detail = { opened_by: "instance:1" };
