@@ -217,6 +217,28 @@ test("[ours.search.finds] a project that cannot be indexed does not stop the ind
   assert.equal(await count(), 1);
 });
 
+test("[ours.search.finds] one run indexes the requests of several small seals", async (t) => {
+  const scene = await startScene(t);
+  const { store } = scene.server.provider.context;
+  const seals = async () => Number((await store.get("select count(*) as n from audit_seal"))?.n);
+  for (let n = 1; n <= 3; n++) {
+    const before = await seals();
+    await submit(scene, "sparse.tool", { n });
+    await until(async () => {
+      scene.clock.advance(20_000);
+      return (await seals()) > before;
+    }, `the request ${n} is sealed`);
+  }
+  await untilFound(scene, "sparse", 3);
+  await store.transact(async (tx) => {
+    await tx.run("delete from search_document");
+    await tx.run("delete from search_progress");
+  });
+  assert.deepEqual(await idsOf(scene, "sparse"), []);
+  assert.deepEqual(await indexRequests({ store }), { more: false });
+  assert.equal((await idsOf(scene, "sparse")).length, 3);
+});
+
 /** The first transaction fails: it is of the first project. */
 function failingOnce(store: Store): Store {
   let hasFailed = false;
