@@ -4,18 +4,20 @@
  */
 
 import { join } from "node:path";
+import { measureAuditCommands } from "./audit-commands.ts";
 import { measureGatedCalls } from "./gated-call.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHookStarts } from "./hook-start.ts";
 import { measureLongPolls } from "./long-polls.ts";
 import { describeMachine } from "./machine.ts";
+import { measureMigration } from "./migrate.ts";
 import { measureOpenLoop } from "./open-loop.ts";
 import { type Options, readOptions, type Section, USAGE } from "./options.ts";
 import { PROFILE_NAME } from "./postgres/creates.ts";
 import { measurePostgres } from "./postgres/measurements.ts";
 import { readProfiles } from "./profile.ts";
 import { compareScenarios } from "./ratios.ts";
-import { printResults, type Results, type ScenarioProfile } from "./results.ts";
+import { type Results, resultTables, type ScenarioProfile } from "./results.ts";
 import { cancel } from "./scenarios/cancel.ts";
 import { create } from "./scenarios/create.ts";
 import { decide } from "./scenarios/decide.ts";
@@ -25,6 +27,8 @@ import { roundTrip } from "./scenarios/round-trip.ts";
 import { rows } from "./scenarios/rows.ts";
 import { measureSimulation } from "./simulate.ts";
 import { timeStarts } from "./start-up.ts";
+import { measureStorage } from "./storage.ts";
+import { targetTables } from "./targets.ts";
 import { measureDeliveries } from "./webhooks/deliveries.ts";
 import { DRAIN_NAMES } from "./webhooks/drain.ts";
 import { measureWithWrk } from "./wrk.ts";
@@ -56,10 +60,14 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
     ...(wants("gated-call") && { gatedCalls: await measureGatedCalls(options) }),
     ...(wants("hook-start") && { hookStarts: await measureHookStarts(options) }),
+    ...(wants("migrate") && { migration: await measureMigration(options) }),
+    ...(wants("audit") && { audit: await measureAuditCommands(options) }),
+    ...(wants("storage") && { storage: await measureStorage() }),
     ...(wants("wrk") && { wrk: await measureWithWrk(options) }),
     ...(postgres && { postgres }),
     profiles,
     machine,
+    connections: options.connections,
   };
 }
 
@@ -78,7 +86,7 @@ try {
   } else {
     const results = await measure(options);
     if (options.json) console.log(JSON.stringify(results, undefined, 2));
-    else printResults(results);
+    else console.log([...resultTables(results), ...targetTables(results)].join("\n\n"));
   }
 } catch (error) {
   console.error(`bench: ${error instanceof Error ? error.message : error}`);

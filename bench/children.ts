@@ -21,6 +21,9 @@ for (const [signal, code] of [
 /** Message to a server: measure the event loop from now on. It answers each message. */
 export const WATCH_LOOP = "watch-loop";
 
+/** The command `countersign` of the repository. */
+export const CLI = `${import.meta.dirname}/../packages/cli/bin/countersign.js`;
+
 const READY_MS_MAX = 180_000;
 const END_MS_MAX = 30_000;
 
@@ -104,9 +107,19 @@ function firstMessage<T>(child: ChildProcess, name: string): Promise<T> {
 
 /** Resident memory of a process, in MB of a million bytes. */
 export function residentMb(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const kib = Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1]);
-  return (kib * 1024) / 1e6;
+  return memoryMb(pid, /^VmRSS:\s*(\d+) kB/m);
+}
+
+/** The highest resident memory of a process so far, in MB. */
+export function peakResidentMb(pid: number): number {
+  return memoryMb(pid, /^VmHWM:\s*(\d+) kB/m);
+}
+
+/** @throws Error when the process has ended */
+function memoryMb(pid: number, line: RegExp): number {
+  const kib = line.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  if (kib === undefined) throw new Error(`process ${pid} has ended`);
+  return (Number(kib) * 1024) / 1e6;
 }
 
 /** How often the threads of a process have been woken after they waited. Only on Linux. */

@@ -7,19 +7,24 @@ import { hash } from "node:crypto";
 
 const HOST = "Host: localhost\r\n";
 
-/** The exact text of the arguments of tool call `n`; of equal length for every `n`. */
-function argumentsText(n: number): string {
+/**
+ * The exact text of the arguments of tool call `n`; of equal length for every `n`.
+ *
+ * @param memo makes it longer
+ */
+function argumentsText(n: number, memo = ""): string {
   const order = String(n).padStart(9, "0");
+  const member = memo === "" ? "" : `,"memo":"${memo}"`;
   return (
     `{"account":"acct_1042","amount":129900,"currency":"EUR","invoice":"INV-${order}",` +
-    `"lines":[{"sku":"A-17","quantity":3},{"sku":"B-02","quantity":1}],"notify":true}`
+    `"lines":[{"sku":"A-17","quantity":3},{"sku":"B-02","quantity":1}],"notify":true${member}}`
   );
 }
 
 /** The body of tool call `n`. */
-export function toolCall(n: number): string {
+export function toolCall(n: number, memo?: string): string {
   return (
-    `{"tool":"payments.refund","arguments":${argumentsText(n)},"timeout":"604800s",` +
+    `{"tool":"payments.refund","arguments":${argumentsText(n, memo)},"timeout":"604800s",` +
     `"agent_reasoning":"The customer returned the goods on Monday and asked for the refund that ` +
     `the policy allows within thirty days.",` +
     `"context":{"session":"3f8a1c","model":"planner-2","user":"u_58211","turn":14}}`
@@ -54,8 +59,8 @@ export function provisionMessage(token: string, name = "bench", delivery?: objec
 }
 
 /** Submits tool call `n`; the same `n` has the same key and body. */
-export function createMessage(token: string, n: number): string {
-  return post("/v1/requests", bearer(token) + key(`bench-key-${n}`), toolCall(n));
+export function createMessage(token: string, n: number, memo?: string): string {
+  return post("/v1/requests", bearer(token) + key(`bench-key-${n}`), toolCall(n, memo));
 }
 
 /** @param wait a duration of the contract; empty answers at once */

@@ -28,13 +28,21 @@ export const POSTGRES_SECTIONS = [
   "postgres-round-trip",
   "postgres-replicas",
   "postgres-wake",
+  "postgres-open-loop",
   "postgres-growth",
 ] as const;
 
 /** Needs a program of others. A run without sections leaves it out. */
 const WRK = "wrk";
 
-export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number] | typeof WRK;
+/** Take long, and measure one program only. A run without sections leaves them out. */
+const LONG_SECTIONS = ["migrate", "audit", "storage"] as const;
+
+export type Section =
+  | (typeof SECTIONS)[number]
+  | (typeof POSTGRES_SECTIONS)[number]
+  | typeof WRK
+  | (typeof LONG_SECTIONS)[number];
 
 export interface Options {
   /** Alternations of baseline and subject. The benchmark prints their median. */
@@ -52,7 +60,7 @@ export interface Options {
   readonly notifications: number;
   /** Notifications that wait for the dead destination. */
   readonly queued: number;
-  /** Decided requests to fill the grown store with; 0 leaves that section out. */
+  /** Decided requests to fill a store with; 0 leaves the section `growth` out. */
   readonly stored: number;
   /** A project with the package `countersign` to start; undefined: the sources. */
   readonly installed: string | undefined;
@@ -64,9 +72,15 @@ export interface Options {
 
 export const USAGE = `npm run bench -- [sections] [options]
 
-Sections, all when none is named: ${SECTIONS.join(", ")}
-Only when named: postgres, which is ${POSTGRES_SECTIONS.join(", ")};
-${WRK}, which needs the program wrk
+Without sections, it measures:
+  ${SECTIONS.join(", ")}
+
+Sections only when named:
+  postgres  on PostgreSQL: ${POSTGRES_SECTIONS.join(", ")}
+  wrk       creates with the program wrk
+  migrate   migration of a database of the oldest schema
+  audit     verification and export of an audit log
+  storage   bytes on the disk
 
   --rounds N        alternations of baseline and subject (5)
   --seconds S       length of one timed run (3)
@@ -77,7 +91,8 @@ ${WRK}, which needs the program wrk
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0; with postgres
-                    2000000); how many to simulate over (100000)
+                    2000000); how many to simulate over (100000), to
+                    migrate or to audit (2000000)
   --installed DIR   start-up: a project with the package countersign, instead of the sources
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
@@ -85,7 +100,9 @@ ${WRK}, which needs the program wrk
 
 const COUNT_MAX = 10_000_000;
 
-const STORED_SHARED = "2000000";
+const STORED_LARGE = "2000000";
+/** Sections with so many stored requests by default. */
+const LARGE: readonly Section[] = ["postgres-growth", "migrate", "audit"];
 
 /**
  * @returns undefined when help was asked for
@@ -113,8 +130,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
   });
   if (values.help) return undefined;
   const only = sections([...values.only, ...positionals]);
-  const isShared = only.includes("postgres-growth");
-  const stored = count("stored", values.stored ?? (isShared ? STORED_SHARED : "0"), 0);
+  const isLarge = LARGE.some((section) => only.includes(section));
+  const stored = count("stored", values.stored ?? (isLarge ? STORED_LARGE : "0"), 0);
   if (only !== SECTIONS && only.includes("growth") && stored === 0) {
     throw new Error("growth needs --stored, the number of requests to compare with none");
   }
@@ -145,7 +162,7 @@ function count(name: string, text: string, min: number): number {
 function sections(lists: readonly string[]): readonly Section[] {
   const named = lists.flatMap((list) => list.split(","));
   const names = named.flatMap((name) => (name === "postgres" ? POSTGRES_SECTIONS : [name]));
-  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS, WRK];
+  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS, WRK, ...LONG_SECTIONS];
   for (const name of names) {
     if (!known.includes(name)) {
       throw new Error(`${name} is not one of ${known.join(", ")}, postgres`);

@@ -27,6 +27,12 @@ export interface Comparison {
   readonly subject: Rate;
   /** Exchanges a second of the subject for each of the baseline. */
   readonly ratio: number;
+  readonly turns: readonly Turn[];
+}
+
+export interface Turn {
+  readonly floor: Rate;
+  readonly subject: Rate;
 }
 
 /** Untimed, so that both have compiled their hot paths. */
@@ -64,11 +70,6 @@ async function compare(scenario: Scenario, options: Options): Promise<Comparison
   }
 }
 
-interface Turn {
-  readonly floor: Rate;
-  readonly subject: Rate;
-}
-
 async function takeTurn(
   floor: Target,
   subject: Target,
@@ -98,8 +99,13 @@ function summarizeTurns(scenario: string, turns: readonly Turn[]): Comparison {
     scenario,
     floor: medianRate(turns.map((turn) => turn.floor)),
     subject: medianRate(turns.map((turn) => turn.subject)),
-    ratio: median(turns.map((turn) => turn.subject.perSecond / turn.floor.perSecond)),
+    ratio: median(turns.map(ratioOf)),
+    turns,
   };
+}
+
+export function ratioOf({ subject, floor }: Turn): number {
+  return subject.perSecond / floor.perSecond;
 }
 
 function medianRate(rates: readonly Rate[]): Rate {

@@ -2,11 +2,13 @@
  * All results of one run, and how they are printed.
  */
 
+import { type AuditCommands, auditCommandsTable } from "./audit-commands.ts";
 import type { GatedCalls } from "./gated-call.ts";
 import { type Growth, growthTable } from "./growth.ts";
 import type { HookStarts } from "./hook-start.ts";
 import type { LongPolls } from "./long-polls.ts";
 import type { Machine } from "./machine.ts";
+import { type Migration, migrationTable } from "./migrate.ts";
 import { type OpenLoop, openLoopTable } from "./open-loop.ts";
 import type { PostgresResults } from "./postgres/measurements.ts";
 import { postgresTables } from "./postgres/tables.ts";
@@ -15,7 +17,8 @@ import type { Comparison, Rate } from "./ratios.ts";
 import type { Simulation } from "./simulate.ts";
 import type { StartUp } from "./start-up.ts";
 import type { Spread } from "./statistics.ts";
-import { mb, ms, percent, perSecond, table, times } from "./table.ts";
+import { type Storage, storageTables } from "./storage.ts";
+import { mb, ms, percent, perSecond, show, table, times } from "./table.ts";
 import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
 import { type WrkResults, wrkTable } from "./wrk.ts";
 
@@ -29,10 +32,15 @@ export interface Results {
   readonly simulation?: Simulation;
   readonly gatedCalls?: GatedCalls;
   readonly hookStarts?: HookStarts;
+  readonly migration?: Migration;
+  readonly audit?: AuditCommands;
+  readonly storage?: Storage;
   readonly wrk?: WrkResults;
   readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
+  /** Of the comparisons. */
+  readonly connections: number;
 }
 
 export interface ScenarioProfile {
@@ -40,28 +48,29 @@ export interface ScenarioProfile {
   readonly selfTimes: readonly SelfTime[];
 }
 
-export function printResults(results: Results): void {
-  const { comparisons, openLoop, longPolls, startUp, deliveries, growth } = results;
-  const { postgres, wrk, profiles, machine, simulation, gatedCalls, hookStarts } = results;
-  const parts = [
-    ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
-    ...(openLoop === undefined ? [] : [openLoopTable(openLoop)]),
-    ...(longPolls === undefined ? [] : [longPollsTable(longPolls)]),
-    ...(startUp === undefined ? [] : [startUpTable(startUp)]),
-    ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
-    ...(growth === undefined ? [] : [growthTable(growth)]),
-    ...(simulation === undefined ? [] : [simulationTable(simulation)]),
-    ...(gatedCalls === undefined ? [] : [gatedCallsTable(gatedCalls)]),
-    ...(hookStarts === undefined ? [] : [hookStartsTable(hookStarts)]),
-    ...(wrk === undefined ? [] : [wrkTable(wrk)]),
-    ...(postgres === undefined ? [] : postgresTables(postgres)),
-    ...profiles.map(profileTable),
-    machineLine(machine),
-  ];
-  console.log(parts.join("\n\n"));
+export function resultTables(results: Results): string[] {
+  return [
+    show(results.comparisons, comparisonTable),
+    show(results.openLoop, openLoopTable),
+    show(results.longPolls, longPollsTable),
+    show(results.startUp, startUpTable),
+    show(results.deliveries, deliveryTables),
+    show(results.growth, growthTable),
+    show(results.simulation, simulationTable),
+    show(results.gatedCalls, gatedCallsTable),
+    show(results.hookStarts, hookStartsTable),
+    show(results.migration, migrationTable),
+    show(results.audit, auditCommandsTable),
+    show(results.storage, storageTables),
+    show(results.wrk, wrkTable),
+    show(results.postgres, postgresTables),
+    results.profiles.map(profileTable),
+    [machineLine(results.machine)],
+  ].flat();
 }
 
-function comparisonTable(comparisons: readonly Comparison[]): string {
+function comparisonTable(comparisons: readonly Comparison[]): string[] {
+  if (comparisons.length === 0) return [];
   const columns = ["p50 ms", "p99 ms", "CPU us"];
   const rate = ({ perSecond: rps, p50Ms, p99Ms, cpuUs }: Rate) => [
     perSecond(rps),
@@ -69,15 +78,17 @@ function comparisonTable(comparisons: readonly Comparison[]): string {
     ms(p99Ms),
     cpuUs.toFixed(0),
   ];
-  return table([
-    ["", "of the reference", "per second", ...columns, "reference per second", ...columns],
-    ...comparisons.map(({ scenario, floor, subject, ratio }) => [
-      scenario,
-      percent(ratio),
-      ...rate(subject),
-      ...rate(floor),
+  return [
+    table([
+      ["", "of the reference", "per second", ...columns, "reference per second", ...columns],
+      ...comparisons.map(({ scenario, floor, subject, ratio }) => [
+        scenario,
+        percent(ratio),
+        ...rate(subject),
+        ...rate(floor),
+      ]),
     ]),
-  ]);
+  ];
 }
 
 function longPollsTable(result: LongPolls): string {

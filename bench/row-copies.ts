@@ -35,11 +35,22 @@ export function copyRows(rows: RequestRows, at: number, key: string): RequestRow
     integrity,
     request: { ...copy, ...authenticateRow(integrity, copy) },
     entries: entries.map((entry) => {
-      const copy = { ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` };
+      const copy = {
+        ...entry,
+        id: uuidV7(at, randomBytes(10)),
+        at,
+        subject: `request:${id}`,
+        detail: withDeadline(entry.detail, deadlineAt),
+      };
       return { ...copy, mac: macOfEntry(integrity, toEntry(copy)) };
     }),
     notification: notification && { ...notification, ...notificationOf(notification, id, at) },
   };
+}
+
+function withDeadline(detail: unknown, deadlineAt: number): string {
+  const fields = JSON.parse(String(detail));
+  return JSON.stringify("deadline_at" in fields ? { ...fields, deadline_at: deadlineAt } : fields);
 }
 
 function toEntry(row: Row): StoredEntry {

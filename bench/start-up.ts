@@ -6,7 +6,7 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cpuSeconds, residentMb, spawnTracked, stopChild, wakeUps } from "./children.ts";
+import { CLI, cpuSeconds, residentMb, spawnTracked, stopChild, wakeUps } from "./children.ts";
 import { Connection } from "./connection.ts";
 import { freePort } from "./free-port.ts";
 import { getMessage } from "./messages.ts";
@@ -39,8 +39,6 @@ const SETTLE_MS = 3_000;
 const IDLE_MS = 20_000;
 const READY_MS_MAX = 20_000;
 const ASK_EVERY_MS = 2;
-
-const CLI = join(import.meta.dirname, "../packages/cli/bin/countersign.js");
 
 /** @param installed a project with the package `countersign`; undefined: the repository */
 export async function timeStarts(installed: string | undefined): Promise<StartUp> {

@@ -39,3 +39,8 @@ export function ms(value: number): string {
 export function mb(value: number): string {
   return value.toFixed(0);
 }
+
+/** @returns nothing for what was not measured */
+export function show<T>(value: T | undefined, write: (value: T) => string | string[]): string[] {
+  return value === undefined ? [] : [write(value)].flat();
+}

@@ -3,12 +3,15 @@
  */
 
 import type { Growth } from "../growth.ts";
+import { measureRates, type OpenLoop } from "../open-loop.ts";
 import type { Options } from "../options.ts";
+import { policyOfManyRules } from "../policy.ts";
 import { type Creates, measureCreates } from "./creates.ts";
-import { startDatabaseServer } from "./database-server.ts";
+import { type DatabaseServer, startDatabaseServer } from "./database-server.ts";
 import { measureSharedGrowth } from "./grown-store.ts";
 import { type HumanRoundTrips, measureHumanRoundTrips } from "./human-round-trips.ts";
 import { compareReplicas, type Replicas, type ReplicaWakes, timeReplicaWakes } from "./replicas.ts";
+import { startShared } from "./shared-subject.ts";
 
 export interface PostgresResults {
   readonly version: string;
@@ -18,7 +21,11 @@ export interface PostgresResults {
   readonly replicas?: Replicas;
   readonly wakes?: ReplicaWakes;
   readonly growth?: Growth;
+  readonly openLoop?: readonly OpenLoop[];
 }
+
+/** Those for which other systems publish latencies. */
+const RATES = [100, 500, 1_000];
 
 /** @returns undefined when none of it was asked for */
 export async function measurePostgres(options: Options): Promise<PostgresResults | undefined> {
@@ -37,10 +44,18 @@ export async function measurePostgres(options: Options): Promise<PostgresResults
       }),
       ...(wants("postgres-replicas") && { replicas: await compareReplicas(server, options) }),
       ...(wants("postgres-wake") && { wakes: await timeReplicaWakes(server, options) }),
+      ...(wants("postgres-open-loop") && { openLoop: await measureShared(server, options) }),
       ...(wants("postgres-growth") &&
         stored > 0 && { growth: await measureSharedGrowth(server, options) }),
     };
   } finally {
     await server.stop();
   }
+}
+
+async function measureShared(server: DatabaseServer, options: Options): Promise<OpenLoop[]> {
+  const policy = policyOfManyRules();
+  const start = async () =>
+    startShared(await server.createDatabase(), options.connections, { policy });
+  return measureRates(RATES, start, options);
 }

@@ -3,7 +3,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { type Subject, type SubjectOptions, startSubject } from "../subject.ts";
+import { type ServedSubject, type Subject, type SubjectOptions, startSubject } from "../subject.ts";
 
 /** The settings that all replicas of one database share. */
 export type SharedSettings = Readonly<Record<"database_url" | "secret_key", string>>;
@@ -16,7 +16,7 @@ export function startShared(
   url: string,
   connections: number,
   options: Partial<SubjectOptions> = {},
-): Promise<Subject> {
+): Promise<ServedSubject> {
   return startSubject({ connections, settings: sharedSettings(url), ...options });
 }
 

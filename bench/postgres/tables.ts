@@ -3,23 +3,25 @@
  */
 
 import { growthTable } from "../growth.ts";
+import { openLoopTable } from "../open-loop.ts";
 import { median, type Spread } from "../statistics.ts";
-import { ms, percent, perSecond, table, times } from "../table.ts";
+import { ms, percent, perSecond, show, table, times } from "../table.ts";
 import type { Creates } from "./creates.ts";
 import type { HumanRoundTrips, ProviderName, TripRow } from "./human-round-trips.ts";
 import type { PostgresResults } from "./measurements.ts";
 import type { ReplicaRate, Replicas, ReplicaWakes, TwoAgainstOne } from "./replicas.ts";
 
 export function postgresTables(results: PostgresResults): string[] {
-  const { version, settings, creates, roundTrips, replicas, wakes, growth } = results;
+  const { version, settings } = results;
   return [
-    ...(creates === undefined ? [] : [createTable(creates)]),
-    ...(roundTrips === undefined ? [] : [tripTable(roundTrips)]),
-    ...(replicas === undefined ? [] : [replicaTable(replicas)]),
-    ...(wakes === undefined ? [] : [wakeTable(wakes)]),
-    ...(growth === undefined ? [] : [`On PostgreSQL:\n\n${growthTable(growth)}`]),
-    `PostgreSQL ${version}; ${settings.join(", ")}; everything else by default.`,
-  ];
+    show(results.creates, createTable),
+    show(results.roundTrips, tripTable),
+    show(results.replicas, replicaTable),
+    show(results.wakes, wakeTable),
+    show(results.openLoop, (openLoop) => `On PostgreSQL:\n\n${openLoopTable(openLoop)}`),
+    show(results.growth, (growth) => `On PostgreSQL:\n\n${growthTable(growth)}`),
+    [`PostgreSQL ${version}; ${settings.join(", ")}; everything else by default.`],
+  ].flat();
 }
 
 function createTable({ rows, connections }: Creates): string {

@@ -1,0 +1,98 @@
+/**
+ * The commands that read a whole audit log, on a SQLite database of many decided requests whose
+ * entries are sealed: verify it, verify its end only, and export it.
+ */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { databaseFile, openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
+import type { Context } from "../packages/server/src/context.ts";
+import { sealEntries } from "../packages/server/src/operations/audit/sealEntries.ts";
+import { RecentlyUsed } from "../packages/server/src/recently-used.ts";
+import { type CommandCost, runCommand } from "./command-cost.ts";
+import { growStore } from "./growth.ts";
+import type { Options } from "./options.ts";
+import { mb, perSecond, reportProgress, table } from "./table.ts";
+import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
+
+export interface AuditCommands {
+  readonly entries: number;
+  readonly seals: number;
+  readonly verify: CommandCost;
+  /** From a checkpoint of the whole log. */
+  readonly verifySince: CommandCost;
+  readonly export: CommandCost;
+}
+
+const PROJECT = "bench";
+
+export async function measureAuditCommands({ stored }: Options): Promise<AuditCommands> {
+  const folder = temporaryFolder();
+  try {
+    await growStore(folder, stored);
+    const log = await sealAnew(folder);
+    const run = (...args: readonly string[]) => {
+      reportProgress(`audit: countersign audit ${args.join(" ")}`);
+      return runCommand(["audit", ...args, "--project", PROJECT, "--data", folder]);
+    };
+    const verify = await run("verify");
+    const checkpoint = join(folder, "checkpoint");
+    writeFileSync(checkpoint, (await run("checkpoint")).output);
+    const verifySince = await run("verify", "--since", checkpoint);
+    const exported = await run("export", "--out", join(folder, "audit.jsonl"));
+    return { ...log, verify, verifySince, export: exported };
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+/**
+ * Seals the log of the project from its start. A server would find entries with such old ids only
+ * by its scan of the whole log, once a day.
+ */
+async function sealAnew(folder: string): Promise<Pick<AuditCommands, "entries" | "seals">> {
+  const config = readConfig({ data: folder }, {});
+  const { context, close } = await openContext(toSettings(config), toSecrets(config));
+  try {
+    const projectId = await removeLog(context);
+    const keys = new RecentlyUsed<string, never>(1);
+    let step = await sealEntries(context, keys, projectId);
+    while (step.next !== undefined) {
+      step = await sealEntries(context, keys, projectId, step.recentSeal, step.next);
+    }
+  } finally {
+    await close();
+  }
+  return countLog(folder);
+}
+
+async function removeLog({ store }: Context): Promise<string> {
+  return store.transact(async (tx) => {
+    const project = await tx.get("select id from project where name = $1", [PROJECT]);
+    const projectId = String(project?.id);
+    for (const name of ["audit_seal", "audit_tile", "audit_log"]) {
+      await tx.run(`delete from ${name} where project_id = $1`, [projectId]);
+    }
+    return projectId;
+  });
+}
+
+function countLog(folder: string): Pick<AuditCommands, "entries" | "seals"> {
+  const database = new DatabaseSync(databaseFile(folder), { readOnly: true });
+  const sql = "select sum(entries) as entries, count(*) as seals from audit_seal";
+  const row = database.prepare(sql).get();
+  database.close();
+  return { entries: Number(row?.entries), seals: Number(row?.seals) };
+}
+
+export function auditCommandsTable(results: AuditCommands): string {
+  const { entries, seals, verify, verifySince, export: exported } = results;
+  const cells = ({ seconds, memoryMb }: CommandCost) => [`${seconds.toFixed(1)} s`, mb(memoryMb)];
+  return table([
+    [`${perSecond(entries)} entries, ${perSecond(seals)} seals`, "time", "memory MB"],
+    ["audit verify", ...cells(verify)],
+    ["audit verify --since the latest checkpoint", ...cells(verifySince)],
+    ["audit export", ...cells(exported)],
+  ]);
+}
