@@ -9,13 +9,7 @@ import { closeSync, fdatasync, fstatSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { syncFolder } from "../../sync-folder.ts";
-
-/**
- * How long the log becomes before it is carried over: what changes often is then carried over
- * once. It is cut to this length as well (`journal_size_limit`), so the file is longer exactly
- * when the log is.
- */
-const LOG_BYTES_MAX = 64 * 1024 * 1024;
+import { LOG_BYTES_MAX } from "./open-database.ts";
 
 /** How much longer, while a reader prevents a complete checkpoint. */
 const PATIENCE_BYTES = 4 * 1024 * 1024;
