@@ -96,13 +96,13 @@ interface Backups {
 
 /** Backups of a served database, one after another. */
 function startBackups(folder: string): Backups {
-  const copy = join(folder, "copy.db");
   let made = 0;
   let isStopped = false;
   let child = start();
 
   function start(): ChildProcess {
-    removeFolder(copy);
+    // Removed at the end: the deletion of a large file would be measured too.
+    const copy = join(folder, `copy-${made}.db`);
     const backup = spawnTracked([CLI, "backup", copy, "--data", folder], "ignore");
     backup.once("exit", (code) => {
       if (isStopped) return;

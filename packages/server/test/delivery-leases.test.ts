@@ -39,7 +39,7 @@ async function startAfterCrash(
   const folder = mkdtempSync(join(tmpdir(), "countersign-test-"));
   const data = join(folder, "data");
   mkdirSync(data);
-  backupDatabase(databaseFile(server.data), databaseFile(data));
+  await backupDatabase(databaseFile(server.data), databaseFile(data));
   copyFileSync(join(server.data, "secret.key"), join(data, "secret.key"));
   const settings = { webhook_allow_cidrs: "127.0.0.0/8" };
   const next = await startTestProvider(t, { clock, data, settings, ca: [receiver.certificate] });

@@ -22,7 +22,7 @@ export const backup: Command = {
     const { data } = config;
     const source = databaseFile(data);
     assertDatabase(config);
-    backupDatabase(source, target);
+    await backupDatabase(source, target);
     recordBackup(data);
     terminal.out(line.json ? JSON.stringify({ file: target }) : `Copied ${source} to ${target}.`);
     const key = config.secret_key === undefined ? `${data}/secret.key` : "the secret key";
