@@ -5,8 +5,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { databaseFile, openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
+import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
 import type { Context } from "../packages/server/src/context.ts";
 import { sealEntries } from "../packages/server/src/operations/audit/sealEntries.ts";
 import { RecentlyUsed } from "../packages/server/src/recently-used.ts";
@@ -32,6 +31,7 @@ export async function measureAuditCommands({ stored }: Options): Promise<AuditCo
   try {
     await growStore(folder, stored);
     const log = await sealAnew(folder);
+    if (log.entries < 2 * stored) throw new Error(`${log.entries} entries were sealed`);
     const run = (...args: readonly string[]) => {
       reportProgress(`audit: countersign audit ${args.join(" ")}`);
       return runCommand(["audit", ...args, "--project", PROJECT, "--data", folder]);
@@ -61,10 +61,10 @@ async function sealAnew(folder: string): Promise<Pick<AuditCommands, "entries" |
     while (step.next !== undefined) {
       step = await sealEntries(context, keys, projectId, step.recentSeal, step.next);
     }
+    return await countLog(context, projectId);
   } finally {
     await close();
   }
-  return countLog(folder);
 }
 
 async function removeLog({ store }: Context): Promise<string> {
@@ -78,11 +78,14 @@ async function removeLog({ store }: Context): Promise<string> {
   });
 }
 
-function countLog(folder: string): Pick<AuditCommands, "entries" | "seals"> {
-  const database = new DatabaseSync(databaseFile(folder), { readOnly: true });
-  const sql = "select sum(entries) as entries, count(*) as seals from audit_seal";
-  const row = database.prepare(sql).get();
-  database.close();
+async function countLog(
+  { store }: Context,
+  projectId: string,
+): Promise<Pick<AuditCommands, "entries" | "seals">> {
+  const row = await store.get(
+    "select sum(entries) as entries, count(*) as seals from audit_seal where project_id = $1",
+    [projectId],
+  );
   return { entries: Number(row?.entries), seals: Number(row?.seals) };
 }
 

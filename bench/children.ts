@@ -32,7 +32,7 @@ export interface Child<T> {
   readonly process: ChildProcess;
   /** The message that the child sent when it was ready. */
   readonly ready: T;
-  ask<A>(message: string): Promise<A>;
+  ask<A>(message: string | object): Promise<A>;
   stop(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function startChild<T>(program: Program): Promise<Child<T>> {
     child.off("exit", endedByItself);
     return stopChild(child, () => child.disconnect());
   };
-  const ask = <A>(message: string) => {
+  const ask = <A>(message: string | object) => {
     child.send(message);
     return firstMessage<A>(child, file);
   };

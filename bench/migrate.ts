@@ -50,9 +50,9 @@ interface MigrationCost extends CommandCost {
 interface ServerTimes {
   /** From the start of the process until it is ready. */
   readonly startSeconds: number;
-  /** From then until it has sealed all stored entries. */
+  /** From ready until it has sealed all stored entries. */
   readonly sealedSeconds: number;
-  /** From then until it has indexed all stored requests. */
+  /** From ready until it has indexed all stored requests. */
   readonly indexedSeconds: number;
 }
 
@@ -309,11 +309,13 @@ interface Progress {
 /** @throws Error when the background work does not complete */
 async function measureBackground(
   file: string,
-  { entries, sample }: Rows,
+  { sample }: Rows,
 ): Promise<Pick<ServerTimes, "sealedSeconds" | "indexedSeconds">> {
   const startedAt = performance.now();
   const database = new DatabaseSync(file);
   try {
+    // With those of the new request.
+    const entries = count(database, "audit_entry", "project_id <> ''");
     await poll(database, ({ sealed }) => sealed >= entries);
     const sealedSeconds = (performance.now() - startedAt) / 1_000;
     await poll(database, ({ indexed }) => indexed >= entries);

@@ -60,7 +60,7 @@ export interface Options {
   readonly notifications: number;
   /** Notifications that wait for the dead destination. */
   readonly queued: number;
-  /** Decided requests to fill a store with; 0 leaves the section `growth` out. */
+  /** Decided requests to fill a store with; 0: none, and no section `growth`. */
   readonly stored: number;
   /** A project with the package `countersign` to start; undefined: the sources. */
   readonly installed: string | undefined;
@@ -90,9 +90,8 @@ Sections only when named:
   --verdicts N      long polls to wake (1000)
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
-  --stored N        also compare an empty store with one of N decided requests (0; with postgres
-                    2000000); how many to simulate over (100000), to
-                    migrate or to audit (2000000)
+  --stored N        decided requests in the store: for growth, and further rows of open-loop (0);
+                    postgres-growth and migrate (2000000); audit (1000000); simulate (100000)
   --installed DIR   start-up: a project with the package countersign, instead of the sources
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
@@ -100,9 +99,12 @@ Sections only when named:
 
 const COUNT_MAX = 10_000_000;
 
-const STORED_LARGE = "2000000";
-/** Sections with so many stored requests by default. */
-const LARGE: readonly Section[] = ["postgres-growth", "migrate", "audit"];
+/** Sections that store so many requests by default; a request of `audit` has two entries. */
+const STORED: Partial<Record<Section, number>> = {
+  "postgres-growth": 2_000_000,
+  migrate: 2_000_000,
+  audit: 1_000_000,
+};
 
 /**
  * @returns undefined when help was asked for
@@ -130,8 +132,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
   });
   if (values.help) return undefined;
   const only = sections([...values.only, ...positionals]);
-  const isLarge = LARGE.some((section) => only.includes(section));
-  const stored = count("stored", values.stored ?? (isLarge ? STORED_LARGE : "0"), 0);
+  const storedMin = Math.max(0, ...only.map((section) => STORED[section] ?? 0));
+  const stored = count("stored", values.stored ?? String(storedMin), 0);
   if (only !== SECTIONS && only.includes("growth") && stored === 0) {
     throw new Error("growth needs --stored, the number of requests to compare with none");
   }

@@ -16,6 +16,8 @@ import { reportProgress } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
 export interface StartUp {
+  /** False for the sources of the repository. */
+  readonly isInstalled: boolean;
   /** The very first start, before Node has cached the compiled code. */
   readonly coldMs: number;
   readonly coldIdleMb: number;
@@ -64,6 +66,7 @@ export async function timeStarts(installed: string | undefined): Promise<StartUp
   removeFolder(data);
   removeFolder(codeCache);
   return {
+    isInstalled: installed !== undefined,
     coldMs: cold.readyMs,
     coldIdleMb: cold.measured,
     firstStartMs: median(firstMs),

@@ -3,7 +3,6 @@
  * databases of one server.
  */
 
-import { once } from "node:events";
 import { join } from "node:path";
 import { type Child, cpuSeconds, startChild } from "../children.ts";
 import type { Outcome } from "../load-generator.ts";
@@ -97,8 +96,8 @@ async function compare(
     const seconds = round === 0 ? WARM_UP_S : options.seconds;
     const turn: DatabaseRate[] = [];
     for (const { isPipelined } of FLOORS) {
-      const order = { seconds, connections: FLOOR_CONNECTIONS, isPipelined };
-      turn.push(await rateOf(server, floor.pid, () => insert(floor, order)));
+      const order: InsertOrder = { seconds, connections: FLOOR_CONNECTIONS, isPipelined };
+      turn.push(await rateOf(server, floor.pid, () => floor.ask<Outcome>(order)));
     }
     const run = await scenario.prepare(subject, seconds);
     turn.push(await rateOf(server, subject.pid, () => run(seconds)));
@@ -116,13 +115,6 @@ function toRows(scenario: string, turns: readonly (readonly DatabaseRate[])[]): 
     ratios: at(place).map((rate, i) => (subject[i]?.perSecond ?? 0) / rate.perSecond),
   }));
   return [{ name: scenario, rate: medianRate(subject) }, ...floors];
-}
-
-async function insert(floor: Child<unknown>, order: InsertOrder): Promise<Outcome> {
-  const answered = once(floor.process, "message");
-  floor.process.send(order);
-  const [outcome] = await answered;
-  return outcome as Outcome;
 }
 
 /** Runs something and says what it cost the program `pid` and the database. */

@@ -72,5 +72,6 @@ export function prepared(client: PoolClient): Transaction {
     names.set(text, name);
     return (await client.query({ name, text, values: [...values] })).rowCount ?? 0;
   };
-  return { run, integrity } as Transaction;
+  const insert = async (text: string, values: readonly unknown[]) => void (await run(text, values));
+  return { run, insert, integrity } as Transaction;
 }

@@ -189,7 +189,7 @@ test("[ours.search.retention] the words of a request that was purged meanwhile a
   await store.transact(async (tx) => {
     const project = await tx.get("select id from project");
     const projectId = String(project?.id);
-    await tx.search.put(tx, { projectId, id: UNKNOWN_ID, words: ["canary"] });
+    await tx.search.put(tx, [{ projectId, id: UNKNOWN_ID, words: ["canary"] }]);
   });
   assert.deepEqual(await store.all("select request_id from search_document"), []);
 });
@@ -213,30 +213,40 @@ test("[ours.search.finds] a project that cannot be indexed does not stop the ind
     await tx.run("delete from search_progress");
   });
   assert.equal(await count(), 0);
-  await assert.rejects(indexRequests({ store: failingOnce(store) }), /the first project/);
+  const { clock } = scene;
+  await assert.rejects(indexRequests({ store: failingOnce(store), clock }), /the first project/);
   assert.equal(await count(), 1);
 });
 
-test("[ours.search.finds] one run indexes the requests of several small seals", async (t) => {
+test("[ours.search.finds] one run indexes old small seals together, and young ones one by one", async (t) => {
   const scene = await startScene(t);
+  const { clock } = scene;
   const { store } = scene.server.provider.context;
   const seals = async () => Number((await store.get("select count(*) as n from audit_seal"))?.n);
   for (let n = 1; n <= 3; n++) {
     const before = await seals();
     await submit(scene, "sparse.tool", { n });
     await until(async () => {
-      scene.clock.advance(20_000);
+      clock.advance(20_000);
       return (await seals()) > before;
     }, `the request ${n} is sealed`);
   }
   await untilFound(scene, "sparse", 3);
-  await store.transact(async (tx) => {
-    await tx.run("delete from search_document");
-    await tx.run("delete from search_progress");
-  });
+  const forget = () =>
+    store.transact(async (tx) => {
+      await tx.run("delete from search_document");
+      await tx.run("delete from search_progress");
+    });
+  await forget();
   assert.deepEqual(await idsOf(scene, "sparse"), []);
-  assert.deepEqual(await indexRequests({ store }), { more: false });
+  const hourLater = { now: () => clock.now() + 3_600_000 };
+  assert.deepEqual(await indexRequests({ store, clock: hourLater }), { more: false });
   assert.equal((await idsOf(scene, "sparse")).length, 3);
+
+  await forget();
+  const before = { now: () => 0 };
+  assert.deepEqual(await indexRequests({ store, clock: before }), { more: true });
+  assert.ok((await idsOf(scene, "sparse")).length < 3);
 });
 
 /** The first transaction fails: it is of the first project. */

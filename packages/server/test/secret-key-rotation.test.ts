@@ -203,6 +203,7 @@ class EndingStore implements Store {
   }
 
   get = (...query: Parameters<Store["get"]>) => this.#store.get(...query);
+  getEach = (...query: Parameters<Store["getEach"]>) => this.#store.getEach(...query);
   all = (...query: Parameters<Store["all"]>) => this.#store.all(...query);
   check = () => this.#store.check();
   close = () => this.#store.close();

@@ -51,10 +51,10 @@ export interface SearchIndex {
   readonly engine: Engine;
 
   /**
-   * Adds a document, or replaces its words; nothing for a request that was purged. The caller has
-   * locked the progress of the project.
+   * Adds documents in their order, or replaces their words; nothing for a request that was purged.
+   * The caller has locked the progress of the project.
    */
-  put(tx: IndexWriter, document: SearchedDocument): Promise<void>;
+  put(tx: IndexWriter, documents: readonly SearchedDocument[]): Promise<void>;
 
   remove(tx: IndexWriter, key: RowKey): Promise<void>;
 

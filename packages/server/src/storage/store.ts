@@ -27,6 +27,12 @@ export interface Reader {
    */
   get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
+  /**
+   * Every row of a lookup by keys, of which there are few. As with `get`, the engine may send it in
+   * one message with others.
+   */
+  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+
   /** Every row of a select, as last committed. */
   all(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }

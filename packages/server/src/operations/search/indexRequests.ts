@@ -5,7 +5,12 @@ import { searchedTexts } from "../../core/searched-request.ts";
 import { readSearchedPeople } from "../../steps/search/readSearchedPeople.ts";
 import type { SearchedDocument } from "../../storage/search-index.ts";
 import { readEntriesBetween } from "../../storage/sql/audit/audit-entries.ts";
-import { readSeals, type StoredSeal } from "../../storage/sql/audit/audit-seals.ts";
+import {
+  readSealSizes,
+  readSeals,
+  type SealSize,
+  type StoredSeal,
+} from "../../storage/sql/audit/audit-seals.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import {
   type IndexProgress,
@@ -32,6 +37,17 @@ const REQUESTS_PER_BATCH = 20;
 const ENTRIES_PER_RUN = 2 * REQUESTS_PER_BATCH;
 
 /**
+ * Younger seals are indexed one by one: replicas that index at the same time then choose the same
+ * seals. Otherwise a slow replica could write older words over those of a later seal.
+ */
+const SETTLED_MS = 60_000;
+
+interface IndexContext {
+  readonly store: Store;
+  readonly clock: Pick<Context["clock"], "now">;
+}
+
+/**
  * Adds the requests of newly sealed audit entries to the full-text index: of each project, those of
  * its next seals. Any replica can call it. An interruption repeats these seals.
  *
@@ -39,12 +55,13 @@ const ENTRIES_PER_RUN = 2 * REQUESTS_PER_BATCH;
  */
 export async function indexRequests({
   store,
-}: Pick<Context, "store">): Promise<{ readonly more: boolean }> {
+  clock,
+}: IndexContext): Promise<{ readonly more: boolean }> {
   let more = false;
   const failures: unknown[] = [];
   for (const progress of await readUnindexedLogs(store)) {
     try {
-      more = (await indexNextSeals(store, progress)) || more;
+      more = (await indexNextSeals(store, progress, clock.now())) || more;
     } catch (error) {
       // The index of one project must not stop those of the others.
       failures.push(error);
@@ -55,24 +72,28 @@ export async function indexRequests({
 }
 
 /** @returns whether there is another seal */
-async function indexNextSeals(store: Store, progress: IndexProgress): Promise<boolean> {
+async function indexNextSeals(
+  store: Store,
+  progress: IndexProgress,
+  now: number,
+): Promise<boolean> {
   const { projectId, position } = progress;
   // Each seal has one entry or more.
-  const found = await readSeals(store, projectId, position, ENTRIES_PER_RUN + 1);
-  const seals = found.slice(0, countForRun(found));
-  if (seals.length === 0) return false;
-  await indexSeals(store, progress, seals);
-  return seals.length < found.length;
+  const sizes = await readSealSizes(store, projectId, position, ENTRIES_PER_RUN + 1);
+  const count = countForRun(sizes, now);
+  if (count === 0) return false;
+  await indexSeals(store, progress, await readSeals(store, projectId, position, count));
+  return count < sizes.length;
 }
 
-/** At least one, if there is one. */
-function countForRun(seals: readonly StoredSeal[]): number {
+/** How many of the next seals one run indexes: one, and more while they are small and old. */
+function countForRun(sizes: readonly SealSize[], now: number): number {
   let entries = 0;
-  const beyond = seals.findIndex((seal, i) => {
+  const beyond = sizes.findIndex((seal, i) => {
     entries += seal.entries;
-    return i > 0 && entries > ENTRIES_PER_RUN;
+    return i > 0 && (entries > ENTRIES_PER_RUN || seal.sealedAt > now - SETTLED_MS);
   });
-  return beyond === -1 ? seals.length : beyond;
+  return beyond === -1 ? sizes.length : beyond;
 }
 
 async function indexSeals(
@@ -81,6 +102,8 @@ async function indexSeals(
   seals: readonly StoredSeal[],
 ): Promise<void> {
   const { projectId } = from;
+  const last = seals.at(-1);
+  if (last === undefined) return;
   const ids = new Set<string>();
   for (const seal of seals) for (const id of await requestsOf(store, seal)) ids.add(id);
   const sorted = [...ids].sort();
@@ -90,13 +113,12 @@ async function indexSeals(
     await store.transact(async (tx) => {
       // Another replica has indexed the seals, perhaps with newer words.
       if ((await lockProgress(tx, projectId)) !== from.position) return;
-      for (const document of documents) await tx.search.put(tx, document);
+      await tx.search.put(tx, documents);
     }, "process");
   }
-  const entries = seals.reduce((sum, seal) => sum + seal.entries, 0);
   await store.transact(async (tx) => {
     if ((await lockProgress(tx, projectId)) !== from.position) return;
-    await saveProgress(tx, { projectId, position: (seals[0]?.position ?? 0) + entries });
+    await saveProgress(tx, { projectId, position: last.position + last.entries });
   }, "process");
 }
 

@@ -210,6 +210,21 @@ test("lookups of one turn get their own answers, and one that fails harms no oth
 
 const LOOKUPS = 7;
 
+test("lookups of one row and of several rows from one turn share a message", async (t) => {
+  const { store } = await openItems(t);
+  const sql = "select id, pg_backend_pid() as connection from item where id in ($1, $2)";
+  const found = await Promise.all([
+    store.getEach(sql, ["a", "b"]),
+    store.get(sql, ["a", "c"]).then((row) => [row]),
+    store.getEach(sql, ["b", "c"]),
+  ]);
+  assert.deepEqual(
+    found.map((rows) => rows.map((row) => row?.id)),
+    [["a", "b"], ["a"], ["b"]],
+  );
+  assert.equal(new Set(found.flat().map((row) => row?.connection)).size, 1);
+});
+
 test("the name of a prepared statement has one text on every connection", async (t) => {
   const { url } = await openItems(t);
   const texts = ["select id from item where n = $1", "select n from item where id = $1"];

@@ -142,6 +142,10 @@ export class PostgresStore implements Store {
     return (await this.#track(() => this.#readByKey(sql, values)))[0];
   }
 
+  getEach(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.#track(() => this.#readByKey(sql, values));
+  }
+
   all(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#track(() => this.#read(sql, values));
   }
@@ -201,7 +205,13 @@ export class PostgresStore implements Store {
 
   #reader(): Reader {
     const { integrity, search } = this;
-    return { integrity, search, get: this.get.bind(this), all: this.all.bind(this) };
+    return {
+      integrity,
+      search,
+      get: this.get.bind(this),
+      getEach: this.getEach.bind(this),
+      all: this.all.bind(this),
+    };
   }
 
   async #track<T>(begin: () => Promise<T>): Promise<T> {

@@ -85,6 +85,10 @@ export class PostgresTransaction implements Transaction {
     return (await this.all(sql, values))[0];
   }
 
+  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    return this.all(sql, values);
+  }
+
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     return (await this.#query("read", sql, values ?? [])).rows;
   }

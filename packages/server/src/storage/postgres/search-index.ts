@@ -18,9 +18,13 @@ const FIND = `select document, request_id from search_document
 export const POSTGRES_SEARCH: SearchIndex = {
   engine: "postgres",
 
-  async put(tx, { projectId, id, words }) {
-    const all = [projectWord(projectId), ...words].map(quoted).join(" ");
-    await tx.run(PUT, [projectId, id, all]);
+  async put(tx, documents) {
+    // In one message: a later statement sees the number of an earlier document.
+    const running = documents.map(({ projectId, id, words }) => {
+      const all = [projectWord(projectId), ...words].map(quoted).join(" ");
+      return tx.run(PUT, [projectId, id, all]);
+    });
+    await Promise.all(running);
   },
 
   async remove(tx, { projectId, id }) {

@@ -11,7 +11,7 @@ import { openDatabase } from "./open-database.ts";
 /** 8 MiB, which a backup copies in several steps. */
 const ROWS = 4_096;
 
-test("a backup has the state of its start, although another connection writes between its steps", async (t) => {
+test("a backup has the state of its start, while another connection writes", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const [file, target] = [join(folder, "source.db"), join(folder, "copy.db")];
@@ -29,8 +29,10 @@ test("a backup has the state of its start, although another connection writes be
   const copying = backupDatabase(file, target).finally(() => {
     isDone = true;
   });
-  while (!isDone) {
+  // Without one snapshot for all steps, SQLite starts the copy anew after each write.
+  while (!isDone && writes < 5_000) {
     write.run();
+    source.exec("pragma wal_checkpoint(passive)");
     writes++;
     await turn();
   }

@@ -11,14 +11,19 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
+import { syncFolder } from "../../sync-folder.ts";
 
 /**
  * 2 MiB. The copy is synced after each step. A sync of 2 GB at the end would keep the disk busy for
  * half a second, and the commits of the server would wait.
  */
 const PAGES_PER_STEP = 512;
+
+/** The copy, and the files that SQLite can put beside it. */
+const PARTS = ["", "-journal", "-wal", "-shm"];
 
 /**
  * Writes one consistent snapshot, checks it from end to end, and only then gives it its name.
@@ -34,35 +39,48 @@ export async function backupDatabase(source: string, target: string): Promise<vo
     await copySnapshot(source, draft);
     assertSound(draft);
     renameSync(draft, target);
+    syncFolder(dirname(target));
   } catch (error) {
-    rmSync(draft, { force: true });
+    for (const part of PARTS) rmSync(draft + part, { force: true });
     const reason = error instanceof Error ? error.message : String(error);
     throw new Failure("backup", `the backup failed: ${reason}`, error);
   }
 }
 
 async function copySnapshot(source: string, draft: string): Promise<void> {
-  const database = new DatabaseSync(source, { timeout: 5_000 });
   const descriptor = openSync(draft, "r+");
+  const database = openSource(source, descriptor);
   try {
     // A single read transaction: writers go on, and the copy is of one moment.
     database.exec("begin; select count(*) from sqlite_schema");
     const progress = () => fdatasyncSync(descriptor);
     await backup(database, draft, { rate: PAGES_PER_STEP, progress });
   } finally {
-    closeSync(descriptor);
     database.close();
+    closeSync(descriptor);
+  }
+}
+
+/** @param descriptor closed when the source cannot be opened */
+function openSource(source: string, descriptor: number): DatabaseSync {
+  try {
+    return new DatabaseSync(source, { timeout: 5_000 });
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
   }
 }
 
 /**
- * A copy has the damaged pages of its source. Also leaves the mode with a write-ahead log, so that
- * the copy is one file.
+ * The copy has the damaged pages of its source. Switches it to a rollback journal, so that it is
+ * one file. An exclusive lock needs no shared memory, which network file systems do not have.
  */
 function assertSound(file: string): void {
   const database = new DatabaseSync(file);
   try {
-    database.exec("pragma journal_mode = delete");
+    database.exec("pragma locking_mode = exclusive");
+    const mode = database.prepare("pragma journal_mode = delete").get()?.journal_mode;
+    if (mode !== "delete") throw new Error(`the copy has the journal mode ${mode}`);
     const verdict = String(database.prepare("pragma integrity_check(1)").get()?.integrity_check);
     if (verdict !== "ok") throw new Error(`the copy is damaged: ${verdict.split("\n").at(-1)}`);
   } finally {

@@ -9,7 +9,8 @@ import { Failure } from "../../failure.ts";
 /**
  * A longer write-ahead log is copied into the database (a checkpoint). The server does this in the
  * event loop: for 3 ms, and for 10 ms with eight times this length. Pages that change often are
- * copied once. SQLite cuts the file to this length, so a longer file has a longer log.
+ * copied once. When the log starts anew, SQLite truncates the file to this length. So the file is
+ * longer exactly when the log is.
  */
 export const LOG_BYTES_MAX = 8 * 1024 * 1024;
 

@@ -4,7 +4,12 @@
  */
 
 import type { IndexTerm } from "../../core/search-words.ts";
-import { type IndexWriter, projectWord, type SearchIndex } from "../search-index.ts";
+import {
+  type IndexWriter,
+  projectWord,
+  type SearchedDocument,
+  type SearchIndex,
+} from "../search-index.ts";
 import type { RowKey } from "../sql/keys.ts";
 
 /** A row if there is the request, with its document if there is one. */
@@ -27,22 +32,8 @@ const FIND = `select search_document.document, search_document.request_id
 export const SQLITE_SEARCH: SearchIndex = {
   engine: "sqlite",
 
-  async put(tx, { words, ...key }) {
-    const request = await tx.get(READ_REQUEST, [key.projectId, key.id]);
-    if (request === undefined) return;
-    const text = [projectWord(key.projectId), ...words].join(" ");
-    const { document = null } = request;
-    if (document !== null) {
-      await tx.run("delete from search_words where rowid = $1", [document]);
-      await tx.run("insert into search_words (rowid, words) values ($1, $2)", [document, text]);
-      return;
-    }
-    await tx.run("insert into search_words (words) values ($1)", [text]);
-    await tx.run(
-      `insert into search_document (project_id, request_id, document)
-       values ($1, $2, last_insert_rowid())`,
-      [key.projectId, key.id],
-    );
+  async put(tx, documents) {
+    for (const document of documents) await putOne(tx, document);
   },
 
   async remove(tx, key) {
@@ -64,6 +55,24 @@ export const SQLITE_SEARCH: SearchIndex = {
     }));
   },
 };
+
+async function putOne(tx: IndexWriter, { words, ...key }: SearchedDocument): Promise<void> {
+  const request = await tx.get(READ_REQUEST, [key.projectId, key.id]);
+  if (request === undefined) return;
+  const text = [projectWord(key.projectId), ...words].join(" ");
+  const { document = null } = request;
+  if (document !== null) {
+    await tx.run("delete from search_words where rowid = $1", [document]);
+    await tx.run("insert into search_words (rowid, words) values ($1, $2)", [document, text]);
+    return;
+  }
+  await tx.run("insert into search_words (words) values ($1)", [text]);
+  await tx.run(
+    `insert into search_document (project_id, request_id, document)
+     values ($1, $2, last_insert_rowid())`,
+    [key.projectId, key.id],
+  );
+}
 
 async function readDocument(tx: IndexWriter, { projectId, id }: RowKey) {
   const row = await tx.get(READ_DOCUMENT, [projectId, id]);

@@ -79,6 +79,10 @@ export class SqliteStore implements Store {
     return this.#reader.get(sql, values);
   }
 
+  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    return this.all(sql, values);
+  }
+
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     while (this.#syncing !== undefined) await this.#syncing;
     this.#assertOpen();
@@ -264,6 +268,10 @@ class SqliteTransaction implements Transaction {
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     this.#assertRunning();
     return this.#statements.get(sql, values);
+  }
+
+  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    return this.all(sql, values);
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {

@@ -197,7 +197,7 @@ export async function readReviewers(
   if (ids.length === 0) return [];
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${params})`;
-  const rows = await reader.all(sql, [projectId, ...ids]);
+  const rows = await reader.getEach(sql, [projectId, ...ids]);
   return rows.flatMap((row) => toReviewer(row) ?? []);
 }
 

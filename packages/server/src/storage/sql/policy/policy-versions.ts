@@ -102,7 +102,7 @@ export async function listPolicyVersions(
   below: number,
   limit: number,
 ): Promise<PolicyVersionOutline[]> {
-  const rows = await reader.all(
+  const rows = await reader.getEach(
     `select ${OUTLINE} from policy_version where project_id = $1 and number < $2
      order by number desc limit $3`,
     [projectId, below, limit],
