@@ -1,3 +1,4 @@
+// Process: own
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
