@@ -205,7 +205,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   // Label values that exist from the start are the closed sets of core.
   metrics: { values: ["core", "version"], types: ["storage", "telemetry-interface"] },
   telemetry: { values: [...BASICS, "version"], types: [...MIDDLE, "metrics", "report"] },
-  report: { values: [...BASICS, "metrics"], types: MIDDLE },
+  "standard-output": { values: [], types: [] },
+  report: { values: [...BASICS, "metrics", "standard-output"], types: MIDDLE },
   context: { values: BASICS, types: [...MIDDLE, "rate-limiter"] },
   // Parts of transactions that operations share; no other room imports them.
   steps: { values: BELOW_OPERATIONS, types: MIDDLE },

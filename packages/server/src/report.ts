@@ -5,13 +5,14 @@
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
-import { type DestinationStream, destination, type Logger, pino } from "pino";
+import { type DestinationStream, type Logger, pino } from "pino";
 import type { LogLevel } from "./config/settings.ts";
 import type { LastAdminLoss } from "./context.ts";
 import type { ActorKind } from "./core/actor.ts";
 import type { SinkKind } from "./core/audit-stream.ts";
 import type { Failure } from "./failure.ts";
 import { type Gauges, isProbe, Metrics, type Scrape, type WakeState } from "./metrics.ts";
+import { type LogOutput, openStandardOutput } from "./standard-output.ts";
 import type { CheckedTable, IntegrityFailure } from "./storage/integrity.ts";
 import type { MetricSnapshot } from "./telemetry-interface.ts";
 
@@ -91,18 +92,6 @@ export interface AuditStreamed {
   readonly retryInMs: number | undefined;
 }
 
-/** A line waits at most this long for its block. */
-const LOG_FLUSH_MS = 250;
-const LOG_BLOCK_BYTES = 8_192;
-/** Size of the buffer. Beyond it, lines are dropped: a blocked log must not stop the server. */
-const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
-
-/**
- * Flushes that write everything: the first one may complete an earlier write, and each one may
- * leave less than a block.
- */
-const FLUSHES_MAX = 3;
-
 /** Initialized to 0, so that an alert sees the first failure as an increase. */
 const CHECKED_TABLES: Readonly<Record<CheckedTable, true>> = {
   request: true,
@@ -118,21 +107,18 @@ export class Report {
   readonly #metrics = new Metrics();
   readonly #log: Logger;
   #hasExemplars = false;
-  readonly #flush: () => Promise<void>;
-  readonly #print: (text: string) => Promise<void>;
+  readonly #output: LogOutput;
   /** Sinks of the audit stream with a failure since the last success. */
   readonly #failingSinks = new Set<SinkKind>();
 
   /** @param stream destination of the lines; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
-    for (const table of Object.keys(CHECKED_TABLES))
+    for (const table of Object.keys(CHECKED_TABLES)) {
       this.#metrics.integrityFailures.inc({ table }, 0);
-    const log = stream === undefined ? standardOutput() : undefined;
-    const output = stream ?? log?.stream ?? { write: () => {} };
-    this.#flush = async () => log?.flush();
-    this.#print = log?.print ?? (async (text) => void output.write(text));
+    }
+    this.#output = stream === undefined ? openStandardOutput() : unbuffered(stream);
     const formatters = { level: (label: string) => ({ level: label }) };
-    this.#log = pino({ level, base: null, formatters }, output);
+    this.#log = pino({ level, base: null, formatters }, this.#output.stream);
   }
 
   /** Adds gauges that are computed at each scrape. */
@@ -236,7 +222,7 @@ export class Report {
    * @throws when they were not written
    */
   print(text: string): Promise<void> {
-    return this.#print(text);
+    return this.#output.print(text);
   }
 
   requestResolved(status: TerminalStatus, by: ActorKind): void {
@@ -372,7 +358,7 @@ export class Report {
   /** Resolves when the log is flushed or cannot be written. */
   async stopped(): Promise<void> {
     this.#log.info({ event: "server.stopped" });
-    await this.#flush();
+    await this.#output.flush();
   }
 
   /** Called once for each outage. The server continues, and drops spans beyond a limit. */
@@ -405,99 +391,12 @@ export class Report {
   }
 }
 
-/**
- * Standard output, written in blocks. A synchronous flush retries forever on a full disk or a
- * closed pipe. So `flush` is asynchronous, and nothing flushes synchronously after the first error.
- */
-function standardOutput(): StandardOutput {
-  const stream = destination({
-    dest: 1,
-    sync: false,
-    minLength: LOG_BLOCK_BYTES,
-    maxLength: LOG_BACKLOG_BYTES_MAX,
-  });
-  flushAfterLines(stream);
-  const flushSync = stream.flushSync.bind(stream);
-  let broken = false;
-  stream.on("error", () => {
-    broken = true;
-  });
-  // pino calls this when the process exits.
-  stream.flushSync = () => {
-    if (!broken) flushSync();
-  };
-  const flush = () =>
-    new Promise<Error | undefined>((resolve) =>
-      stream.flush((error) => resolve(error ?? undefined)),
-    );
+function unbuffered(stream: DestinationStream): LogOutput {
   return {
     stream,
-    // The lines of a failed write are lost, and the stop continues. Nothing may be left for pino,
-    // which would write it without an end if the pipe is closed.
-    flush: async () => {
-      for (let i = 0; i < FLUSHES_MAX; i++) await flush();
-    },
-    print: (text) => printLines(stream, flush, text),
+    flush: async () => {},
+    print: async (text) => void stream.write(text),
   };
-}
-
-/**
- * Writes each line soon, also after a failed write. The option `periodicFlush` of the stream would
- * wake an idle process four times a second.
- */
-function flushAfterLines(stream: ReturnType<typeof destination>): void {
-  const write = stream.write.bind(stream);
-  let isArmed = false;
-  let hasNewLine = false;
-  const flush = () => {
-    isArmed = false;
-    stream.flush();
-  };
-  const flushSoon = () => {
-    if (!isArmed) setTimeout(flush, LOG_FLUSH_MS).unref();
-    isArmed = true;
-  };
-  stream.write = (line) => {
-    hasNewLine = true;
-    flushSoon();
-    return write(line);
-  };
-  // A flush during a write has no effect on the lines that arrived meanwhile.
-  stream.on("drain", () => {
-    if (hasNewLine) flushSoon();
-    hasNewLine = false;
-  });
-  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // Without a reader, no write can succeed.
-    if (code !== "EPIPE") flushSoon();
-  });
-}
-
-interface StandardOutput {
-  readonly stream: DestinationStream;
-  readonly flush: () => Promise<void>;
-  readonly print: (text: string) => Promise<void>;
-}
-
-/** @throws when the buffer of the stream was full, or the write failed */
-async function printLines(
-  stream: ReturnType<typeof destination>,
-  flush: () => Promise<Error | undefined>,
-  text: string,
-): Promise<void> {
-  let isDropped = false;
-  const onDrop = () => {
-    isDropped = true;
-  };
-  stream.once("drop", onDrop);
-  stream.write(text);
-  stream.off("drop", onDrop);
-  if (isDropped) throw Object.assign(new Error("standard output is blocked"), { code: "EAGAIN" });
-  for (let flushes = 0; flushes < FLUSHES_MAX; flushes++) {
-    const error: NodeJS.ErrnoException | undefined = await flush();
-    // Not every kind of output supports fsync, and the text is written by then.
-    if (error !== undefined && error.syscall !== "fsync") throw error;
-  }
 }
 
 /** The messages of the error and its causes. */

@@ -104,3 +104,16 @@ test("a stop writes the lines that arrive during a slow write", async (t) => {
   await stopped;
   assert.match(output.written.join(""), /"wake.listening".*\n.*"server.stopped".*\n$/);
 });
+
+test("a stop writes the lines of a write that failed once during it", async (t) => {
+  const output = new Output(t);
+  const report = new Report("info");
+  output.isHeld = true;
+  report.wakeListening();
+  t.mock.timers.tick(250);
+  output.failures = 1;
+  const stopped = report.stopped();
+  output.release();
+  await stopped;
+  assert.match(output.written.join(""), /"wake.listening".*\n.*"server.stopped".*\n$/);
+});
