@@ -2,8 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { indexRequests } from "../src/operations/search/indexRequests.ts";
-import type { Store } from "../src/storage/store.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { type Scene, startScene, UNKNOWN_ID } from "./support/scene.ts";
 import { until } from "./support/until.ts";
@@ -193,73 +191,3 @@ test("[ours.search.retention] the words of a request that was purged meanwhile a
   });
   assert.deepEqual(await store.all("select request_id from search_document"), []);
 });
-
-test("[ours.search.finds] a project that cannot be indexed does not stop the index of the others", async (t) => {
-  const scene = await startScene(t);
-  const { server } = scene;
-  const elsewhere = await server.instance("elsewhere");
-  const reader = await server.token({ kind: "reviewer", project: "elsewhere" });
-  for (const { token } of [scene.instance, elsewhere]) await server.submit(token, { tool: "both" });
-  const count = async () =>
-    (await idsOf(scene, "both")).length +
-    (await search(scene, { q: "both" }, reader)).json.requests.length;
-  await until(async () => {
-    scene.clock.advance(1_000);
-    return (await count()) === 2;
-  }, "both projects are indexed");
-  const { store } = server.provider.context;
-  await store.transact(async (tx) => {
-    await tx.run("delete from search_document");
-    await tx.run("delete from search_progress");
-  });
-  assert.equal(await count(), 0);
-  const { clock } = scene;
-  await assert.rejects(indexRequests({ store: failingOnce(store), clock }), /the first project/);
-  assert.equal(await count(), 1);
-});
-
-test("[ours.search.finds] one run indexes old small seals together, and young ones one by one", async (t) => {
-  const scene = await startScene(t);
-  const { clock } = scene;
-  const { store } = scene.server.provider.context;
-  const seals = async () => Number((await store.get("select count(*) as n from audit_seal"))?.n);
-  for (let n = 1; n <= 3; n++) {
-    const before = await seals();
-    await submit(scene, "sparse.tool", { n });
-    await until(async () => {
-      clock.advance(20_000);
-      return (await seals()) > before;
-    }, `the request ${n} is sealed`);
-  }
-  await untilFound(scene, "sparse", 3);
-  const forget = () =>
-    store.transact(async (tx) => {
-      await tx.run("delete from search_document");
-      await tx.run("delete from search_progress");
-    });
-  await forget();
-  assert.deepEqual(await idsOf(scene, "sparse"), []);
-  const hourLater = { now: () => clock.now() + 3_600_000 };
-  assert.deepEqual(await indexRequests({ store, clock: hourLater }), { more: false });
-  assert.equal((await idsOf(scene, "sparse")).length, 3);
-
-  await forget();
-  const before = { now: () => 0 };
-  assert.deepEqual(await indexRequests({ store, clock: before }), { more: true });
-  assert.ok((await idsOf(scene, "sparse")).length < 3);
-});
-
-/** The first transaction fails: it is of the first project. */
-function failingOnce(store: Store): Store {
-  let hasFailed = false;
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target);
-      if (name === "transact" && !hasFailed) {
-        hasFailed = true;
-        return () => Promise.reject(new Error("the first project"));
-      }
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-}

@@ -6,6 +6,7 @@
  */
 
 import { readEntry, writeEntry } from "../core/audit-line.ts";
+import { requestIdOf } from "../core/request-entry.ts";
 import type { AuditKind } from "./append-audit.ts";
 import type { SealedEntry } from "./sealed-entries.ts";
 
@@ -157,8 +158,6 @@ const SYSTEM = { id: 3, caption: "System" };
 
 const PRODUCT = "Countersign";
 
-const REQUEST = "request:";
-
 /** Value of `ai_role_id`: the request is a tool call. */
 const TOOL = { ai_role_id: 3, ai_role: "Tool" };
 
@@ -173,6 +172,7 @@ export function writeOcsfEvent(
 ): string {
   const raw = writeEntry(entry);
   const { id, at, kind, actor, subject, projectId } = entry;
+  const requestId = requestIdOf(entry);
   const detail = readEntry(raw)?.detail ?? {};
   const activity = ACTIVITIES[KINDS[kind as AuditKind] ?? "other"];
   const severity = SEVERITIES[severityOf(kind)];
@@ -207,11 +207,11 @@ export function writeOcsfEvent(
     api: {
       operation: kind,
       service: { name: PRODUCT },
-      request: subject.startsWith(REQUEST) ? { uid: idOf(subject) } : undefined,
+      request: requestId === undefined ? undefined : { uid: requestId },
     },
     resources: [{ uid: subject, type: kindOf(subject) }],
     ...decisionOf(kind, detail),
-    ...messageContextOf(subject),
+    ...messageContextOf(requestId),
     raw_data: raw,
     unmapped: detail,
   });
@@ -256,9 +256,9 @@ function decisionOf(kind: string, detail: Detail): object {
 }
 
 /** The field of the profile AI Operation. The name of the model is unknown. */
-function messageContextOf(subject: string): object {
-  if (!subject.startsWith(REQUEST)) return {};
-  return { message_context: { uid: idOf(subject), service: { name: PRODUCT }, ...TOOL } };
+function messageContextOf(requestId: string | undefined): object {
+  if (requestId === undefined) return {};
+  return { message_context: { uid: requestId, service: { name: PRODUCT }, ...TOOL } };
 }
 
 function kindOf(text: string): string {

@@ -19,7 +19,7 @@ export function startSearch(context: Context, report: Report): Worker {
     intervalMs: INTERVAL_MS,
     firstDelayMs: INTERVAL_MS,
     async run() {
-      const { more } = await indexRequests(context);
+      const { more } = await indexRequests(context.store);
       return more ? context.clock.now() + BATCH_PAUSE_MS : undefined;
     },
   });

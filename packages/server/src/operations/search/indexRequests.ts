@@ -1,14 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Context } from "../../context.ts";
+import { requestIdOf } from "../../core/request-entry.ts";
 import { indexWords } from "../../core/search-words.ts";
 import { searchedTexts } from "../../core/searched-request.ts";
 import { readSearchedPeople } from "../../steps/search/readSearchedPeople.ts";
 import type { SearchedDocument } from "../../storage/search-index.ts";
 import { readEntriesBetween } from "../../storage/sql/audit/audit-entries.ts";
 import {
-  readSealSizes,
+  readSealEntryCounts,
   readSeals,
-  type SealSize,
   type StoredSeal,
 } from "../../storage/sql/audit/audit-seals.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
@@ -28,24 +27,15 @@ const KINDS: ReadonlySet<string> = new Set([
   "vote.withdrawn",
 ]);
 
-const SUBJECT = "request:";
-
 /** Limits the memory of a batch, and one transaction. */
 const REQUESTS_PER_BATCH = 20;
 
-/** One run indexes several seals that together have at most so many entries. */
-const ENTRIES_PER_RUN = 2 * REQUESTS_PER_BATCH;
-
 /**
- * Younger seals are indexed one by one: replicas that index at the same time then choose the same
- * seals. Otherwise a slow replica could write older words over those of a later seal.
+ * One run indexes several seals that together have at most so many entries. Such a run is one
+ * batch, so that two replicas that chose different seals cannot alternate: the slower one finds
+ * that the progress has changed, and writes nothing.
  */
-const SETTLED_MS = 60_000;
-
-interface IndexContext {
-  readonly store: Store;
-  readonly clock: Pick<Context["clock"], "now">;
-}
+const ENTRIES_PER_RUN = REQUESTS_PER_BATCH;
 
 /**
  * Adds the requests of newly sealed audit entries to the full-text index: of each project, those of
@@ -53,15 +43,12 @@ interface IndexContext {
  *
  * @returns whether there may be more
  */
-export async function indexRequests({
-  store,
-  clock,
-}: IndexContext): Promise<{ readonly more: boolean }> {
+export async function indexRequests(store: Store): Promise<{ readonly more: boolean }> {
   let more = false;
   const failures: unknown[] = [];
   for (const progress of await readUnindexedLogs(store)) {
     try {
-      more = (await indexNextSeals(store, progress, clock.now())) || more;
+      more = (await indexNextSeals(store, progress)) || more;
     } catch (error) {
       // The index of one project must not stop those of the others.
       failures.push(error);
@@ -72,28 +59,24 @@ export async function indexRequests({
 }
 
 /** @returns whether there is another seal */
-async function indexNextSeals(
-  store: Store,
-  progress: IndexProgress,
-  now: number,
-): Promise<boolean> {
+async function indexNextSeals(store: Store, progress: IndexProgress): Promise<boolean> {
   const { projectId, position } = progress;
   // Each seal has one entry or more.
-  const sizes = await readSealSizes(store, projectId, position, ENTRIES_PER_RUN + 1);
-  const count = countForRun(sizes, now);
+  const counts = await readSealEntryCounts(store, projectId, position, ENTRIES_PER_RUN + 1);
+  const count = countSealsForRun(counts);
   if (count === 0) return false;
   await indexSeals(store, progress, await readSeals(store, projectId, position, count));
-  return count < sizes.length;
+  return count < counts.length;
 }
 
-/** How many of the next seals one run indexes: one, and more while they are small and old. */
-function countForRun(sizes: readonly SealSize[], now: number): number {
+/** How many of the next seals one run indexes: one, and more while they are small. */
+function countSealsForRun(entryCounts: readonly number[]): number {
   let entries = 0;
-  const beyond = sizes.findIndex((seal, i) => {
-    entries += seal.entries;
-    return i > 0 && (entries > ENTRIES_PER_RUN || seal.sealedAt > now - SETTLED_MS);
+  const beyond = entryCounts.findIndex((count, i) => {
+    entries += count;
+    return i > 0 && entries > ENTRIES_PER_RUN;
   });
-  return beyond === -1 ? sizes.length : beyond;
+  return beyond === -1 ? entryCounts.length : beyond;
 }
 
 async function indexSeals(
@@ -107,19 +90,19 @@ async function indexSeals(
   const ids = new Set<string>();
   for (const seal of seals) for (const id of await requestsOf(store, seal)) ids.add(id);
   const sorted = [...ids].sort();
-  for (let at = 0; at < sorted.length; at += REQUESTS_PER_BATCH) {
-    const batch = sorted.slice(at, at + REQUESTS_PER_BATCH);
+  let next = 0;
+  do {
+    const batch = sorted.slice(next, next + REQUESTS_PER_BATCH);
     const documents = await readDocuments(store, projectId, batch);
+    next += REQUESTS_PER_BATCH;
+    const done = next >= sorted.length;
     await store.transact(async (tx) => {
       // Another replica has indexed the seals, perhaps with newer words.
       if ((await lockProgress(tx, projectId)) !== from.position) return;
       await tx.search.put(tx, documents);
+      if (done) await saveProgress(tx, { projectId, position: last.position + last.entries });
     }, "process");
-  }
-  await store.transact(async (tx) => {
-    if ((await lockProgress(tx, projectId)) !== from.position) return;
-    await saveProgress(tx, { projectId, position: last.position + last.entries });
-  }, "process");
+  } while (next < sorted.length);
 }
 
 /** Ids of the requests that the entries of a seal are about, some of them repeatedly. */
@@ -130,10 +113,8 @@ async function requestsOf(
   const sealed = new Set(ids);
   const entries = await readEntriesBetween(store, projectId, firstId, lastId);
   return entries
-    .filter(({ id, kind, subject }) => {
-      return sealed.has(id) && KINDS.has(kind) && subject.startsWith(SUBJECT);
-    })
-    .map(({ subject }) => subject.slice(SUBJECT.length));
+    .filter(({ id, kind }) => sealed.has(id) && KINDS.has(kind))
+    .flatMap((entry) => requestIdOf(entry) ?? []);
 }
 
 /** Purged and damaged requests have none. */

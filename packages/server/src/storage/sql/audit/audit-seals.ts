@@ -66,21 +66,19 @@ export async function readSeals(
   return rows.map(toSeal);
 }
 
-export type SealSize = Pick<StoredSeal, "entries" | "sealedAt">;
-
-/** Of the seals from a position on, in their order, without their ids and hashes. */
-export async function readSealSizes(
+/** How many entries the seals from a position on have, in their order. */
+export async function readSealEntryCounts(
   reader: Reader,
   projectId: string,
   from: number,
   limit: number,
-): Promise<SealSize[]> {
+): Promise<number[]> {
   const rows = await reader.all(
-    `select entries, sealed_at from audit_seal where project_id = $1 and position >= $2
+    `select entries from audit_seal where project_id = $1 and position >= $2
      order by position limit $3`,
     [projectId, from, limit],
   );
-  return rows.map((row) => ({ entries: Number(row.entries), sealedAt: Number(row.sealed_at) }));
+  return rows.map(({ entries }) => Number(entries));
 }
 
 /** The seal in which an entry with this position is. */
