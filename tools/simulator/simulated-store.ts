@@ -72,7 +72,7 @@ export class SimulatedStore extends PostgresStore {
       integrity: tx.integrity,
       search: tx.search,
       get: (sql, values) => tx.get(sql, values),
-      getEach: (sql, values) => tx.getEach(sql, values),
+      getMany: (sql, values) => tx.getMany(sql, values),
       all: (sql, values) => tx.all(sql, values),
       lock: (mode, sql, values) => tx.lock(mode, sql, values),
       now: () => tx.now(),

@@ -81,7 +81,7 @@ test("[ours.history.line] a history query stops reading when its client has disc
     integrity: store.integrity,
     search: store.search,
     get: store.get.bind(store),
-    getEach: store.getEach.bind(store),
+    getMany: store.getMany.bind(store),
     all: async (...query: Parameters<typeof store.all>) => {
       if (++steps === 2) gone.abort();
       return store.all(...query);

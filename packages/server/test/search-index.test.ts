@@ -66,6 +66,15 @@ test("[ours.search.finds] one run indexes small seals together, up to a number o
   assert.equal((await idsOf(scene, "sparse")).length, ENTRIES_PER_RUN + 1);
 });
 
+test("[ours.search.finds] a batch numbers its requests from the oldest, so that a search finds the latest first", async (t) => {
+  const scene = await startScene(t);
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) ids.push(await submit(scene, "ordered.tool"));
+  await seal(scene);
+  await indexRequests(storeOf(scene));
+  assert.deepEqual(await idsOf(scene, "ordered"), ids.toSorted().toReversed());
+});
+
 test("[ours.search.finds] a seal with more entries than that is indexed alone", async (t) => {
   const scene = await startScene(t);
   for (let n = 0; n < ENTRIES_PER_RUN + 1; n++) await submit(scene, "dense.tool");

@@ -203,7 +203,7 @@ class EndingStore implements Store {
   }
 
   get = (...query: Parameters<Store["get"]>) => this.#store.get(...query);
-  getEach = (...query: Parameters<Store["getEach"]>) => this.#store.getEach(...query);
+  getMany = (...query: Parameters<Store["getMany"]>) => this.#store.getMany(...query);
   all = (...query: Parameters<Store["all"]>) => this.#store.all(...query);
   check = () => this.#store.check();
   close = () => this.#store.close();

@@ -93,6 +93,23 @@ onEveryEngine("committed rows are read by name, with their types", async ({ stor
   assert.deepEqual({ ...counted }, { n: 1, total: 2 ** 53 - 1, seven: 7 });
 });
 
+onEveryEngine(
+  "a lookup by keys finds all its rows, in a transaction also its own",
+  async ({ store }) => {
+    const sql = "select id from item where id in ($1, $2, $3) order by id";
+    const lookup = async (reader: Reader) =>
+      (await reader.getMany(sql, ["a", "b", "c"])).map(({ id }) => id);
+    assert.deepEqual(await lookup(store), []);
+    await store.transact(async (tx) => {
+      await insert(tx, "c");
+      await insert(tx, "a");
+      assert.deepEqual(await lookup(tx), ["a", "c"]);
+    });
+    await store.transact((tx) => insert(tx, "d"));
+    assert.deepEqual(await lookup(store), ["a", "c"]);
+  },
+);
+
 onEveryEngine("a number that is not exact as one is an error", async ({ store }) => {
   await store.transact((tx) => insert(tx, "a", 2 ** 53 - 1));
   await assert.rejects(store.get("select n + 5 as n from item"), RangeError);

@@ -28,10 +28,10 @@ export interface Reader {
   get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
   /**
-   * Every row of a lookup by keys, of which there are few. As with `get`, the engine may send it in
-   * one message with others.
+   * All rows of a lookup by a few keys. Outside of a transaction, the engine may send it in one
+   * message with others, which then wait for it.
    */
-  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+  getMany(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 
   /** Every row of a select, as last committed. */
   all(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;

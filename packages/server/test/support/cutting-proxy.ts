@@ -22,6 +22,8 @@ export interface CuttingProxy {
   listen: "refused" | "ignored" | "own" | undefined;
   /** Notifications that did not arrive. */
   withheld: number;
+  /** Of the client, each with one statement or several; without notifications. */
+  messages: number;
   /** Ends all connections. */
   cutAll(): void;
   /** Passes on nothing any more on the connections that there are, which stay open. */
@@ -33,6 +35,10 @@ const COMMIT = Buffer.from("commit\0");
 const BACKEND_KEY = Buffer.from([0x4b, 0, 0, 0, 12]);
 /** Type of a NotificationResponse; its length and the process that notifies follow. */
 const NOTIFICATION = "A".charCodeAt(0);
+/** Type of a Sync, which ends a message of the client. */
+const SYNC = "S".charCodeAt(0);
+/** Notifications have a connection of their own, and no exchange waits for them. */
+const NOTIFY = Buffer.from("pg_notify");
 const LISTEN = Buffer.from("listen countersign_wake");
 /** As long, because the message says before how long it is. */
 const REFUSED = Buffer.from("listem countersign_wake");
@@ -53,6 +59,7 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
       open.add(socket);
       socket.on("error", end).on("close", end);
     }
+    const syncsIn = syncCounter();
     let isLast = false;
     let isSilent = false;
     /** Of the process of the database behind this connection. */
@@ -62,6 +69,8 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
     });
     client.on("data", (chunk) => {
       if (isSilent) return;
+      const syncs = syncsIn(chunk);
+      if (!chunk.includes(NOTIFY)) proxy.messages += syncs;
       const cut = chunk.includes(COMMIT) ? proxy.cut : undefined;
       if (cut !== undefined) proxy.cut = undefined;
       if (cut === "before") return end();
@@ -96,6 +105,7 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
     isDown: false,
     listen: undefined,
     withheld: 0,
+    messages: 0,
     cutAll() {
       for (const socket of open) socket.destroy();
     },
@@ -104,4 +114,25 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
     },
   };
   return proxy;
+}
+
+/**
+ * Counts the Syncs that a client sends: parts of the protocol with a type of one byte and a length
+ * of four, behind a first part without a type.
+ */
+function syncCounter(): (chunk: Buffer) => number {
+  let rest = Buffer.alloc(0);
+  let typeBytes = 0;
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    let syncs = 0;
+    while (rest.length >= typeBytes + 4) {
+      const end = typeBytes + rest.readUInt32BE(typeBytes);
+      if (rest.length < end) break;
+      if (typeBytes === 1 && rest[0] === SYNC) syncs++;
+      rest = rest.subarray(end);
+      typeBytes = 1;
+    }
+    return syncs;
+  };
 }

@@ -3,7 +3,7 @@
 import type { Context } from "../../context.ts";
 import type { Renderer } from "../../policy/rule.ts";
 import { cachePolicy } from "../../steps/policy/cachePolicy.ts";
-import { listPolicyVersions } from "../../storage/sql/policy/policy-versions.ts";
+import { readActivePolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 
 export interface ActiveRenderers {
   /** Of the version; undefined where none is published or loaded. */
@@ -21,7 +21,7 @@ export async function findRenderers(
   context: Pick<Context, "store" | "policies" | "examiners">,
   projectId: string,
 ): Promise<ActiveRenderers> {
-  const [ref] = await listPolicyVersions(context.store, projectId, Number.MAX_SAFE_INTEGER, 1);
+  const ref = await readActivePolicyVersion(context.store, projectId);
   if (ref === undefined) return NONE;
   const { sha256 } = ref;
   const found = context.policies.find("project", sha256);

@@ -31,8 +31,12 @@ export function requestHandlers(
 ): Handlers<typeof requests> {
   const now = () => formatTimestamp(context.clock.now());
   const facts = new CallFactsCache();
-  const toWire = async (caller: ReviewerCaller, all: readonly ReviewedRequest[]) => {
-    const renderers = await findRenderers(context, caller.projectId);
+  const toWire = async (
+    caller: ReviewerCaller,
+    reading: readonly ReviewedRequest[] | Promise<readonly ReviewedRequest[]>,
+  ) => {
+    // Together, so that their lookups share messages to the database.
+    const [all, renderers] = await Promise.all([reading, findRenderers(context, caller.projectId)]);
     const calls = all.map(({ request }) => request);
     const known = await facts.of(calls, renderers);
     const url = publicUrl();
@@ -40,8 +44,11 @@ export function requestHandlers(
       toWireReviewed(reviewed, url, caller, context.clock.now(), known[index] ?? UNKNOWN),
     );
   };
-  const toWireOne = async (caller: ReviewerCaller, reviewed: ReviewedRequest) => {
-    const [wire] = await toWire(caller, [reviewed]);
+  const toWireOne = async (caller: ReviewerCaller, reading: Promise<ReviewedRequest>) => {
+    const [wire] = await toWire(
+      caller,
+      reading.then((reviewed) => [reviewed]),
+    );
     if (wire === undefined) throw new Error("the request is missing");
     return wire;
   };
@@ -57,7 +64,7 @@ export function requestHandlers(
     },
 
     async showRequest({ caller, path }) {
-      const reviewed = await showRequest(context, caller, path.id);
+      const reviewed = showRequest(context, caller, path.id);
       return { ...(await toWireOne(caller, reviewed)), now: now() };
     },
 
@@ -70,7 +77,7 @@ export function requestHandlers(
       const party = relyingPartyOf(publicUrl());
       const signature = await verifySignature(context, party, caller, id, verdict, body.passkey);
       const stored = await castVerdict(context, caller, id, { ...verdict, signature });
-      return toWireOne(caller, await reviewRequest(context, caller, stored));
+      return toWireOne(caller, reviewRequest(context, caller, stored));
     },
 
     async challengeVerdict({ caller, path, body }) {

@@ -54,15 +54,12 @@ export async function readActiveReviewers(
 ): Promise<ActiveReviewer[]> {
   const reviewers = await readReviewers(reader, projectId, ids);
   const present = reviewers.filter(({ removedAt }) => removedAt === null);
-  const tokens = await readLiveScopes(
-    reader,
-    present.map(({ id }) => id),
-    now,
-  );
-  const persons = await readEnabledPersons(
-    reader,
-    present.flatMap(({ personId }) => personId ?? []),
-  );
+  const presentIds = present.map(({ id }) => id);
+  const personIds = present.flatMap(({ personId }) => personId ?? []);
+  const [tokens, persons] = await Promise.all([
+    readLiveScopes(reader, presentIds, now),
+    readEnabledPersons(reader, personIds),
+  ]);
   return present
     .map((reviewer) => {
       const { id, personId } = reviewer;

@@ -22,7 +22,7 @@ function readerOf(row: Row) {
     integrity: new Integrity(),
     search: POSTGRES_SEARCH,
     get: async () => row,
-    getEach: async () => [row],
+    getMany: async () => [row],
     all: async () => [row],
   };
 }

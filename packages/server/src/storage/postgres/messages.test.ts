@@ -214,9 +214,9 @@ test("lookups of one row and of several rows from one turn share a message", asy
   const { store } = await openItems(t);
   const sql = "select id, pg_backend_pid() as connection from item where id in ($1, $2)";
   const found = await Promise.all([
-    store.getEach(sql, ["a", "b"]),
+    store.getMany(sql, ["a", "b"]),
     store.get(sql, ["a", "c"]).then((row) => [row]),
-    store.getEach(sql, ["b", "c"]),
+    store.getMany(sql, ["b", "c"]),
   ]);
   assert.deepEqual(
     found.map((rows) => rows.map((row) => row?.id)),

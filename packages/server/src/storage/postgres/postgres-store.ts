@@ -142,7 +142,7 @@ export class PostgresStore implements Store {
     return (await this.#track(() => this.#readByKey(sql, values)))[0];
   }
 
-  getEach(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+  getMany(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#track(() => this.#readByKey(sql, values));
   }
 
@@ -209,7 +209,7 @@ export class PostgresStore implements Store {
       integrity,
       search,
       get: this.get.bind(this),
-      getEach: this.getEach.bind(this),
+      getMany: this.getMany.bind(this),
       all: this.all.bind(this),
     };
   }

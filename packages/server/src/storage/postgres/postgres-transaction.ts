@@ -85,7 +85,7 @@ export class PostgresTransaction implements Transaction {
     return (await this.all(sql, values))[0];
   }
 
-  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+  getMany(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     return this.all(sql, values);
   }
 

@@ -33,7 +33,7 @@ export const SQLITE_SEARCH: SearchIndex = {
   engine: "sqlite",
 
   async put(tx, documents) {
-    for (const document of documents) await putOne(tx, document);
+    for (const document of documents) await putDocument(tx, document);
   },
 
   async remove(tx, key) {
@@ -56,7 +56,7 @@ export const SQLITE_SEARCH: SearchIndex = {
   },
 };
 
-async function putOne(tx: IndexWriter, { words, ...key }: SearchedDocument): Promise<void> {
+async function putDocument(tx: IndexWriter, { words, ...key }: SearchedDocument): Promise<void> {
   const request = await tx.get(READ_REQUEST, [key.projectId, key.id]);
   if (request === undefined) return;
   const text = [projectWord(key.projectId), ...words].join(" ");

@@ -79,7 +79,7 @@ export class SqliteStore implements Store {
     return this.#reader.get(sql, values);
   }
 
-  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+  getMany(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     return this.all(sql, values);
   }
 
@@ -270,7 +270,7 @@ class SqliteTransaction implements Transaction {
     return this.#statements.get(sql, values);
   }
 
-  getEach(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+  getMany(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     return this.all(sql, values);
   }
 

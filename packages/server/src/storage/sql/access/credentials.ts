@@ -117,7 +117,7 @@ export async function readLiveScopes(
 ): Promise<Pick<StoredCredential, "holderId" | "scopes">[]> {
   if (holderIds.length === 0) return [];
   const params = holderIds.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.all(
+  const rows = await reader.getMany(
     `select holder_id, scopes from credential where holder_id in (${params})
        and revoked_at is null and (expires_at is null or expires_at > $1)`,
     [now, ...holderIds],

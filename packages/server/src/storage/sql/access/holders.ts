@@ -197,7 +197,7 @@ export async function readReviewers(
   if (ids.length === 0) return [];
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${params})`;
-  const rows = await reader.getEach(sql, [projectId, ...ids]);
+  const rows = await reader.getMany(sql, [projectId, ...ids]);
   return rows.flatMap((row) => toReviewer(row) ?? []);
 }
 
@@ -209,7 +209,7 @@ export async function readEnabledPersons(
   if (personIds.length === 0) return new Set();
   const params = personIds.map((_, i) => `$${i + 1}`).join(", ");
   const sql = `select id from person where disabled_at is null and id in (${params})`;
-  return new Set((await reader.all(sql, personIds)).map((row) => String(row.id)));
+  return new Set((await reader.getMany(sql, personIds)).map((row) => String(row.id)));
 }
 
 function toReviewer(row: Row | undefined): StoredReviewer | undefined {

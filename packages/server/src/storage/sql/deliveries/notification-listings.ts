@@ -101,7 +101,7 @@ export async function readNotifiedInstances(
 ): Promise<ReadonlyMap<string, NotifiedInstance>> {
   if (ids.length === 0) return new Map();
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.all(
+  const rows = await reader.getMany(
     `select instance.id, instance.name, instance.delivery_epoch, instance.deleted_at, receiver.url
      from instance left join receiver
        on receiver.project_id = instance.project_id and receiver.instance_id = instance.id

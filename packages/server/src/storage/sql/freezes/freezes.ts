@@ -94,7 +94,7 @@ export async function readFreezes(
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${COLUMNS} from call_freeze
     where project_id in ('', $1) and id in (${params})`;
-  return (await reader.getEach(sql, [projectId, ...ids])).map(fromRow);
+  return (await reader.getMany(sql, [projectId, ...ids])).map(fromRow);
 }
 
 /** Whether it is not lifted. */

@@ -45,7 +45,7 @@ export async function readReceiversOf(
 ): Promise<ReadonlyMap<string, { readonly url: string; readonly verifiedAt: number }>> {
   if (ids.length === 0) return new Map();
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.all(
+  const rows = await reader.getMany(
     `select instance_id, url, verified_at from receiver
      where project_id = $1 and instance_id in (${params})`,
     [projectId, ...ids],

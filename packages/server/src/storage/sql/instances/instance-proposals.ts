@@ -51,7 +51,7 @@ export async function readProposedAssignments(
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${COLUMNS} from instance
     where project_id = $1 and id in (${params}) and proposed_at is not null`;
-  const rows = await reader.all(sql, [projectId, ...ids]);
+  const rows = await reader.getMany(sql, [projectId, ...ids]);
   return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
 }
 

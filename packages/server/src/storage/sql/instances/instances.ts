@@ -59,7 +59,7 @@ export async function readInstances(
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${COLUMNS} from instance
     where project_id = $1 and id in (${params})`;
-  const rows = await reader.getEach(sql, [projectId, ...ids]);
+  const rows = await reader.getMany(sql, [projectId, ...ids]);
   return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
 }
 

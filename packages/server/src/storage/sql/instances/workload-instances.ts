@@ -54,7 +54,7 @@ export async function readWorkloadBindings(
   const params = instanceIds.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select instance_id, rule, issuer, claims from workload_instance
     where project_id = $1 and instance_id in (${params})`;
-  const rows = await reader.all(sql, [projectId, ...instanceIds]);
+  const rows = await reader.getMany(sql, [projectId, ...instanceIds]);
   return new Map(rows.map((row) => [String(row.instance_id), toBinding(row)]));
 }
 

@@ -95,6 +95,17 @@ export async function readPolicyVersion(
   return { ...version, isIntact };
 }
 
+/** @returns undefined where none is published */
+export async function readActivePolicyVersion(
+  reader: Reader,
+  projectId: string,
+): Promise<PolicyVersionOutline | undefined> {
+  const sql = `select ${OUTLINE} from policy_version where project_id = $1
+    order by number desc limit 1`;
+  const row = await reader.get(sql, [projectId]);
+  return row && toOutline(row);
+}
+
 /** Versions below a number, the newest first. */
 export async function listPolicyVersions(
   reader: Reader,
@@ -102,7 +113,7 @@ export async function listPolicyVersions(
   below: number,
   limit: number,
 ): Promise<PolicyVersionOutline[]> {
-  const rows = await reader.getEach(
+  const rows = await reader.all(
     `select ${OUTLINE} from policy_version where project_id = $1 and number < $2
      order by number desc limit $3`,
     [projectId, below, limit],

@@ -43,7 +43,7 @@ export async function readRequestClaims(
 ): Promise<RequestClaim[]> {
   if (requestIds.length === 0) return [];
   const params = requestIds.map((_, i) => `$${i + 3}`).join(", ");
-  const rows = await reader.getEach(
+  const rows = await reader.getMany(
     `select request_id, reviewer_id, claimed_at, claimed_until from request_claim
      where project_id = $1 and claimed_until > $2 and request_id in (${params})`,
     [projectId, now, ...requestIds],

@@ -54,7 +54,7 @@ export async function countComments(
 ): Promise<ReadonlyMap<string, number>> {
   if (requestIds.length === 0) return new Map();
   const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.getEach(
+  const rows = await reader.getMany(
     `select request_id, count(*) as comments from request_comment
      where project_id = $1 and request_id in (${params}) group by request_id`,
     [projectId, ...requestIds],

@@ -53,7 +53,7 @@ export async function readConsumptions(
 ): Promise<ReadonlyMap<string, StoredConsumption>> {
   if (requestIds.length === 0) return new Map();
   const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.getEach(
+  const rows = await reader.getMany(
     `select ${COLUMNS} from consumption where project_id = $1 and request_id in (${params})`,
     [projectId, ...requestIds],
   );

@@ -88,7 +88,7 @@ export async function readDelayedVerdicts(
 ): Promise<DelayedVerdict[]> {
   if (requestIds.length === 0) return [];
   const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.getEach(
+  const rows = await reader.getMany(
     `select ${COLUMNS} from delayed_verdict where project_id = $1 and request_id in (${params})`,
     [projectId, ...requestIds],
   );

@@ -35,7 +35,7 @@ export async function readFailedConfirmations(
 ): Promise<Pick<FailedConfirmations, "requestId" | "reviewerId" | "attempts">[]> {
   if (requestIds.length === 0) return [];
   const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.getEach(
+  const rows = await reader.getMany(
     `select request_id, reviewer_id, attempts from failed_confirmation
      where project_id = $1 and request_id in (${params})`,
     [projectId, ...requestIds],

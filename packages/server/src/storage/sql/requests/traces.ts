@@ -9,7 +9,7 @@ export async function readTraceparents(
   ids: readonly string[],
 ): Promise<string[]> {
   const params = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.all(
+  const rows = await reader.getMany(
     `select traceparent from request
      where project_id = $1 and id in (${params}) and traceparent is not null`,
     [projectId, ...ids],

@@ -64,7 +64,7 @@ export async function readVotes(
 ): Promise<StoredVote[]> {
   if (requestIds.length === 0) return [];
   const params = requestIds.map((_, i) => `$${i + 2}`).join(", ");
-  const rows = await reader.getEach(
+  const rows = await reader.getMany(
     `select project_id, request_id, reviewer_id, note, validity_ms, voted_at, for_groups, proof
      from vote
      where project_id = $1 and request_id in (${params}) order by voted_at, reviewer_id`,
