@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import fs, { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { backupDatabase } from "./backup.ts";
 import { openDatabase } from "./open-database.ts";
@@ -12,15 +13,9 @@ import { openDatabase } from "./open-database.ts";
 const ROWS = 4_096;
 
 test("a backup has the state of its start, while another connection writes", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const [file, target] = [join(folder, "source.db"), join(folder, "copy.db")];
-  const source = openDatabase(file);
-  source.exec("create table item (id integer primary key, n integer not null, filler text)");
-  const insert = source.prepare("insert into item (id, n, filler) values (?, 0, ?)");
-  source.exec("begin");
-  for (let id = 1; id <= ROWS; id++) insert.run(id, "x".repeat(2_000));
-  source.exec("commit");
+  const source = fill(openDatabase(file));
   const write = source.prepare(`update item set n = n + 1 where id in (1, ${ROWS})`);
   write.run();
 
@@ -57,15 +52,66 @@ test("a backup has the state of its start, while another connection writes", asy
 });
 
 test("a failed backup leaves no file", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const [file, target] = [join(folder, "source.db"), join(folder, "copy.db")];
-  openDatabase(file).close();
-  rmSync(file);
-  await assert.rejects(
-    backupDatabase(join(folder, "missing", "source.db"), target),
-    /backup failed/,
-  );
-  assert.equal(existsSync(target), false);
+  const folder = newFolder(t);
+  const target = join(folder, "copy.db");
+  const missing = join(folder, "missing", "source.db");
+  await assert.rejects(backupDatabase(missing, target), /backup failed/);
   assert.deepEqual(readdirSync(folder), []);
 });
+
+test("a damaged copy gets no name", async (t) => {
+  const folder = newFolder(t);
+  const file = join(folder, "source.db");
+  fill(openDatabase(file)).close();
+  const descriptor = openSync(file, "r+");
+  // The second half of the database, beyond its schema.
+  writeSync(descriptor, Buffer.alloc(4_096, 0xff), 0, 4_096, 1_024 * 4_096);
+  closeSync(descriptor);
+  await assert.rejects(backupDatabase(file, join(folder, "copy.db")), /the copy is damaged/);
+  assert.deepEqual(readdirSync(folder), ["source.db"]);
+});
+
+test("a copy is synced in steps, then its name, and one whose name cannot be synced is removed", async (t) => {
+  const folder = newFolder(t);
+  const file = join(folder, "source.db");
+  fill(openDatabase(file)).close();
+  const syncs = replace(t, "fdatasyncSync");
+  await backupDatabase(file, join(folder, "copy.db"));
+  assert.ok(syncs.callCount() >= 4, `synced ${syncs.callCount()} times`);
+
+  replace(t, "fsyncSync", () => {
+    throw new Error("no space left");
+  });
+  await assert.rejects(
+    backupDatabase(file, join(folder, "second.db")),
+    /backup failed: no space left/,
+  );
+  assert.deepEqual(readdirSync(folder).toSorted(), ["copy.db", "source.db"]);
+});
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Adds a table of 8 MiB. */
+function fill(database: DatabaseSync): DatabaseSync {
+  database.exec("create table item (id integer primary key, n integer not null, filler text)");
+  const insert = database.prepare("insert into item (id, n, filler) values (?, 0, ?)");
+  database.exec("begin");
+  for (let id = 1; id <= ROWS; id++) insert.run(id, "x".repeat(2_000));
+  database.exec("commit");
+  return database;
+}
+
+/** Counts the calls of a function of node:fs, which fails where `instead` does. */
+function replace(t: TestContext, name: "fsyncSync" | "fdatasyncSync", instead?: () => void) {
+  const replaced = t.mock.method(fs, name, instead);
+  syncBuiltinESMExports();
+  t.after(() => {
+    replaced.mock.restore();
+    syncBuiltinESMExports();
+  });
+  return replaced.mock;
+}

@@ -2,19 +2,12 @@
  * Copies a database, also while a server writes to it.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, fdatasyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 import { syncFolder } from "../../sync-folder.ts";
+import { removeDatabase } from "./open-database.ts";
 
 /**
  * 2 MiB. The copy is synced after each step. A sync of 2 GB at the end would keep the disk busy for
@@ -22,60 +15,53 @@ import { syncFolder } from "../../sync-folder.ts";
  */
 const PAGES_PER_STEP = 512;
 
-/** The copy, and the files that SQLite can put beside it. */
-const PARTS = ["", "-journal", "-wal", "-shm"];
-
 /**
  * Writes one consistent snapshot, checks it from end to end, and only then gives it its name.
  *
- * @throws Failure when `target` exists, the disk is full or the copy is not sound
+ * @throws Failure when `target` exists, the disk is full or the copy is not sound; then there is no
+ * copy
  */
 export async function backupDatabase(source: string, target: string): Promise<void> {
   if (existsSync(target)) throw new Failure("backup", `${target} exists already`);
   const draft = `${target}.${process.pid}.part`;
   try {
-    // Only the owner may read a backup, wherever it is.
-    writeFileSync(draft, "", { mode: 0o600, flag: "wx" });
     await copySnapshot(source, draft);
-    assertSound(draft);
-    renameSync(draft, target);
-    syncFolder(dirname(target));
+    finishCopy(draft);
+    nameCopy(draft, target);
   } catch (error) {
-    for (const part of PARTS) rmSync(draft + part, { force: true });
+    removeDatabase(draft);
     const reason = error instanceof Error ? error.message : String(error);
     throw new Failure("backup", `the backup failed: ${reason}`, error);
   }
 }
 
 async function copySnapshot(source: string, draft: string): Promise<void> {
-  const descriptor = openSync(draft, "r+");
-  const database = openSource(source, descriptor);
+  // Only the owner may read a backup, wherever it is.
+  const descriptor = openSync(draft, "wx", 0o600);
+  const progress = () => fdatasyncSync(descriptor);
   try {
-    // A single read transaction: writers go on, and the copy is of one moment.
-    database.exec("begin; select count(*) from sqlite_schema");
-    const progress = () => fdatasyncSync(descriptor);
-    await backup(database, draft, { rate: PAGES_PER_STEP, progress });
+    await copyInSteps(source, draft, progress);
   } finally {
-    database.close();
     closeSync(descriptor);
   }
 }
 
-/** @param descriptor closed when the source cannot be opened */
-function openSource(source: string, descriptor: number): DatabaseSync {
+async function copyInSteps(source: string, draft: string, progress: () => void): Promise<void> {
+  const database = new DatabaseSync(source, { timeout: 5_000 });
   try {
-    return new DatabaseSync(source, { timeout: 5_000 });
-  } catch (error) {
-    closeSync(descriptor);
-    throw error;
+    // A single read transaction: writers go on, and the copy is of one moment.
+    database.exec("begin; select count(*) from sqlite_schema");
+    await backup(database, draft, { rate: PAGES_PER_STEP, progress });
+  } finally {
+    database.close();
   }
 }
 
 /**
- * The copy has the damaged pages of its source. Switches it to a rollback journal, so that it is
+ * Checks the copy, which has the damaged pages of its source. Switches it to a rollback journal, so that it is
  * one file. An exclusive lock needs no shared memory, which network file systems do not have.
  */
-function assertSound(file: string): void {
+function finishCopy(file: string): void {
   const database = new DatabaseSync(file);
   try {
     database.exec("pragma locking_mode = exclusive");
@@ -85,5 +71,16 @@ function assertSound(file: string): void {
     if (verdict !== "ok") throw new Error(`the copy is damaged: ${verdict.split("\n").at(-1)}`);
   } finally {
     database.close();
+  }
+}
+
+function nameCopy(draft: string, target: string): void {
+  renameSync(draft, target);
+  try {
+    syncFolder(dirname(target));
+  } catch (error) {
+    // A failed backup leaves no file that a later one would not replace.
+    rmSync(target, { force: true });
+    throw error;
   }
 }

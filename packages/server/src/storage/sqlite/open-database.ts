@@ -7,10 +7,10 @@ import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 
 /**
- * A longer write-ahead log is copied into the database (a checkpoint). The server does this in the
- * event loop: for 3 ms, and for 10 ms with eight times this length. Pages that change often are
- * copied once. When the log starts anew, SQLite truncates the file to this length. So the file is
- * longer exactly when the log is.
+ * A longer write-ahead log is copied into the database (a checkpoint), which takes 3 ms of the event
+ * loop. With eight times this length it took 10 ms. A much shorter log would copy pages that change
+ * often more times. SQLite truncates the file to this length when the log starts anew, so that the
+ * size of the file tells when a checkpoint is due.
  */
 export const LOG_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -63,8 +63,13 @@ export function ensureDatabase(file: string): void {
     // Another process was faster.
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   } finally {
-    for (const part of ["", "-wal", "-shm"]) rmSync(draft + part, { force: true });
+    removeDatabase(draft);
   }
+}
+
+/** Also removes the files that SQLite puts beside a database. */
+export function removeDatabase(file: string): void {
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
 }
 
 /** @throws Failure when the file is damaged; larger files are checked by `countersign backup` */
