@@ -1,6 +1,6 @@
 /**
  * Collects the archived entries of the requests that are still in the database, for a comparison.
- * Memory holds these entries, and one page of others.
+ * It keeps these entries in memory, and at most one page of others.
  */
 
 import { found } from "../audit/finding.ts";
@@ -20,7 +20,11 @@ export class ArchivedRequests {
     this.#projectId = projectId;
   }
 
-  /** Call it in the order of the positions. @throws FindingError as {@link flush} */
+  /**
+   * Call it in the order of the positions.
+   *
+   * @throws FindingError as {@link flush}
+   */
   async add(position: number, entry: EntryContent): Promise<void> {
     if (transitionsOf(entry).length === 0) return;
     this.#page.push({ position, entry });

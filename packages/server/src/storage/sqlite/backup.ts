@@ -18,8 +18,8 @@ const PAGES_PER_STEP = 512;
 /**
  * Writes one consistent snapshot, checks it from end to end, and only then gives it its name.
  *
- * @throws Failure when `target` exists, the disk is full or the copy is not sound; then there is no
- * copy
+ * @throws Failure when `target` exists, the disk is full or the copy is not sound. It then leaves
+ * no file.
  */
 export async function backupDatabase(source: string, target: string): Promise<void> {
   if (existsSync(target)) throw new Failure("backup", `${target} exists already`);
@@ -58,8 +58,8 @@ async function copyInSteps(source: string, draft: string, progress: () => void):
 }
 
 /**
- * Checks the copy, which has the damaged pages of its source. Switches it to a rollback journal, so that it is
- * one file. An exclusive lock needs no shared memory, which network file systems do not have.
+ * Checks the copy, which has the damaged pages of its source. Switches it to a rollback journal, so
+ * that it is one file. An exclusive lock needs no shared memory, which network file systems do not have.
  */
 function finishCopy(file: string): void {
   const database = new DatabaseSync(file);
