@@ -16,6 +16,8 @@ import { mb, perSecond, reportProgress, table } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
 export interface AuditCommands {
+  /** Decided requests, each with two entries. */
+  readonly stored: number;
   readonly entries: number;
   readonly seals: number;
   readonly verify: CommandCost;
@@ -26,7 +28,9 @@ export interface AuditCommands {
 
 const PROJECT = "bench";
 
-export async function measureAuditCommands({ stored }: Options): Promise<AuditCommands> {
+const STORED = 1_000_000;
+
+export async function measureAuditCommands({ stored = STORED }: Options): Promise<AuditCommands> {
   const folder = temporaryFolder();
   try {
     await growStore(folder, stored);
@@ -41,7 +45,7 @@ export async function measureAuditCommands({ stored }: Options): Promise<AuditCo
     writeFileSync(checkpoint, (await run("checkpoint")).output);
     const verifySince = await run("verify", "--since", checkpoint);
     const exported = await run("export", "--out", join(folder, "audit.jsonl"));
-    return { ...log, verify, verifySince, export: exported };
+    return { stored, ...log, verify, verifySince, export: exported };
   } finally {
     removeFolder(folder);
   }

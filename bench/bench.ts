@@ -1,6 +1,6 @@
 /**
- * Measures the provider against baselines that run beside it, on loopback, and prints ratios.
- * Not part of the tests: a busy machine must not fail a change.
+ * Measures the provider against baselines that run beside it, on loopback, and prints ratios and
+ * targets. Not part of the tests: a busy machine must not fail a change.
  */
 
 import { join } from "node:path";
@@ -56,7 +56,8 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("open-loop") && { openLoop: await measureOpenLoop(options) }),
     ...(wants("long-polls") && { longPolls: await measureLongPolls(options) }),
     ...(wants("start-up") && { startUp: await timeStarts(options.installed) }),
-    ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
+    ...(wants("growth") &&
+      options.stored !== undefined && { growth: await measureGrowth(options.stored, options) }),
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
     ...(wants("gated-call") && { gatedCalls: await measureGatedCalls(options) }),
     ...(wants("hook-start") && { hookStarts: await measureHookStarts(options) }),

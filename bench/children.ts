@@ -24,7 +24,8 @@ export const WATCH_LOOP = "watch-loop";
 /** The command `countersign` of the repository. */
 export const CLI = `${import.meta.dirname}/../packages/cli/bin/countersign.js`;
 
-const READY_MS_MAX = 180_000;
+/** A server that migrates a large database before it is ready takes long. */
+const MESSAGE_MS_MAX = 180_000;
 const END_MS_MAX = 30_000;
 
 export interface Child<T> {
@@ -55,7 +56,7 @@ export async function startChild<T>(program: Program): Promise<Child<T>> {
   const variables = { ...process.env, ...environment };
   const child = spawnTracked([...nodeArgs, script, ...args], stdio, variables);
   if (output !== undefined) closeSync(output);
-  const ready = await firstMessage<T>(child, file);
+  const ready = await nextMessage<T>(child, file);
   const endedByItself = () => console.error(`${file} ended by itself`);
   child.once("exit", endedByItself);
   const stop = () => {
@@ -64,7 +65,7 @@ export async function startChild<T>(program: Program): Promise<Child<T>> {
   };
   const ask = <A>(message: string | object) => {
     child.send(message);
-    return firstMessage<A>(child, file);
+    return nextMessage<A>(child, file);
   };
   return { pid: child.pid ?? 0, process: child, ready, ask, stop };
 }
@@ -92,16 +93,26 @@ export async function stopChild(child: ChildProcess, ask: () => void): Promise<v
   clearTimeout(impatience);
 }
 
-function firstMessage<T>(child: ChildProcess, name: string): Promise<T> {
+function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${name} does not start`)), READY_MS_MAX);
-    const exited = () => reject(new Error(`${name} ended before it was ready`));
-    child.once("exit", exited);
-    child.once("message", (message) => {
+    const settle = () => {
       clearTimeout(timer);
       child.off("exit", exited);
+      child.off("message", received);
+    };
+    const fail = (reason: string) => {
+      settle();
+      reject(new Error(`${name} ${reason}`));
+    };
+    const exited = () => fail("ended before it sent a message");
+    const received = (message: unknown) => {
+      settle();
       resolve(message as T);
-    });
+    };
+    const waited = () => fail(`sent no message for ${MESSAGE_MS_MAX / 1_000} s`);
+    const timer = setTimeout(waited, MESSAGE_MS_MAX);
+    child.once("exit", exited);
+    child.once("message", received);
   });
 }
 

@@ -3,6 +3,7 @@
  */
 
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { CLI, peakResidentMb, spawnTracked } from "./children.ts";
 
@@ -16,8 +17,7 @@ export interface CommandCost {
 const SAMPLE_EVERY_MS = 50;
 
 /**
- * @param onSample called with the process id at intervals while the command runs; an error of it is
- *   ignored, because the process may have ended
+ * @param onSample called with the process id at intervals while the command runs
  * @throws Error when the command fails
  */
 export async function runCommand(
@@ -30,11 +30,13 @@ export async function runCommand(
   if (child.stdout === null) throw new Error("the command has no output");
   let memoryMb = 0;
   const sampling = setInterval(() => {
+    const pid = child.pid ?? 0;
     try {
-      memoryMb = Math.max(memoryMb, peakResidentMb(child.pid ?? 0));
-      onSample(child.pid ?? 0);
-    } catch {
-      // The process ended in the meantime.
+      memoryMb = Math.max(memoryMb, peakResidentMb(pid));
+      onSample(pid);
+    } catch (error) {
+      // It may have ended, also during the sample.
+      if (existsSync(`/proc/${pid}/exe`)) throw error;
     }
   }, SAMPLE_EVERY_MS);
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);

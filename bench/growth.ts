@@ -32,14 +32,14 @@ export const READ_SAMPLE = 100_000;
 const EMPTY_SAMPLE = 1_000;
 const WARM_UP_S = 1.5;
 
-export async function measureGrowth(options: Options): Promise<Growth> {
-  const { connections, stored } = options;
+export async function measureGrowth(stored: number, options: Options): Promise<Growth> {
+  const { connections } = options;
   const folder = temporaryFolder();
   const ids = await growStore(folder, stored);
   const empty = await startSubject({ connections });
   const grown = await startSubject({ connections, folder, firstNumber: 1 });
   try {
-    return await compareGrowth({ empty, grown, ids }, options);
+    return await compareGrowth({ stored, empty, grown, ids }, options);
   } finally {
     await empty.stop();
     await grown.stop();
@@ -48,6 +48,8 @@ export async function measureGrowth(options: Options): Promise<Growth> {
 }
 
 export interface GrowthStores {
+  /** Requests of the grown store. */
+  readonly stored: number;
   readonly empty: Subject;
   readonly grown: Subject;
   /** Of the grown store, to read. */
@@ -55,8 +57,8 @@ export interface GrowthStores {
 }
 
 export async function compareGrowth(
-  { empty, grown, ids }: GrowthStores,
-  { stored, rounds, ...options }: Options,
+  { stored, empty, grown, ids }: GrowthStores,
+  { rounds, ...options }: Options,
 ): Promise<Growth> {
   const known = await empty.fill({ seconds: 10, count: EMPTY_SAMPLE });
   const emptyIds = known.map(({ id }) => id);

@@ -56,6 +56,8 @@ interface ServerTimes {
   readonly indexedSeconds: number;
 }
 
+const STORED = 2_000_000;
+
 const OLD_SCHEMA = 1;
 
 const MIGRATIONS = readMigrations();
@@ -78,8 +80,7 @@ const OLD_TABLES = [
 const COMPARED_TABLES = ["request", "audit_entry"];
 
 /** @throws Error when the migration fails, or the server does not have every row afterwards */
-export async function measureMigration({ stored }: Options): Promise<Migration> {
-  if (stored === 0) throw new Error("migrate needs --stored, the number of requests to migrate");
+export async function measureMigration({ stored = STORED }: Options): Promise<Migration> {
   const folder = temporaryFolder();
   const file = databaseFile(folder);
   try {

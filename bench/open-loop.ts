@@ -3,7 +3,7 @@
  * when a request was due, so a stall counts for each request that was due during it.
  */
 
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcess, StdioOptions } from "node:child_process";
 import { join } from "node:path";
 import { CLI, spawnTracked, stopChild } from "./children.ts";
 import type { Answer, Connection } from "./connection.ts";
@@ -43,7 +43,9 @@ export async function measureOpenLoop(options: Options): Promise<OpenLoop[]> {
   const policy = policyOfManyRules();
   const start = () => startSubject({ connections, policy });
   const results = await measureRates(RATES, start, options);
-  if (options.stored > 0) results.push(...(await measureGrown(options)));
+  if (options.stored !== undefined) {
+    results.push(...(await measureGrown(options.stored, options)));
+  }
   return results;
 }
 
@@ -67,8 +69,8 @@ export async function measureRates(
 }
 
 /** The same on a database with many decided requests, first alone and then during backups. */
-async function measureGrown(options: Options): Promise<OpenLoop[]> {
-  const { connections, stored } = options;
+async function measureGrown(stored: number, options: Options): Promise<OpenLoop[]> {
+  const { connections } = options;
   const folder = temporaryFolder();
   await growStore(folder, stored);
   const policy = policyOfManyRules();
@@ -107,7 +109,9 @@ function startBackups(folder: string): Backups {
   function start(): ChildProcess {
     // Removed at the end: the deletion of a large file would be measured too.
     const copy = join(folder, `copy-${made}.db`);
-    const backup = spawnTracked([CLI, "backup", copy, "--data", folder], "ignore");
+    // Without the environment, because it can name a database with data of the developer.
+    const stdio: StdioOptions = ["ignore", "ignore", "inherit"];
+    const backup = spawnTracked([CLI, "backup", copy, "--data", folder], stdio, {});
     backup.once("exit", (code) => {
       if (isStopped) return;
       if (code === 0) {

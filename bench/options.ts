@@ -35,7 +35,7 @@ export const POSTGRES_SECTIONS = [
 /** Needs a program of others. A run without sections leaves it out. */
 const WRK = "wrk";
 
-/** Take long, and measure one program only. A run without sections leaves them out. */
+/** Measure no ratios, and take minutes to hours. A run without sections leaves them out. */
 const LONG_SECTIONS = ["migrate", "audit", "storage"] as const;
 
 export type Section =
@@ -60,8 +60,8 @@ export interface Options {
   readonly notifications: number;
   /** Notifications that wait for the dead destination. */
   readonly queued: number;
-  /** Decided requests to fill a store with; 0: none, and no section `growth`. */
-  readonly stored: number;
+  /** Decided requests to fill a store with. Undefined: the default of each section. */
+  readonly stored: number | undefined;
   /** A project with the package `countersign` to start; undefined: the sources. */
   readonly installed: string | undefined;
   /** Folder for CPU profiles of the server, or undefined for none. */
@@ -90,7 +90,7 @@ Sections only when named:
   --verdicts N      long polls to wake (1000)
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
-  --stored N        decided requests in the store: for growth, and further rows of open-loop (0);
+  --stored N        decided requests in the store: for growth, and further rows of open-loop (none);
                     postgres-growth and migrate (2000000); audit (1000000); simulate (100000)
   --installed DIR   start-up: a project with the package countersign, instead of the sources
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
@@ -98,13 +98,6 @@ Sections only when named:
 `;
 
 const COUNT_MAX = 10_000_000;
-
-/** Sections that store so many requests by default; a request of `audit` has two entries. */
-const STORED: Partial<Record<Section, number>> = {
-  "postgres-growth": 2_000_000,
-  migrate: 2_000_000,
-  audit: 1_000_000,
-};
 
 /**
  * @returns undefined when help was asked for
@@ -132,9 +125,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
   });
   if (values.help) return undefined;
   const only = sections([...values.only, ...positionals]);
-  const storedMin = Math.max(0, ...only.map((section) => STORED[section] ?? 0));
-  const stored = count("stored", values.stored ?? String(storedMin), 0);
-  if (only !== SECTIONS && only.includes("growth") && stored === 0) {
+  const stored = values.stored === undefined ? undefined : count("stored", values.stored, 1);
+  if (only !== SECTIONS && only.includes("growth") && stored === undefined) {
     throw new Error("growth needs --stored, the number of requests to compare with none");
   }
   return {

@@ -28,10 +28,10 @@ const WARM_UP = 5_000;
 const ALONE_MS = 5_000;
 const PAUSE_MS = 5;
 
-export async function measureSimulation({ stored }: Options): Promise<Simulation> {
+export async function measureSimulation({ stored = STORED }: Options): Promise<Simulation> {
   const folder = temporaryFolder();
   reportProgress("simulate: filling the store");
-  await growStore(folder, stored === 0 ? STORED : stored);
+  await growStore(folder, stored);
   const subject = await startSubject({ connections: 1, folder, firstNumber: 1 });
   try {
     await simulate(subject, WARM_UP);

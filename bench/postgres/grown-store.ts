@@ -13,13 +13,15 @@ import { perSecond, reportProgress } from "../table.ts";
 import { type DatabaseServer, settle } from "./database-server.ts";
 import { type SharedSettings, sharedSettings } from "./shared-subject.ts";
 
+const STORED = 2_000_000;
+
 const ROWS_PER_STATEMENT = 2_000;
 
 export async function measureSharedGrowth(
   server: DatabaseServer,
   options: Options,
 ): Promise<Growth> {
-  const { connections, stored } = options;
+  const { connections, stored = STORED } = options;
   const grownUrl = await server.createDatabase();
   const settings = sharedSettings(grownUrl);
   const filling = await startSubject({ connections: 1, settings });
@@ -32,7 +34,7 @@ export async function measureSharedGrowth(
   const empty = await startSubject({ connections, settings: emptySettings });
   const grown = await startSubject({ connections, settings, firstNumber: 1 });
   try {
-    return await compareGrowth({ empty, grown, ids }, options);
+    return await compareGrowth({ stored, empty, grown, ids }, options);
   } finally {
     await empty.stop();
     await grown.stop();

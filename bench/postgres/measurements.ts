@@ -24,12 +24,12 @@ export interface PostgresResults {
   readonly openLoop?: readonly OpenLoop[];
 }
 
-/** Those for which other systems publish latencies. */
+/** Per second; other systems publish latencies at these rates. */
 const RATES = [100, 500, 1_000];
 
 /** @returns undefined when none of it was asked for */
 export async function measurePostgres(options: Options): Promise<PostgresResults | undefined> {
-  const { only, stored } = options;
+  const { only } = options;
   if (!only.some((section) => section.startsWith("postgres-"))) return undefined;
   const wants = (section: Options["only"][number]) => only.includes(section);
   const server = await startDatabaseServer();
@@ -45,8 +45,7 @@ export async function measurePostgres(options: Options): Promise<PostgresResults
       ...(wants("postgres-replicas") && { replicas: await compareReplicas(server, options) }),
       ...(wants("postgres-wake") && { wakes: await timeReplicaWakes(server, options) }),
       ...(wants("postgres-open-loop") && { openLoop: await measureShared(server, options) }),
-      ...(wants("postgres-growth") &&
-        stored > 0 && { growth: await measureSharedGrowth(server, options) }),
+      ...(wants("postgres-growth") && { growth: await measureSharedGrowth(server, options) }),
     };
   } finally {
     await server.stop();

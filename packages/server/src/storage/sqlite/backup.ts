@@ -59,7 +59,8 @@ async function copyInSteps(source: string, draft: string, progress: () => void):
 
 /**
  * Checks the copy, which has the damaged pages of its source. Switches it to a rollback journal, so
- * that it is one file. An exclusive lock needs no shared memory, which network file systems do not have.
+ * that it is one file. An exclusive lock needs no shared memory, which network file systems do not
+ * have.
  */
 function finishCopy(file: string): void {
   const database = new DatabaseSync(file);

@@ -10,7 +10,7 @@ import { Failure } from "../../failure.ts";
  * A longer write-ahead log is copied into the database (a checkpoint), which takes 3 ms of the
  * event loop. With eight times this length it took 10 ms. A much shorter log would copy pages that
  * change often more times. SQLite truncates the file to this length when the log starts anew, so
- * that the size of the file tells when a checkpoint is due.
+ * that the size of the file shows when a checkpoint is due.
  */
 export const LOG_BYTES_MAX = 8 * 1024 * 1024;
 
