@@ -22,6 +22,7 @@ import { callAs } from "./support/people.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { type PolicyScene, publish, startPolicyScene } from "./support/publishing.ts";
 import { auditOf, countRequests, end, type Scene, startScene, TERMINAL } from "./support/scene.ts";
+import { SUBMISSION } from "./support/test-provider.ts";
 import { turns, until } from "./support/until.ts";
 
 const HOUR = 3_600_000;
@@ -344,6 +345,53 @@ test("[ours.audit.at-once] audit verify names a request that was decided at once
   const { finding } = await verifyAll(scene);
   assert.equal(finding?.fault, "entry");
   assert.match(finding?.message ?? "", /^actor: its request required reviewers/);
+});
+
+/** More than the verification reads together with a page of requests. */
+const MANY_ENTRIES = 220;
+
+test("[ours.audit.requests] audit verify compares a request with a resolution that is far behind its opening", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const first = await server.submit(instance.token, { ...SUBMISSION, timeout: "24h" });
+  for (let entries = 0; entries < MANY_ENTRIES; entries += 2) {
+    scene.clock.advance(1);
+    await end(scene, await server.submit(instance.token), "denied");
+  }
+  await end(scene, first, "denied");
+  await untilSealed(scene);
+  await assertVerified(scene);
+  await overwrite(scene, first.id, { note: '"another"' });
+  const { message } = (await verifyAll(scene)).finding ?? {};
+  const says = "note_sha256 of its row differs from the entry request.resolved in the log";
+  assert.equal(message, `request ${first.id}: ${says}`);
+});
+
+test("[ours.audit.requests] audit verify compares many requests of one millisecond", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const ids: string[] = [];
+  for (let i = 0; i < MANY_ENTRIES; i++) ids.push((await server.submit(instance.token)).id);
+  assert.equal(new Set(ids.map(timeOfId)).size, 1);
+  await untilSealed(scene);
+  await assertVerified(scene);
+  const last = ids.toSorted().at(-1) ?? "";
+  await overwrite(scene, last, { tool: '"another"' });
+  const { message } = (await verifyAll(scene)).finding ?? {};
+  const says = "tool_sha256 of its row differs from the entry request.opened in the log";
+  assert.equal(message, `request ${last}: ${says}`);
+});
+
+test("[ours.audit.requests] audit verify names a request with a recent entry that no server wrote", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await untilSealed(scene);
+  const { id } = await server.submit(instance.token);
+  const sql = "update audit_entry set mac = $2 where subject = $1";
+  await tamper(scene, sql, `request:${id}`, "A".repeat(22));
+  const { message } = (await verifyAll(scene)).finding ?? {};
+  const says = "the log has no entry request.opened with the time of its row";
+  assert.equal(message, `request ${id}: ${says}`);
 });
 
 test("[ours.audit.requests] audit verify names a row after its entries were deleted before they were sealed", async (t) => {

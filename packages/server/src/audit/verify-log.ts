@@ -8,7 +8,7 @@ import { KEPT_KINDS } from "../core/audit-cut.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
 import { requestIdOf } from "../core/request-entry.ts";
-import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
+import { type Checkpoint, readCheckpoint, type Verifier } from "../core/signed-note.ts";
 import { Failure } from "../failure.ts";
 import {
   isAuthenticEntry,
@@ -32,6 +32,7 @@ import {
 } from "./entry-checks.ts";
 import { type Finding, FindingError, found } from "./finding.ts";
 import { frontierOfTiles, PrunedPart, tiledBefore } from "./pruned-part.ts";
+import { SignatureChecks } from "./signature-checks.ts";
 import { TileCheck } from "./tile-check.ts";
 
 const SEALS_PER_READ = 4;
@@ -117,6 +118,7 @@ class LogVerification {
   readonly #log: StoredLog;
   readonly #options: VerifyOptions;
   readonly #tiles: TileCheck;
+  readonly #signatures: SignatureChecks;
   #frontier = new Frontier();
   #part: PrunedPart | undefined;
   /** True when the log differed at the external checkpoint. */
@@ -129,9 +131,19 @@ class LogVerification {
     this.#log = log;
     this.#options = options;
     this.#tiles = new TileCheck(reader, log.projectId);
+    this.#signatures = new SignatureChecks(options.verifier);
   }
 
   async verify(): Promise<void> {
+    try {
+      await this.#verifyAll();
+    } finally {
+      // A signature that is not valid was before what was found meanwhile.
+      await this.#signatures.end();
+    }
+  }
+
+  async #verifyAll(): Promise<void> {
     const { projectId, size } = this.#log;
     this.#part = await PrunedPart.read(this.#reader, this.#log);
     const { older, isIncremental = false } = this.#options;
@@ -147,6 +159,7 @@ class LogVerification {
         if (this.#frontier.size < size) await this.#verifySeal(seal);
       }
       await this.#tiles.flush();
+      await this.#signatures.limit();
       await this.#options.onProgress?.(this.#frontier.size);
     }
     this.#verifyEnd();
@@ -341,8 +354,10 @@ class LogVerification {
     if (checkpoint === undefined || checkpoint.origin !== this.#log.origin) {
       throw found("checkpoint", ref, `the checkpoint of ${what} was altered`);
     }
-    if (isSignedBy(note, this.#options.verifier)) return checkpoint;
-    throw found("signature", ref, `the checkpoint of ${what} is not signed by the key`);
+    this.#signatures.add(note, () =>
+      found("signature", ref, `the checkpoint of ${what} is not signed by the key`),
+    );
+    return checkpoint;
   }
 
   /** Compares the state of the log with the computed one. */

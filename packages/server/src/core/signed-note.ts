@@ -4,12 +4,15 @@
  */
 
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
+import { promisify } from "node:util";
 import { HASH_BYTES, type TreeHead } from "./merkle.ts";
 
 /** The algorithm byte before a public key. */
 const ED25519 = 1;
 
 export const SEED_BYTES = 32;
+
+const verifyInThread = promisify(verify);
 
 const PUBLIC_KEY_BYTES = 32;
 const KEY_HASH_BYTES = 4;
@@ -92,14 +95,25 @@ export function readCheckpoint(note: string): Checkpoint | undefined {
 
 /** True when the note has a valid signature of this key and no invalid one with its name. */
 export function isSignedBy(note: string, verifier: Verifier): boolean {
+  const { text, signatures } = split(note, verifier);
+  const { key } = preparedOf(verifier);
+  return signatures.length > 0 && signatures.every((each) => verify(null, text, key, each));
+}
+
+/** As {@link isSignedBy}, in other threads: for the many notes of a log. */
+export async function isSignedByInThread(note: string, verifier: Verifier): Promise<boolean> {
+  const { text, signatures } = split(note, verifier);
+  const { key } = preparedOf(verifier);
+  const valid = await Promise.all(signatures.map((each) => verifyInThread(null, text, key, each)));
+  return valid.length > 0 && valid.every(Boolean);
+}
+
+/** @returns the signed text, and the signatures of this key */
+function split(note: string, verifier: Verifier) {
   const end = note.lastIndexOf("\n\n");
   const text = Buffer.from(note.slice(0, end + 1));
-  const own = note
-    .slice(end + 2)
-    .split("\n")
-    .flatMap((line) => signatureOf(line, verifier) ?? []);
-  const { key } = preparedOf(verifier);
-  return own.length > 0 && own.every((signature) => verify(null, text, key, signature));
+  const lines = note.slice(end + 2).split("\n");
+  return { text, signatures: lines.flatMap((line) => signatureOf(line, verifier) ?? []) };
 }
 
 /** @returns undefined for signatures of other keys */

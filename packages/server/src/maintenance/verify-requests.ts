@@ -7,12 +7,11 @@
  */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";
-import { readTransition, type Transition } from "../audit/approval-proofs.ts";
 import type { Finding } from "../audit/finding.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { sha256Hex } from "../core/digest.ts";
 import type { StoredRequest } from "../core/request.ts";
-import { requestIdOf, type TransitionKind } from "../core/request-entry.ts";
+import { requestIdOf } from "../core/request-entry.ts";
 import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
 import {
   listDecidedAfter,
@@ -24,6 +23,7 @@ import {
 } from "../storage/sql/requests/request-states.ts";
 import { type Cursor, readRequests } from "../storage/sql/requests/requests.ts";
 import type { Reader } from "../storage/store.ts";
+import { type PastEntries, RequestLog } from "./request-log.ts";
 
 /** Each row has up to 1 MiB of contents. */
 const ROWS_PER_READ = 50;
@@ -38,61 +38,31 @@ export interface ComparedRequests {
   readonly notCompared: number;
 }
 
-/** The part of the log that is not in the database. */
-export interface PastEntries {
-  /** Epoch ms: its entries are not later. */
-  readonly until: number;
-  /** Reads the archive; undefined: no archive was given. */
-  readonly find?:
-    | ((kind: TransitionKind, requestId: string) => EntryContent | undefined)
-    | undefined;
-}
-
 export interface CompareOptions {
   /** Time of the database, epoch ms. */
   readonly now: number;
   /** Epoch ms: only requests that were created or decided since, and later entries; 0: all. */
   readonly since: number;
   /** Undefined when the database has the whole log. */
-  readonly past?: PastEntries | undefined;
+  readonly past: PastEntries | undefined;
+  /** See {@link RequestLogOptions}. */
+  readonly verifiedUntil: number;
 }
 
 export async function compareRequests(
   reader: Reader,
   projectId: string,
-  { now, since, past }: CompareOptions,
+  { now, since, past, verifiedUntil }: CompareOptions,
 ): Promise<ComparedRequests> {
   const startedAt = performance.now();
   const clock = () => now + (performance.now() - startedAt);
-  const log = new RequestLog(reader, past);
+  const log = new RequestLog(reader, projectId, { past, verifiedUntil });
   const after = since === 0 ? "" : firstIdAt(since);
   const finding =
     (await compareCreated(reader, log, projectId, after)) ??
     (since === 0 ? undefined : await compareDecided(reader, log, projectId, since)) ??
     (await compareEntries(reader, log, { projectId, after, clock }));
   return { finding, notCompared: log.notCompared };
-}
-
-/** Entries of requests, in the database and in the archive. */
-class RequestLog {
-  notCompared = 0;
-  readonly #reader: Reader;
-  readonly #past: PastEntries | undefined;
-
-  constructor(reader: Reader, past: PastEntries | undefined) {
-    this.#reader = reader;
-    this.#past = past;
-  }
-
-  async read(transition: Transition): Promise<EntryContent | undefined> {
-    const { kind, requestId } = transition;
-    return (await readTransition(this.#reader, transition)) ?? this.#past?.find?.(kind, requestId);
-  }
-
-  /** True when an entry of this time may be in an archive that was not given. */
-  isElsewhere(at: number): boolean {
-    return this.#past !== undefined && this.#past.find === undefined && at <= this.#past.until;
-  }
 }
 
 async function compareCreated(
@@ -103,6 +73,7 @@ async function compareCreated(
 ): Promise<Finding | undefined> {
   for (let after = start; ; ) {
     const rows = await readRequestsAfter(reader, projectId, after, ROWS_PER_READ);
+    await log.load(rows.flatMap(({ request }) => request ?? []));
     const finding = await compareRows(log, projectId, rows);
     const last = rows.at(-1);
     if (finding !== undefined || last === undefined) return finding;
@@ -149,8 +120,7 @@ async function compareRows(
 
 async function compareRow(log: RequestLog, request: StoredRequest): Promise<Finding | undefined> {
   const { projectId, id, createdAt, decision } = request;
-  const key = { projectId, requestId: id };
-  const opened = await log.read({ ...key, at: createdAt, kind: "request.opened" });
+  const opened = await log.read(id, "request.opened", createdAt);
   if (opened === undefined) {
     if (!log.isElsewhere(createdAt)) return noEntry(request, "request.opened");
     log.notCompared++;
@@ -160,7 +130,7 @@ async function compareRow(log: RequestLog, request: StoredRequest): Promise<Find
   if (decision === null) return undefined;
   const at = decision.decidedAt;
   const isBoth = opened?.kind === "request.resolved" && opened.at === at;
-  const resolved = isBoth ? opened : await log.read({ ...key, at, kind: "request.resolved" });
+  const resolved = isBoth ? opened : await log.read(id, "request.resolved", at);
   if (resolved === undefined) {
     return log.isElsewhere(at) ? undefined : noEntry(request, "request.resolved");
   }
@@ -274,10 +244,10 @@ async function findLost(
   gone: ReadonlySet<string>,
 ): Promise<Finding | undefined> {
   for (const requestId of gone) {
-    const { at } = placeOf(projectId, requestId);
-    const key = { projectId, requestId, at: at ?? 0, kind: "request.resolved" } as const;
+    const at = timeOfId(requestId) ?? 0;
     // Ids within one millisecond are unordered.
-    if ((await log.read(key)) !== undefined || log.isElsewhere(key.at)) continue;
+    const resolved = await log.read(requestId, "request.resolved", at);
+    if (resolved !== undefined || log.isElsewhere(at)) continue;
     const message = `request ${requestId}: its row is missing, but it is pending in the log`;
     return { ...placeOf(projectId, requestId), fault: "missing", message };
   }
