@@ -267,6 +267,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // Its key is the project alone.
   readActiveStateStamp: /^SEARCH active_state_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  readActivePolicyVersion: /^SEARCH policy_version USING INDEX \w+ \(project_id=\?\)$/,
   readTwoPerson: /^SEARCH policy_version USING INDEX \w+ \(project_id=\?\)$/,
   // The open proposal of a project: written by its editors and not yet published.
   readOpenProposal: /^SEARCH policy_proposal USING INDEX policy_proposal_open \(project_id=\?\)$/,
@@ -284,10 +285,6 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   releaseChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   readDueChannels: /^SCAN channel$/,
   readDecidingChannels: /^SCAN channel$/,
-  // Once for a verification, which reads all of it anyway.
-  readAddedPasskeys: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
-  readKeptEntries: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
-  readPublishedVersions: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
   // Once for a database.
   hasAuditLog: /^SCAN audit_log USING COVERING INDEX /,
   readHighestId: /^(SCAN|SEARCH) (request|audit_entry) USING COVERING INDEX/,

@@ -127,31 +127,29 @@ export function readEntriesAt(
   return readEntriesBetween(reader, projectId, firstIdAt(ms), firstIdAt(ms + 1));
 }
 
+/** Of a project: the entries in the index, with the words of its condition. */
+const KEPT = `audit_entry /* indexed by audit_entry_kept */
+  where project_id = $1 and kind in ('passkey.added', 'policy.published')`;
+
 /** Details of the entries that say which passkeys were added, ever. */
 export async function readAddedPasskeys(reader: Reader, serverLog: string): Promise<string[]> {
-  const rows = await reader.all(
-    "select detail from audit_entry where project_id = $1 and kind = 'passkey.added'",
-    [serverLog],
-  );
+  const rows = await reader.all(`select detail from ${KEPT} and kind = 'passkey.added'`, [
+    serverLog,
+  ]);
   return rows.map(({ detail }) => detail as string);
 }
 
 /** Details of the entries that say which versions of its policy a project published, ever. */
 export async function readPublishedVersions(reader: Reader, projectId: string): Promise<string[]> {
-  const rows = await reader.all(
-    "select detail from audit_entry where project_id = $1 and kind = 'policy.published'",
-    [projectId],
-  );
+  const rows = await reader.all(`select detail from ${KEPT} and kind = 'policy.published'`, [
+    projectId,
+  ]);
   return rows.map(({ detail }) => detail as string);
 }
 
 /** Entries that stay when a log is pruned: see core/audit-cut.ts. */
 export async function readKeptEntries(reader: Reader, projectId: string): Promise<StoredEntry[]> {
-  const rows = await reader.all(
-    `select ${COLUMNS} from audit_entry
-     where project_id = $1 and kind in ('passkey.added', 'policy.published')`,
-    [projectId],
-  );
+  const rows = await reader.all(`select ${COLUMNS} from ${KEPT}`, [projectId]);
   return rows.map(toEntry);
 }
 
