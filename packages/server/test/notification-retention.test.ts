@@ -156,7 +156,7 @@ test("[event.retention] request, key and event are purged together or not at all
   const scene = await startDecided(t, (_, response) => response.writeHead(204).end());
   await untilAttempted(scene, scene.request, 1);
   await passUntil(scene, scene.decidedAt + WINDOW - 1);
-  const show = await hideTables(scene.server, "idempotency");
+  const show = await hideTables(scene.server, "consumption");
   await pass(scene, 2 * WORKER_PAUSE, MINUTE);
   await show();
   await pass(scene, 0);

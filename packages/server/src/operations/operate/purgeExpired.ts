@@ -18,8 +18,11 @@ import { deleteInvitationsBefore } from "../../storage/sql/sign-in/invitations.t
 import { deleteSessionsBefore } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Limits one transaction. The worker continues at once while more rows exist. */
-const ROWS_PER_CALL_MAX = 500;
+/**
+ * Of each kind in one transaction: on SQLite, so many requests block the event loop for 4 ms. The
+ * worker continues at once while more rows exist.
+ */
+const ROWS_PER_TRANSACTION = 100;
 
 /** Retention of a request after its delivery ended. @see contract: Events, Delivery rules, 5 */
 const AFTER_DELIVERY_MS = 24 * 3_600_000;
@@ -39,22 +42,19 @@ const LAST_ATTEMPT_MS = 60_000;
 export async function purgeExpired(
   context: Context,
 ): Promise<{ readonly purged: number; readonly more: boolean }> {
-  const projects = await readProjectIds(context.store);
-  const counts = await context.store.transact(async (tx) => {
-    const now = await tx.now();
-    const purge: Purge = { tx, random: context.random, now, retention: retentionOf(context, now) };
-    const all: number[] = [];
-    for (const project of projects) all.push(...(await purgeProject(purge, project)));
-    all.push(...(await purgeServer(purge)));
-    // Their starts and ends have entries of their own.
-    all.push(await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX));
-    all.push(await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX));
-    all.push(await deleteExpiredInstanceCredentials(tx, now, ROWS_PER_CALL_MAX));
-    return all;
-  });
+  const inTransaction = (work: (purge: Purge) => Promise<number[]>) =>
+    context.store.transact(async (tx) => {
+      const now = await tx.now();
+      return work({ tx, random: context.random, now, retention: retentionOf(context, now) });
+    });
+  const counts: number[] = [];
+  for (const project of await readProjectIds(context.store)) {
+    counts.push(...(await inTransaction((purge) => purgeProject(purge, project))));
+  }
+  counts.push(...(await inTransaction(purgeServer)));
   return {
     purged: counts.reduce((sum, count) => sum + count, 0),
-    more: counts.includes(ROWS_PER_CALL_MAX),
+    more: counts.includes(ROWS_PER_TRANSACTION),
   };
 }
 
@@ -90,7 +90,7 @@ function retentionOf({ settings }: Context, now: number): Retention {
 async function purgeProject(purge: Purge, project: string): Promise<number[]> {
   const { tx, now, retention } = purge;
   const { before, beforeId, endedBefore, createdBefore } = retention;
-  const max = ROWS_PER_CALL_MAX;
+  const max = ROWS_PER_TRANSACTION;
   const bounds = { decidedBefore: before, endedBefore, createdBefore };
   const counts = {
     requests: await deleteDecidedBefore(tx, project, bounds, max),
@@ -104,11 +104,15 @@ async function purgeProject(purge: Purge, project: string): Promise<number[]> {
   return Object.values(counts);
 }
 
-/** Purges the rows without a project. @returns the count of each kind of row */
+/**
+ * Purges the rows without a project, and credentials of instances.
+ *
+ * @returns the count of each kind of row
+ */
 async function purgeServer(purge: Purge): Promise<number[]> {
-  const { tx, retention } = purge;
+  const { tx, now, retention } = purge;
   const { before, beforeId } = retention;
-  const max = ROWS_PER_CALL_MAX;
+  const max = ROWS_PER_TRANSACTION;
   const counts = {
     provisioning_results: await deleteResultsBefore(tx, before, max),
     verifications: await deleteVerificationsBefore(tx, before, max),
@@ -117,7 +121,11 @@ async function purgeServer(purge: Purge): Promise<number[]> {
     invitations: await deleteInvitationsBefore(tx, before, max),
   };
   await appendPurgeEntry(purge, SERVER, counts);
-  return Object.values(counts);
+  // Their starts and ends have entries of their own.
+  const sessions = await deleteSessionsBefore(tx, now, max);
+  const ceremonies = await deleteCeremoniesBefore(tx, now, max);
+  const credentials = await deleteExpiredInstanceCredentials(tx, now, max);
+  return [...Object.values(counts), sessions, ceremonies, credentials];
 }
 
 /** Explains why the subject of an older entry is missing. */

@@ -284,22 +284,27 @@ export async function deleteDecidedBefore(
      order by decided_at limit $5`,
     [projectId, decidedBefore, endedBefore, createdBefore, limit],
   );
-  for (const { id = null } of rows) {
-    const key = [projectId, id];
-    await tx.search.remove(tx, { projectId, id: String(id) });
-    await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from channel_post where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from decision_notice where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from request_comment where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from request_claim where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from failed_confirmation where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from delayed_verdict where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from consumption where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from request where project_id = $1 and id = $2", key);
-  }
+  if (rows.length === 0) return 0;
+  const ids = rows.map(({ id }) => String(id));
+  for (const id of ids) await tx.search.remove(tx, { projectId, id });
+  // Always as many parameters, so that each is one statement to prepare.
+  const params = Array.from({ length: limit }, (_, i) => `$${i + 2}`).join(", ");
+  const values = [projectId, ...Array.from({ length: limit }, (_, i) => ids[i] ?? null)];
+  const deletions = [
+    `delete from notification where project_id = $1 and request_id in (${params})`,
+    `delete from announcement where project_id = $1 and request_id in (${params})`,
+    `delete from channel_post where project_id = $1 and request_id in (${params})`,
+    `delete from decision_notice where project_id = $1 and request_id in (${params})`,
+    `delete from push_message where project_id = $1 and request_id in (${params})`,
+    `delete from vote where project_id = $1 and request_id in (${params})`,
+    `delete from request_comment where project_id = $1 and request_id in (${params})`,
+    `delete from request_claim where project_id = $1 and request_id in (${params})`,
+    `delete from failed_confirmation where project_id = $1 and request_id in (${params})`,
+    `delete from delayed_verdict where project_id = $1 and request_id in (${params})`,
+    `delete from consumption where project_id = $1 and request_id in (${params})`,
+    `delete from request where project_id = $1 and id in (${params})`,
+  ];
+  for (const sql of deletions) await tx.run(sql, values);
   return rows.length;
 }
 
