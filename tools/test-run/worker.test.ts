@@ -1,7 +1,7 @@
 /** A run of files in shared processes, as the files and their results show it. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
@@ -111,4 +111,38 @@ test("a path without a test file is an error", () => {
   const { status, stderr } = spawnNode("run-tests.ts", ["sqlite", "tools/test-run/none.test.ts"]);
   assert.equal(status, 1);
   assert.match(stderr, /No test file is named tools\/test-run\/none\.test\.ts/);
+});
+
+test("a process ends after its file when the run was killed", async (t) => {
+  const queue = createQueue(
+    writeFiles(t, {
+      "first.test.mjs": `
+        import { test } from "node:test";
+        import { setTimeout as sleep } from "node:timers/promises";
+        test("it outlives the run", async () => {
+          const parent = process.ppid;
+          console.log("first started");
+          while (process.ppid === parent) await sleep(10);
+          console.log("first ended");
+        });`,
+      "second.test.mjs": 'console.log("second started");',
+    }),
+  );
+  t.after(() => rmSync(queue, { recursive: true }));
+  const worker = JSON.stringify(join(import.meta.dirname, "worker.ts"));
+  const run = `
+    const { spawn } = require("node:child_process");
+    spawn(process.execPath, [${worker}], { stdio: "inherit" });`;
+  const { PATH, HOME } = process.env;
+  const killed = spawn(process.execPath, ["-e", run], {
+    env: { PATH, HOME, COUNTERSIGN_TEST_QUEUE: queue },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let output = "";
+  for await (const chunk of killed.stdout) {
+    output += chunk;
+    if (output.includes("first started")) killed.kill("SIGKILL");
+  }
+  assert.match(output, /first ended/);
+  assert.doesNotMatch(output, /second started/);
 });
