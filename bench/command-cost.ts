@@ -29,6 +29,7 @@ export async function runCommand(
   const child = spawnTracked([CLI, ...args], ["ignore", "pipe", "inherit"], {});
   if (child.stdout === null) throw new Error("the command has no output");
   let memoryMb = 0;
+  let failure: unknown;
   const sampling = setInterval(() => {
     const pid = child.pid ?? 0;
     try {
@@ -36,11 +37,12 @@ export async function runCommand(
       onSample(pid);
     } catch (error) {
       // It may have ended, also during the sample.
-      if (existsSync(`/proc/${pid}/exe`)) throw error;
+      if (existsSync(`/proc/${pid}/exe`)) failure ??= error;
     }
   }, SAMPLE_EVERY_MS);
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
   clearInterval(sampling);
+  if (failure !== undefined) throw failure;
   const seconds = (performance.now() - startedAt) / 1_000;
   if (code !== 0) throw new Error(`countersign ${args.join(" ")} ended with ${code}: ${output}`);
   return { seconds, memoryMb, output };

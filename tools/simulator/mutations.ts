@@ -172,8 +172,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "operations/operate/purgeExpired.ts",
     edits: [
       [
-        "const before = now - context.settings.retentionMs;",
-        "const before = now - context.settings.retentionMs / 4;",
+        "const before = now - settings.retentionMs;",
+        "const before = now - settings.retentionMs / 4;",
       ],
     ],
   },

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ApprovalRequest, firstIdAt, timeOfId } from "@countersign/protocol";
 import { appendAuditAs, type RecordedRequirement } from "../src/audit/append-audit.ts";
+import { ENTRIES_PER_READ, RequestLog } from "../src/maintenance/request-log.ts";
 import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
+import { readRequests } from "../src/storage/sql/requests/requests.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,
@@ -348,7 +350,7 @@ test("[ours.audit.at-once] audit verify names a request that was decided at once
 });
 
 /** More than the verification reads together with a page of requests. */
-const MANY_ENTRIES = 220;
+const MANY_ENTRIES = ENTRIES_PER_READ + 20;
 
 test("[ours.audit.requests] audit verify compares a request with a resolution that is far behind its opening", async (t) => {
   const scene = await startScene(t);
@@ -380,6 +382,23 @@ test("[ours.audit.requests] audit verify compares many requests of one milliseco
   const { message } = (await verifyAll(scene)).finding ?? {};
   const says = "tool_sha256 of its row differs from the entry request.opened in the log";
   assert.equal(message, `request ${last}: ${says}`);
+});
+
+test("[ours.audit.requests] an entry that was written after a page of requests was read is found with the next page", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance, clock } = scene;
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  const first = await server.submit(instance.token);
+  clock.advance(1);
+  const second = await server.submit(instance.token);
+  const ids = [first.id, second.id];
+  const log = new RequestLog(store, project, undefined);
+  await log.load((await readRequests(store, project, ids)).requests);
+  // Its entry has a time for which entries were read.
+  await end(scene, first, "denied");
+  await log.load([]);
+  assert.ok(await log.read(first.id, "request.resolved", clock.now()));
 });
 
 test("[ours.audit.requests] audit verify names a request with a recent entry that no server wrote", async (t) => {

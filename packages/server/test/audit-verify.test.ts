@@ -14,6 +14,7 @@ import {
   authenticateEntries,
   checkpointOf,
   logOf,
+  projectId,
   sealedIds,
   storeOf,
   tamper,
@@ -82,6 +83,41 @@ for (const column of ["at", "kind", "actor", "subject", "detail"]) {
     await assertVerified(scene);
   });
 }
+
+test("[ours.audit.verify] a made-up seal that overlaps another one is reported, whichever it overlaps", async (t) => {
+  const scene = await startScene(t);
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  for (let n = 0; n < 6; n++) {
+    for (let i = 0; i < 2; i++) await scene.server.submit(scene.instance.token);
+    await untilSealed(scene);
+  }
+  await assertVerified(scene);
+  const seals = await store.all(
+    "select position, entries from audit_seal where project_id = $1 and entries > 1",
+    [project],
+  );
+  assert.ok(seals.length >= 6);
+  for (const { position } of seals) {
+    const within = Number(position) + 1;
+    await tamper(
+      scene,
+      `insert into audit_seal (project_id, position, entries, first_id, last_id, ids, hashes,
+         checkpoint, sealed_at)
+       select project_id, $2, entries, first_id, last_id, ids, hashes, checkpoint, sealed_at
+       from audit_seal where project_id = $1 and position = $3`,
+      project,
+      within,
+      position ?? 0,
+    );
+    const { finding } = await verifyAll(scene);
+    assert.deepEqual([finding?.fault, finding?.position], ["seal", within]);
+    assert.match(finding?.message ?? "", /overlaps the one before it/);
+    const sql = "delete from audit_seal where project_id = $1 and position = $2";
+    await tamper(scene, sql, project, within);
+  }
+  await assertVerified(scene);
+});
 
 test("[ours.audit.verify] a time beyond the number range, and a detail that is not JSON, are reported as alterations", async () => {
   for (const [column, value] of [

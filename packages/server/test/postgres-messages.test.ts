@@ -1,6 +1,7 @@
 /**
- * How many messages an exchange sends to PostgreSQL. Each is a round trip of the network, and a
- * database in another zone makes it the largest part of the time.
+ * How many messages an exchange sends to PostgreSQL, except for reads of the time: the tests have a
+ * clock of their own. Each message is a round trip of the network. With a database in another zone,
+ * the messages take most of the time.
  */
 
 import assert from "node:assert/strict";

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TerminalStatus } from "@countersign/protocol";
+import { purgeExpired } from "../src/operations/operate/purgeExpired.ts";
+import type { Store } from "../src/storage/store.ts";
 import { advanceUntil } from "./support/advance.ts";
 import { assertRefused } from "./support/envelope.ts";
 import {
   auditOf,
+  cancel,
   countRequests,
   end,
   type Scene,
@@ -129,6 +132,35 @@ test("[ours.retention.erased] more than one batch of purges runs without a pause
     const kinds = (await auditOf(scene, `request:${id}`)).map(({ kind }) => kind);
     assert.deepEqual(kinds, ["request.opened", "request.resolved"]);
   }
+});
+
+test("[ours.retention.erased] a project that cannot be purged does not stop the purge of others", async (t) => {
+  const scene = await startScene(t);
+  const { server } = scene;
+  const elsewhere = await server.instance("elsewhere");
+  for (const { token } of [scene.instance, elsewhere]) {
+    const { id } = await server.submit(token);
+    await cancel(server, token, id);
+  }
+  const { context } = server.provider;
+  const settings = { ...context.settings, retentionMs: 0 };
+  let isFirst = true;
+  const transact: Store["transact"] = (...work) => {
+    if (!isFirst) return context.store.transact(...work);
+    isFirst = false;
+    return Promise.reject(new Error("the first project"));
+  };
+  const store = new Proxy(context.store, {
+    get(target, name) {
+      const member: unknown = name === "transact" ? transact : Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const { failures, unfinished } = await purgeExpired({ ...context, settings, store });
+  assert.deepEqual([failures.map(String), unfinished], [["Error: the first project"], []]);
+  assert.equal(await countRequests(scene), 1);
+  assert.deepEqual((await purgeExpired({ ...context, settings })).failures, []);
+  assert.equal(await countRequests(scene), 0);
 });
 
 test("[ours.retention.erased] an operator may keep requests longer, and their keys with them", async (t) => {

@@ -3,14 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sealEntries } from "../src/operations/audit/sealEntries.ts";
-import { indexRequests } from "../src/operations/search/indexRequests.ts";
+import { ENTRIES_PER_RUN, indexRequests } from "../src/operations/search/indexRequests.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
 import type { Store } from "../src/storage/store.ts";
 import { projectId } from "./support/audit-logs.ts";
 import { type Scene, startScene } from "./support/scene.ts";
-
-/** As many entries as the seals of one run have together. */
-const ENTRIES_PER_RUN = 20;
 
 function storeOf({ server }: Scene): Store {
   return server.provider.context.store;

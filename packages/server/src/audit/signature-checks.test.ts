@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { privateKeyOf, publicKeyOf, signCheckpoint } from "../core/signed-note.ts";
 import { found } from "./finding.ts";
-import { SignatureChecks } from "./signature-checks.ts";
+import { PENDING_MAX, SignatureChecks } from "./signature-checks.ts";
 
 const privateKey = privateKeyOf(new Uint8Array(32));
 const publicKey = publicKeyOf(privateKey);
 const name = "example.com/log";
 
-/** More than wait at most. */
-const NOTES = 100;
+const NOTES = 6 * PENDING_MAX;
 
 function noteOf(size: number): string {
   return signCheckpoint({ size, root: new Uint8Array(32) }, { name, privateKey }, publicKey);
@@ -19,9 +18,9 @@ async function check(notes: readonly string[]): Promise<void> {
   const checks = new SignatureChecks({ name, publicKey });
   for (const [position, note] of notes.entries()) {
     checks.add(note, () => found("signature", { position }, `note ${position}`));
-    await checks.limit();
+    await checks.waitWhenFull();
   }
-  await checks.end();
+  await checks.waitForAll();
 }
 
 test("valid signatures pass", async () => {
@@ -33,8 +32,8 @@ test("of several notes without a valid signature, the first one is reported", as
   const altered = (note = "") => note.replace(`${name}\n`, `${name}\n1`);
   for (const [first, second] of [
     [0, 1],
-    [17, 90],
-    [98, 99],
+    [PENDING_MAX + 1, NOTES - 10],
+    [NOTES - 2, NOTES - 1],
   ] as const) {
     const some = notes.with(second, altered(notes[second])).with(first, altered(notes[first]));
     await assert.rejects(check(some), { message: `note ${first}` });

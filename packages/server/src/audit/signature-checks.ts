@@ -3,15 +3,15 @@
  * small seal. It reports them in their order.
  */
 
-import { isSignedByInThread, type Verifier } from "../core/signed-note.ts";
+import { isSignedByAsync, type Verifier } from "../core/signed-note.ts";
 import type { FindingError } from "./finding.ts";
 
-/** Limits the memory of notes that wait. */
-const WAITING_MAX = 16;
+/** Limits the memory of notes with a pending check. */
+export const PENDING_MAX = 16;
 
 interface Check {
   readonly isSigned: Promise<boolean>;
-  readonly fault: () => FindingError;
+  readonly createFinding: () => FindingError;
 }
 
 export class SignatureChecks {
@@ -22,31 +22,27 @@ export class SignatureChecks {
     this.#verifier = verifier;
   }
 
-  /** @param fault what to report of a note without a valid signature */
-  add(note: string, fault: () => FindingError): void {
-    const isSigned = isSignedByInThread(note, this.#verifier);
+  /** @param createFinding what to report when the note has no valid signature */
+  add(note: string, createFinding: () => FindingError): void {
+    const isSigned = isSignedByAsync(note, this.#verifier);
     // Until it is awaited.
     isSigned.catch(() => {});
-    this.#checks.push({ isSigned, fault });
+    this.#checks.push({ isSigned, createFinding });
   }
 
   /**
-   * Waits only when many notes do.
+   * Waits for all checks when many are pending.
    *
-   * @throws FindingError as {@link end}
+   * @throws FindingError as {@link waitForAll}
    */
-  async limit(): Promise<void> {
-    if (this.#checks.length >= WAITING_MAX) await this.end();
+  async waitWhenFull(): Promise<void> {
+    if (this.#checks.length >= PENDING_MAX) await this.waitForAll();
   }
 
-  /**
-   * Waits for all of them.
-   *
-   * @throws FindingError of the first note without a valid signature
-   */
-  async end(): Promise<void> {
-    for (const { isSigned, fault } of this.#checks.splice(0)) {
-      if (!(await isSigned)) throw fault();
+  /** @throws FindingError of the first note without a valid signature */
+  async waitForAll(): Promise<void> {
+    for (const { isSigned, createFinding } of this.#checks.splice(0)) {
+      if (!(await isSigned)) throw createFinding();
     }
   }
 }

@@ -120,6 +120,8 @@ class LogVerification {
   readonly #tiles: TileCheck;
   readonly #signatures: SignatureChecks;
   #frontier = new Frontier();
+  /** Position of the last seal that was verified. */
+  #lastSeal: number | undefined;
   #part: PrunedPart | undefined;
   /** True when the log differed at the external checkpoint. */
   #isRewritten = false;
@@ -137,14 +139,16 @@ class LogVerification {
   async verify(): Promise<void> {
     try {
       await this.#verifyAll();
-    } finally {
-      // A signature that is not valid was before what was found meanwhile.
-      await this.#signatures.end();
+    } catch (error) {
+      // An invalid signature precedes this finding, so it is reported first.
+      if (error instanceof FindingError) await this.#signatures.waitForAll();
+      throw error;
     }
+    await this.#signatures.waitForAll();
   }
 
   async #verifyAll(): Promise<void> {
-    const { projectId, size } = this.#log;
+    const { size } = this.#log;
     this.#part = await PrunedPart.read(this.#reader, this.#log);
     const { older, isIncremental = false } = this.#options;
     if (older !== undefined && isIncremental) await this.#skipVerified(older.size);
@@ -152,14 +156,14 @@ class LogVerification {
     this.#compareOlder();
     this.#assertNotRewritten();
     while (this.#frontier.size < size) {
-      const from = this.#frontier.size;
-      const seals = await readSeals(this.#reader, projectId, from, SEALS_PER_READ);
-      if (seals.length === 0) throw found("missing", { position: from }, "its seal is missing");
+      const position = this.#frontier.size;
+      const seals = await this.#readNextSeals(SEALS_PER_READ);
+      if (seals.length === 0) throw found("missing", { position }, "its seal is missing");
       for (const seal of seals) {
         if (this.#frontier.size < size) await this.#verifySeal(seal);
       }
       await this.#tiles.flush();
-      await this.#signatures.limit();
+      await this.#signatures.waitWhenFull();
       await this.#options.onProgress?.(this.#frontier.size);
     }
     this.#verifyEnd();
@@ -167,6 +171,12 @@ class LogVerification {
     await this.#tiles.end();
     await this.#findSealBeyondEnd();
     await this.#findUnsealed();
+  }
+
+  /** From behind the start of the last one, so that they include a made-up one that overlaps it. */
+  #readNextSeals(limit: number): Promise<StoredSeal[]> {
+    const from = this.#lastSeal === undefined ? this.#frontier.size : this.#lastSeal + 1;
+    return readSeals(this.#reader, this.#log.projectId, from, limit);
   }
 
   /** Starts behind the pruned part. Its tiles, and each checkpoint later, cover that part. */
@@ -216,7 +226,9 @@ class LogVerification {
   async #verifySeal(seal: StoredSeal, skipped = 0): Promise<void> {
     const { position, ids, hashes, entries: count, firstId, lastId, sealedAt } = seal;
     const ref = { position: this.#frontier.size };
-    if (position + skipped !== ref.position) throw found("missing", ref, "its seal is missing");
+    if (position + skipped < ref.position) throw overlapping(seal);
+    if (position + skipped > ref.position) throw found("missing", ref, "its seal is missing");
+    this.#lastSeal = position;
     const isWhole = ids.length === count && hashes.length === count;
     if (!isWhole) throw found("seal", ref, "the seal that starts there was altered");
     this.#startedAt ??= sealedAt;
@@ -385,12 +397,13 @@ class LogVerification {
   }
 
   /**
-   * Finds a seal beyond the end of the log. The log is read after the seals, so it includes new
-   * ones.
+   * Finds a seal that overlaps the last one, or is beyond the end of the log. The log is read after
+   * the seals, so it includes new ones.
    */
   async #findSealBeyondEnd(): Promise<void> {
     const { projectId, size } = this.#log;
-    const [seal] = await readSeals(this.#reader, projectId, size, 1);
+    const [seal] = await this.#readNextSeals(1);
+    if (seal !== undefined && seal.position < size) throw overlapping(seal);
     const now = await readLog(this.#reader, projectId);
     if (seal === undefined || seal.position < (now?.size ?? 0)) return;
     const ref = { position: seal.position, id: seal.ids[0] };
@@ -446,6 +459,10 @@ interface Unfitting {
   readonly leaves: readonly Hash[];
   /** True when they have the signed root. */
   readonly isRoot: boolean;
+}
+
+function overlapping({ position, ids }: StoredSeal): FindingError {
+  return found("seal", { position, id: ids[0] }, "its seal overlaps the one before it");
 }
 
 /** The id of a missing row contains its time. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { KeptDigest, readCut } from "./audit-cut.ts";
+import { KEPT_KINDS, KeptDigest, readCut } from "./audit-cut.ts";
 
 const ENTRY = {
   id: "a",
@@ -39,4 +40,10 @@ test("the digest of kept entries depends on their positions, contents and order"
   ];
   assert.equal(new Set(digests).size, digests.length);
   assert.equal(digestOf([1, 2]), digestOf([1, 2]));
+});
+
+test("the index of kept entries has the kinds that stay", () => {
+  const file = new URL("../storage/migrations/0038_kept_entries.sql", import.meta.url);
+  const kinds = [...readFileSync(file, "utf8").matchAll(/'([^']+)'/g)].map(([, kind]) => kind);
+  assert.deepEqual(kinds.toSorted(), KEPT_KINDS.toSorted());
 });

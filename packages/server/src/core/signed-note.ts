@@ -95,21 +95,26 @@ export function readCheckpoint(note: string): Checkpoint | undefined {
 
 /** True when the note has a valid signature of this key and no invalid one with its name. */
 export function isSignedBy(note: string, verifier: Verifier): boolean {
-  const { text, signatures } = split(note, verifier);
+  const { text, signatures } = splitNote(note, verifier);
   const { key } = preparedOf(verifier);
   return signatures.length > 0 && signatures.every((each) => verify(null, text, key, each));
 }
 
 /** As {@link isSignedBy}, in other threads: for the many notes of a log. */
-export async function isSignedByInThread(note: string, verifier: Verifier): Promise<boolean> {
-  const { text, signatures } = split(note, verifier);
+export async function isSignedByAsync(note: string, verifier: Verifier): Promise<boolean> {
+  const { text, signatures } = splitNote(note, verifier);
   const { key } = preparedOf(verifier);
   const valid = await Promise.all(signatures.map((each) => verifyInThread(null, text, key, each)));
   return valid.length > 0 && valid.every(Boolean);
 }
 
-/** @returns the signed text, and the signatures of this key */
-function split(note: string, verifier: Verifier) {
+interface SplitNote {
+  readonly text: Buffer;
+  /** Of the given key. */
+  readonly signatures: readonly Buffer[];
+}
+
+function splitNote(note: string, verifier: Verifier): SplitNote {
   const end = note.lastIndexOf("\n\n");
   const text = Buffer.from(note.slice(0, end + 1));
   const lines = note.slice(end + 2).split("\n");

@@ -26,44 +26,39 @@ export interface PastEntries {
     | undefined;
 }
 
-/** Several times as many as requests on a page, which have two entries or one. */
-const ENTRIES_PER_READ = 200;
+/** A page has 50 requests with one or two entries each. Further entries are between them. */
+export const ENTRIES_PER_READ = 200;
 
 /** Entries of a time, by their request. */
 interface Window {
   /** Epoch ms. */
   readonly from: number;
-  /** Epoch ms, not itself. */
+  /** Epoch ms, exclusive. */
   readonly until: number;
   readonly byRequest: ReadonlyMap<string, readonly StoredEntry[]>;
 }
 
-const NOTHING: Window = { from: 0, until: 0, byRequest: new Map() };
-
-export interface RequestLogOptions {
-  readonly past: PastEntries | undefined;
-  /**
-   * Epoch ms: every earlier entry in the database was found to be authentic and sealed. It is not
-   * verified again.
-   */
-  readonly verifiedUntil: number;
-}
+const EMPTY: Window = { from: 0, until: 0, byRequest: new Map() };
 
 export class RequestLog {
   notCompared = 0;
   readonly #reader: Reader;
   readonly #projectId: string;
-  readonly #options: RequestLogOptions;
-  #window = NOTHING;
+  readonly #past: PastEntries | undefined;
+  #window = EMPTY;
 
-  constructor(reader: Reader, projectId: string, options: RequestLogOptions) {
+  constructor(reader: Reader, projectId: string, past: PastEntries | undefined) {
     this.#reader = reader;
     this.#projectId = projectId;
-    this.#options = options;
+    this.#past = past;
   }
 
-  /** Reads entries from the first creation of these requests on. */
+  /**
+   * Reads entries from the first creation of these requests on, and forgets others. Call it after
+   * the requests were read: entries that were written later are not found.
+   */
   async load(requests: readonly StoredRequest[]): Promise<void> {
+    this.#window = EMPTY;
     const created = requests.map(({ createdAt }) => createdAt);
     const decided = requests.flatMap(({ decision }) => decision?.decidedAt ?? []);
     if (created.length === 0) return;
@@ -84,17 +79,16 @@ export class RequestLog {
 
   async read(requestId: string, kind: TransitionKind, at: number) {
     const transition = { projectId: this.#projectId, requestId, kind, at };
-    const isVerified = at < this.#options.verifiedUntil;
     const rows = (await this.#rowsOf(transition)).filter((row) => {
-      return isVerified || isAuthenticEntry(this.#reader, row);
+      return isAuthenticEntry(this.#reader, row);
     });
     const [entry] = findTransitions(rows, transition);
-    return entry ?? this.#options.past?.find?.(kind, requestId);
+    return entry ?? this.#past?.find?.(kind, requestId);
   }
 
   /** True when an entry of this time may be in an archive that was not given. */
   isElsewhere(at: number): boolean {
-    const { past } = this.#options;
+    const past = this.#past;
     return past !== undefined && past.find === undefined && at <= past.until;
   }
 

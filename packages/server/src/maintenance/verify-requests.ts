@@ -45,18 +45,16 @@ export interface CompareOptions {
   readonly since: number;
   /** Undefined when the database has the whole log. */
   readonly past: PastEntries | undefined;
-  /** See {@link RequestLogOptions}. */
-  readonly verifiedUntil: number;
 }
 
 export async function compareRequests(
   reader: Reader,
   projectId: string,
-  { now, since, past, verifiedUntil }: CompareOptions,
+  { now, since, past }: CompareOptions,
 ): Promise<ComparedRequests> {
   const startedAt = performance.now();
   const clock = () => now + (performance.now() - startedAt);
-  const log = new RequestLog(reader, projectId, { past, verifiedUntil });
+  const log = new RequestLog(reader, projectId, past);
   const after = since === 0 ? "" : firstIdAt(since);
   const finding =
     (await compareCreated(reader, log, projectId, after)) ??

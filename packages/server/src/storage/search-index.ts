@@ -52,7 +52,7 @@ export interface SearchIndex {
 
   /**
    * Adds documents in their order, or replaces their words; nothing for a request that was purged.
-   * At most 20: PostgreSQL receives them in one message.
+   * The caller limits their number, because PostgreSQL receives them in one message.
    * The caller has locked the progress of the project.
    */
   put(tx: IndexWriter, documents: readonly SearchedDocument[]): Promise<void>;

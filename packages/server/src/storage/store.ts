@@ -28,8 +28,8 @@ export interface Reader {
   get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
   /**
-   * All rows of a lookup by a few keys. Outside of a transaction, the engine may send it in one
-   * message with others, which then wait for it.
+   * All rows of a lookup by a few keys. Outside of a transaction, the engine may send several
+   * lookups in one message. Each of them then waits for the slowest one.
    */
   getMany(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 

@@ -11,7 +11,7 @@ import { TimerLoop, type Worker } from "../timer-loop.ts";
 const INTERVAL_MS = 1_000;
 
 /** Between two batches, so that requests are served in between. */
-const BATCH_PAUSE_MS = 20;
+const BATCH_PAUSE_MS = 5;
 
 export function startSearch(context: Context, report: Report): Worker {
   return new TimerLoop(context.clock, report, {

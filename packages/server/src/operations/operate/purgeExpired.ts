@@ -18,10 +18,7 @@ import { deleteInvitationsBefore } from "../../storage/sql/sign-in/invitations.t
 import { deleteSessionsBefore } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/**
- * Of each kind in one transaction: on SQLite, so many requests block the event loop for 4 ms. The
- * worker continues at once while more rows exist.
- */
+/** Maximum rows of each kind in a transaction. On SQLite, so many block the event loop for 2 ms. */
 const ROWS_PER_TRANSACTION = 100;
 
 /** Retention of a request after its delivery ended. @see contract: Events, Delivery rules, 5 */
@@ -36,26 +33,45 @@ const LAST_ATTEMPT_MS = 60_000;
  * and invitations after the same time, and expired sessions, ceremonies and credentials of
  * instances. Pending requests, active freezes and audit entries are never purged.
  *
- * @returns how many rows were purged, and whether there may be more
+ * Each project has a transaction of its own. A failure does not stop the purge of other projects.
+ *
+ * @param projects from an earlier call, whose rest is still to be purged; without them, all
  * @see contract: Limits; Endpoints, POST /v1/requests (retention)
  */
 export async function purgeExpired(
   context: Context,
-): Promise<{ readonly purged: number; readonly more: boolean }> {
-  const inTransaction = (work: (purge: Purge) => Promise<number[]>) =>
-    context.store.transact(async (tx) => {
-      const now = await tx.now();
-      return work({ tx, random: context.random, now, retention: retentionOf(context, now) });
-    });
-  const counts: number[] = [];
-  for (const project of await readProjectIds(context.store)) {
-    counts.push(...(await inTransaction((purge) => purgeProject(purge, project))));
+  projects?: readonly string[],
+): Promise<Purged> {
+  let purged = 0;
+  const unfinished: string[] = [];
+  const failures: unknown[] = [];
+  for (const project of projects ?? [...(await readProjectIds(context.store)), SERVER]) {
+    try {
+      const counts = await purgeOne(context, project);
+      purged += counts.reduce((sum, count) => sum + count, 0);
+      if (counts.includes(ROWS_PER_TRANSACTION)) unfinished.push(project);
+    } catch (error) {
+      failures.push(error);
+    }
   }
-  counts.push(...(await inTransaction(purgeServer)));
-  return {
-    purged: counts.reduce((sum, count) => sum + count, 0),
-    more: counts.includes(ROWS_PER_TRANSACTION),
-  };
+  return { purged, unfinished, failures };
+}
+
+export interface Purged {
+  /** How many rows. */
+  readonly purged: number;
+  /** Projects that may have more rows to purge. */
+  readonly unfinished: readonly string[];
+  readonly failures: readonly unknown[];
+}
+
+/** @returns the count of each kind of row */
+function purgeOne(context: Context, project: string): Promise<number[]> {
+  return context.store.transact(async (tx) => {
+    const now = await tx.now();
+    const purge = { tx, random: context.random, now, retention: retentionOf(context, now) };
+    return project === SERVER ? purgeServer(purge) : purgeProject(purge, project);
+  });
 }
 
 interface Purge {

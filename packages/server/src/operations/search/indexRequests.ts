@@ -35,7 +35,7 @@ const REQUESTS_PER_BATCH = 20;
  * batch, so that two replicas that chose different seals cannot alternate: the slower one finds
  * that the progress has changed, and writes nothing.
  */
-const ENTRIES_PER_RUN = REQUESTS_PER_BATCH;
+export const ENTRIES_PER_RUN = REQUESTS_PER_BATCH;
 
 /**
  * Adds the requests of newly sealed audit entries to the full-text index: of each project, those of
@@ -96,12 +96,14 @@ async function indexSeals(
     const documents = await readDocuments(store, projectId, batch);
     next += REQUESTS_PER_BATCH;
     const done = next >= sorted.length;
-    await store.transact(async (tx) => {
-      // Another replica has indexed the seals, perhaps with newer words.
-      if ((await lockProgress(tx, projectId)) !== from.position) return;
+    const isFirst = await store.transact(async (tx) => {
+      // Otherwise another replica has indexed the seals, perhaps with newer words.
+      if ((await lockProgress(tx, projectId)) !== from.position) return false;
       await tx.search.put(tx, documents);
       if (done) await saveProgress(tx, { projectId, position: last.position + last.entries });
+      return true;
     }, "process");
+    if (!isFirst) return;
   } while (next < sorted.length);
 }
 

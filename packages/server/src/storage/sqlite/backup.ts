@@ -80,7 +80,7 @@ function nameCopy(draft: string, target: string): void {
   try {
     syncFolder(dirname(target));
   } catch (error) {
-    // A failed backup leaves no file that a later one would not replace.
+    // Otherwise the next backup would fail, because the target exists.
     rmSync(target, { force: true });
     throw error;
   }
