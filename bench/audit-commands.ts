@@ -3,7 +3,7 @@
  * entries are sealed: verify it, verify its end only, and export it.
  */
 
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
 import type { Context } from "../packages/server/src/context.ts";
@@ -12,6 +12,7 @@ import { RecentlyUsed } from "../packages/server/src/recently-used.ts";
 import { type CommandCost, runCommand } from "./command-cost.ts";
 import { growStore } from "./growth.ts";
 import type { Options } from "./options.ts";
+import { median, rangeOf } from "./statistics.ts";
 import { mb, perSecond, reportProgress, table } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
@@ -20,17 +21,26 @@ export interface AuditCommands {
   readonly stored: number;
   readonly entries: number;
   readonly seals: number;
-  readonly verify: CommandCost;
+  readonly verify: RepeatedCost;
   /** From a checkpoint of the whole log. */
-  readonly verifySince: CommandCost;
-  readonly export: CommandCost;
+  readonly verifySince: RepeatedCost;
+  readonly export: RepeatedCost;
+}
+
+/** Of each round. */
+export interface RepeatedCost {
+  readonly seconds: readonly number[];
+  readonly memoryMb: readonly number[];
 }
 
 const PROJECT = "bench";
 
 const STORED = 1_000_000;
 
-export async function measureAuditCommands({ stored = STORED }: Options): Promise<AuditCommands> {
+export async function measureAuditCommands({
+  stored = STORED,
+  rounds,
+}: Options): Promise<AuditCommands> {
   const folder = temporaryFolder();
   try {
     await growStore(folder, stored);
@@ -40,11 +50,23 @@ export async function measureAuditCommands({ stored = STORED }: Options): Promis
       reportProgress(`audit: countersign audit ${args.join(" ")}`);
       return runCommand(["audit", ...args, "--project", PROJECT, "--data", folder]);
     };
-    const verify = await run("verify");
+    const repeat = async (once: () => Promise<CommandCost>): Promise<RepeatedCost> => {
+      const costs: CommandCost[] = [];
+      while (costs.length < rounds) costs.push(await once());
+      return {
+        seconds: costs.map(({ seconds }) => seconds),
+        memoryMb: costs.map(({ memoryMb }) => memoryMb),
+      };
+    };
+    const verify = await repeat(() => run("verify"));
     const checkpoint = join(folder, "checkpoint");
     writeFileSync(checkpoint, (await run("checkpoint")).output);
-    const verifySince = await run("verify", "--since", checkpoint);
-    const exported = await run("export", "--out", join(folder, "audit.jsonl"));
+    const verifySince = await repeat(() => run("verify", "--since", checkpoint));
+    const exported = await repeat(async () => {
+      const file = join(folder, "audit.jsonl");
+      rmSync(file, { force: true });
+      return run("export", "--out", file);
+    });
     return { stored, ...log, verify, verifySince, export: exported };
   } finally {
     removeFolder(folder);
@@ -95,9 +117,24 @@ async function countLog(
 
 export function auditCommandsTable(results: AuditCommands): string {
   const { entries, seals, verify, verifySince, export: exported } = results;
-  const cells = ({ seconds, memoryMb }: CommandCost) => [`${seconds.toFixed(1)} s`, mb(memoryMb)];
+  const cells = ({ seconds, memoryMb }: RepeatedCost) => {
+    const [shortest, longest] = rangeOf(seconds);
+    const [least, most] = rangeOf(memoryMb);
+    return [
+      `${median(seconds).toFixed(1)} s`,
+      `${shortest.toFixed(1)} to ${longest.toFixed(1)} s`,
+      mb(median(memoryMb)),
+      `${mb(least)} to ${mb(most)}`,
+    ];
+  };
   return table([
-    [`${perSecond(entries)} entries, ${perSecond(seals)} seals`, "time", "memory MB"],
+    [
+      `${perSecond(entries)} entries, ${perSecond(seals)} seals`,
+      "time",
+      "of all rounds",
+      "memory MB",
+      "of all rounds",
+    ],
     ["audit verify", ...cells(verify)],
     ["audit verify --since the latest checkpoint", ...cells(verifySince)],
     ["audit export", ...cells(exported)],

@@ -16,7 +16,7 @@ import type { SelfTime } from "./profile.ts";
 import type { Comparison, Rate } from "./ratios.ts";
 import type { Simulation } from "./simulate.ts";
 import type { StartUp } from "./start-up.ts";
-import type { Spread } from "./statistics.ts";
+import { median, rangeOf, type Spread } from "./statistics.ts";
 import { type Storage, storageTables } from "./storage.ts";
 import { mb, ms, percent, perSecond, show, table, times } from "./table.ts";
 import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
@@ -105,12 +105,14 @@ function longPollsTable(result: LongPolls): string {
 }
 
 function startUpTable(startUp: StartUp): string {
-  const { coldMs, coldIdleMb, firstStartMs, restartMs } = startUp;
+  const { coldMs, coldIdleMb, firstStartMs, restartsMs } = startUp;
   const { idleMb, idleCpuPercent, idleWakeUpsPerSecond } = startUp;
+  const [fastest, slowest] = rangeOf(restartsMs).map((each) => each.toFixed(0));
+  const restarts = `${median(restartsMs).toFixed(0)} ms (${fastest} to ${slowest})`;
   return table([
     ["countersign serve", ""],
     ["spawn to ready, empty folder", `${firstStartMs.toFixed(0)} ms`],
-    ["spawn to ready, existing folder", `${restartMs.toFixed(0)} ms`],
+    ["spawn to ready, existing folder", restarts],
     ["idle memory", `${mb(idleMb)} MB`],
     ["idle CPU, of one core", `${idleCpuPercent.toFixed(2)} %`],
     ["idle wake-ups of all threads", `${idleWakeUpsPerSecond.toFixed(1)}/s`],

@@ -23,8 +23,8 @@ export interface StartUp {
   readonly coldIdleMb: number;
   /** Median of starts on an empty folder, which make the database and the key. */
   readonly firstStartMs: number;
-  /** Median of starts on a folder that was served before. */
-  readonly restartMs: number;
+  /** Starts on a folder that was served before. */
+  readonly restartsMs: readonly number[];
   /** Resident memory some seconds after a restart, without load. */
   readonly idleMb: number;
   /** Of one processor, during the same seconds. */
@@ -70,7 +70,7 @@ export async function timeStarts(installed: string | undefined): Promise<StartUp
     coldMs: cold.readyMs,
     coldIdleMb: cold.measured,
     firstStartMs: median(firstMs),
-    restartMs: median(againMs),
+    restartsMs: againMs,
     ...idle.measured,
   };
 }

@@ -17,6 +17,11 @@ export function median(values: readonly number[]): number {
   return (upper + lower) / 2;
 }
 
+/** The lowest and the highest value. */
+export function rangeOf(values: readonly number[]): readonly [number, number] {
+  return [Math.min(...values), Math.max(...values)];
+}
+
 export interface Spread {
   readonly p50: number;
   readonly p99: number;
