@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TerminalStatus } from "@countersign/protocol";
 import { purgeExpired } from "../src/operations/operate/purgeExpired.ts";
-import type { Store } from "../src/storage/store.ts";
 import { advanceUntil } from "./support/advance.ts";
 import { assertRefused } from "./support/envelope.ts";
 import {
@@ -18,6 +17,7 @@ import {
   untilStored,
 } from "./support/scene.ts";
 import { SUBMISSION } from "./support/test-provider.ts";
+import { failingOnce } from "./support/transactions.ts";
 import { turns } from "./support/until.ts";
 
 const HOUR = 3_600_000;
@@ -144,18 +144,7 @@ test("[ours.retention.erased] a project that cannot be purged does not stop the 
   }
   const { context } = server.provider;
   const settings = { ...context.settings, retentionMs: 0 };
-  let isFirst = true;
-  const transact: Store["transact"] = (...work) => {
-    if (!isFirst) return context.store.transact(...work);
-    isFirst = false;
-    return Promise.reject(new Error("the first project"));
-  };
-  const store = new Proxy(context.store, {
-    get(target, name) {
-      const member: unknown = name === "transact" ? transact : Reflect.get(target, name, target);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
+  const store = failingOnce(context.store, "the first project");
   const { failures, unfinished } = await purgeExpired({ ...context, settings, store });
   assert.deepEqual([failures.map(String), unfinished], [["Error: the first project"], []]);
   assert.equal(await countRequests(scene), 1);

@@ -8,6 +8,7 @@ import { RecentlyUsed } from "../src/recently-used.ts";
 import type { Store } from "../src/storage/store.ts";
 import { projectId } from "./support/audit-logs.ts";
 import { type Scene, startScene } from "./support/scene.ts";
+import { aroundTransactions, failingOnce } from "./support/transactions.ts";
 
 function storeOf({ server }: Scene): Store {
   return server.provider.context.store;
@@ -43,7 +44,7 @@ test("[ours.search.finds] a project that cannot be indexed does not stop the ind
   for (const { id } of await store.all("select id from project")) await seal(scene, String(id));
   const count = async () =>
     (await idsOf(scene, "both")).length + (await idsOf(scene, "both", reader)).length;
-  await assert.rejects(indexRequests(failingOnce(store)), /the first project/);
+  await assert.rejects(indexRequests(failingOnce(store, "the first project")), /the first project/);
   assert.equal(await count(), 1);
   assert.deepEqual(await indexRequests(store), { more: false });
   assert.equal(await count(), 2);
@@ -116,29 +117,3 @@ test("[ours.search.finds] a replica that has read older words does not write the
   while ((await indexRequests(storeOf(scene))).more);
   assert.deepEqual(await idsOf(scene, "everybody"), [id]);
 });
-
-/** The first transaction fails: it is of the first project. */
-function failingOnce(store: Store): Store {
-  let hasFailed = false;
-  return aroundTransactions(store, async (transact) => {
-    if (hasFailed) return transact();
-    hasFailed = true;
-    throw new Error("the first project");
-  });
-}
-
-function aroundTransactions(
-  store: Store,
-  around: (transact: () => Promise<void>) => Promise<void>,
-): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === "transact") {
-        return (...arguments_: Parameters<Store["transact"]>) =>
-          around(async () => void (await target.transact(...arguments_)));
-      }
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-}
