@@ -47,8 +47,12 @@ export async function assertAccessible(page: Page): Promise<void> {
   }
 }
 
+/** Resolves when the page was drawn after a change of its window. */
+const DRAWN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))";
+
 /** Fails when the page is wider than its window. */
 export async function assertNoSideways(page: Page): Promise<void> {
+  await page.evaluate(DRAWN);
   const widths = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]";
   const [content, window] = await page.evaluate<[number, number]>(widths);
   assert.ok(content <= window, `the page is ${content} px wide of ${window}`);
