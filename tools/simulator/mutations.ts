@@ -149,8 +149,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "delivery/webhook-delivery.ts",
     edits: [
       [
-        "let reply = await this.#post(url, signingKey, id, body,",
-        "let reply = await this.#post(url, signingKey, id, ' ' + body,",
+        "this.#post(url, signingKey, id, body, { ...options",
+        "this.#post(url, signingKey, id, ' ' + body, { ...options",
       ],
     ],
   },
