@@ -89,6 +89,17 @@ test("a copy is synced in steps, and removed when its name cannot be synced", as
   assert.deepEqual(readdirSync(folder).toSorted(), ["copy.db", "source.db"]);
 });
 
+test("a file system that cannot sync folders still takes a backup", async (t) => {
+  const folder = newFolder(t);
+  const file = join(folder, "source.db");
+  openDatabase(file).close();
+  replace(t, "fsyncSync", () => {
+    throw Object.assign(new Error("invalid argument"), { code: "EINVAL" });
+  });
+  await backupDatabase(file, join(folder, "copy.db"));
+  assert.deepEqual(readdirSync(folder).toSorted(), ["copy.db", "source.db"]);
+});
+
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
   t.after(() => rmSync(folder, { recursive: true }));
