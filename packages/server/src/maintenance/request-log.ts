@@ -77,7 +77,12 @@ export class RequestLog {
     };
   }
 
-  async read(requestId: string, kind: TransitionKind, at: number) {
+  /** @param at epoch ms */
+  async read(
+    requestId: string,
+    kind: TransitionKind,
+    at: number,
+  ): Promise<EntryContent | undefined> {
     const transition = { projectId: this.#projectId, requestId, kind, at };
     const rows = (await this.#rowsOf(transition)).filter((row) => {
       return isAuthenticEntry(this.#reader, row);
