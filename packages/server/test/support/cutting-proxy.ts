@@ -37,8 +37,11 @@ const BACKEND_KEY = Buffer.from([0x4b, 0, 0, 0, 12]);
 const NOTIFICATION = "A".charCodeAt(0);
 /** Type of a Sync, which ends a message of the client. */
 const SYNC = "S".charCodeAt(0);
-/** Notifications have a connection of their own, and no exchange waits for them. */
-const NOTIFY = Buffer.from("pg_notify");
+/**
+ * The channel of the notifications, which no exchange waits for. Every notification has its name,
+ * but only the first probe on a connection has the text of its statement.
+ */
+const CHANNEL = Buffer.from("countersign_wake");
 const LISTEN = Buffer.from("listen countersign_wake");
 /** As long, because the message says before how long it is. */
 const REFUSED = Buffer.from("listem countersign_wake");
@@ -70,7 +73,7 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
     client.on("data", (chunk) => {
       if (isSilent) return;
       const syncs = syncsIn(chunk);
-      if (!chunk.includes(NOTIFY)) proxy.messages += syncs;
+      if (!chunk.includes(CHANNEL)) proxy.messages += syncs;
       const cut = chunk.includes(COMMIT) ? proxy.cut : undefined;
       if (cut !== undefined) proxy.cut = undefined;
       if (cut === "before") return end();
