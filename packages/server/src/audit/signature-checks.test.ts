@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { privateKeyOf, publicKeyOf, signCheckpoint } from "../core/signed-note.ts";
 import { found } from "./finding.ts";
-import { PENDING_MAX, SignatureChecks } from "./signature-checks.ts";
+import { NOTES_PER_BATCH, SignatureChecks } from "./signature-checks.ts";
 
 const privateKey = privateKeyOf(new Uint8Array(32));
 const publicKey = publicKeyOf(privateKey);
 const name = "example.com/log";
 
-const NOTES = 6 * PENDING_MAX;
+const NOTES = 4 * NOTES_PER_BATCH;
 
 function noteOf(size: number): string {
   return signCheckpoint({ size, root: new Uint8Array(32) }, { name, privateKey }, publicKey);
@@ -18,7 +18,7 @@ async function check(notes: readonly string[]): Promise<void> {
   const checks = new SignatureChecks({ name, publicKey });
   for (const [position, note] of notes.entries()) {
     checks.add(note, () => found("signature", { position }, `note ${position}`));
-    await checks.waitWhenFull();
+    await checks.startWhenFull();
   }
   await checks.waitForAll();
 }
@@ -32,7 +32,7 @@ test("of several notes without a valid signature, the first one is reported", as
   const altered = (note = "") => note.replace(`${name}\n`, `${name}\n1`);
   for (const [first, second] of [
     [0, 1],
-    [PENDING_MAX + 1, NOTES - 10],
+    [NOTES_PER_BATCH + 1, NOTES - 10],
     [NOTES - 2, NOTES - 1],
   ] as const) {
     const some = notes.with(second, altered(notes[second])).with(first, altered(notes[first]));

@@ -6,17 +6,19 @@
 import { isSignedByAsync, type Verifier } from "../core/signed-note.ts";
 import type { FindingError } from "./finding.ts";
 
-/** Limits the memory of notes with a pending check. */
-export const PENDING_MAX = 16;
+/** Notes that are verified together: to wake a thread for each costs as much as its signature. */
+export const NOTES_PER_BATCH = 64;
 
 interface Check {
-  readonly isSigned: Promise<boolean>;
+  readonly note: string;
   readonly createFinding: () => FindingError;
 }
 
 export class SignatureChecks {
   readonly #verifier: Verifier;
-  #checks: Check[] = [];
+  #waiting: Check[] = [];
+  /** The batch in the other threads. */
+  #running: Promise<void> = Promise.resolve();
 
   constructor(verifier: Verifier) {
     this.#verifier = verifier;
@@ -24,25 +26,32 @@ export class SignatureChecks {
 
   /** @param createFinding what to report when the note has no valid signature */
   add(note: string, createFinding: () => FindingError): void {
-    const isSigned = isSignedByAsync(note, this.#verifier);
-    // Until it is awaited.
-    isSigned.catch(() => {});
-    this.#checks.push({ isSigned, createFinding });
+    this.#waiting.push({ note, createFinding });
   }
 
   /**
-   * Waits for all checks when many are pending.
+   * Starts a batch when enough notes wait for it, after the batch before.
    *
-   * @throws FindingError as {@link waitForAll}
+   * @throws FindingError of the first note of the batch before without a valid signature
    */
-  async waitWhenFull(): Promise<void> {
-    if (this.#checks.length >= PENDING_MAX) await this.waitForAll();
+  async startWhenFull(): Promise<void> {
+    if (this.#waiting.length < NOTES_PER_BATCH) return;
+    await this.#running;
+    this.#running = this.#verifyAll(this.#waiting.splice(0));
+    // Until it is awaited.
+    this.#running.catch(() => {});
   }
 
   /** @throws FindingError of the first note without a valid signature */
   async waitForAll(): Promise<void> {
-    for (const { isSigned, createFinding } of this.#checks.splice(0)) {
-      if (!(await isSigned)) throw createFinding();
-    }
+    await this.#running;
+    await this.#verifyAll(this.#waiting.splice(0));
+  }
+
+  async #verifyAll(checks: readonly Check[]): Promise<void> {
+    const signed = checks.map(({ note }) => isSignedByAsync(note, this.#verifier));
+    const areValid = await Promise.all(signed);
+    const invalid = checks[areValid.indexOf(false)];
+    if (invalid !== undefined) throw invalid.createFinding();
   }
 }

@@ -163,7 +163,7 @@ class LogVerification {
         if (this.#frontier.size < size) await this.#verifySeal(seal);
       }
       await this.#tiles.flush();
-      await this.#signatures.waitWhenFull();
+      await this.#signatures.startWhenFull();
       await this.#options.onProgress?.(this.#frontier.size);
     }
     this.#verifyEnd();

@@ -96,8 +96,9 @@ export class Integrity {
 
   #hash(table: AuthenticatedTable, values: readonly SqlValue[]): Buffer {
     if (this.#keys === undefined) throw new Error("no row key is set");
-    const hmac = createHmac("sha256", this.#keys[table]);
-    return hmac.update(encode(values)).digest().subarray(0, MAC_BYTES);
+    const hmac = createHmac("sha256", this.#keys[table]).update(encode(values));
+    // Not as a buffer: it would be garbage outside of the heap of V8 (Node 24.21).
+    return Buffer.from(hmac.digest("binary"), "binary").subarray(0, MAC_BYTES);
   }
 }
 
