@@ -4,7 +4,7 @@
  */
 
 import { timeOfId } from "@countersign/protocol";
-import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { type EntryContent, readEntry, writeEntry } from "../core/audit-line.ts";
 import { requestIdOf, type TransitionKind, transitionsOf } from "../core/request-entry.ts";
 import {
   isAuthenticEntry,
@@ -126,19 +126,14 @@ export interface Transition {
   readonly kind: TransitionKind;
 }
 
-async function readTransitions(reader: Reader, transition: Transition): Promise<EntryContent[]> {
-  const { projectId, requestId, at } = transition;
+/** The authentic entries of a transition. */
+export async function readTransitions(
+  reader: Reader,
+  { projectId, requestId, at, kind }: Transition,
+): Promise<EntryContent[]> {
   const rows = await readEntriesAt(reader, projectId, at);
-  const own = rows.filter((row) => requestIdOf(row) === requestId && isAuthenticEntry(reader, row));
-  return findTransitions(own, transition);
-}
-
-/** @param rows authentic entries of the request */
-export function findTransitions(
-  rows: readonly StoredEntry[],
-  { kind }: Pick<Transition, "kind">,
-): EntryContent[] {
   return rows
+    .filter((row) => requestIdOf(row) === requestId && isAuthenticEntry(reader, row))
     .flatMap((row) => readEntry(writeEntry(row)) ?? [])
     .filter((entry) => transitionsOf(entry).includes(kind));
 }

@@ -56,6 +56,8 @@ export interface VerifyOptions {
   readonly passkeys: AddedPasskeys;
   /** Time of the database, epoch ms. */
   readonly now: number;
+  /** Receives the entries of each seal after they were verified. */
+  readonly onEntries?: (entries: readonly EntryContent[]) => Promise<void>;
   /** Called at intervals with the number of verified entries. An error stops the verification. */
   readonly onProgress?: (entries: number) => void | Promise<void>;
 }
@@ -249,7 +251,8 @@ class LogVerification {
     if (span[0] !== firstId || span.at(-1) !== lastId) {
       throw found("seal", ref, "the seal that starts there was altered");
     }
-    await this.#checkEntries(seal, rows, texts);
+    const entries = await this.#checkEntries(seal, rows, texts);
+    await this.#options.onEntries?.(entries);
     // Reported after findings that have a position.
     this.#assertNotRewritten();
   }
@@ -286,7 +289,8 @@ class LogVerification {
     { position, sealedAt }: StoredSeal,
     rows: readonly (StoredEntry | undefined)[],
     texts: readonly (string | undefined)[],
-  ): Promise<void> {
+  ): Promise<EntryContent[]> {
+    const checked: EntryContent[] = [];
     for (const [i, row] of rows.entries()) {
       if (row === undefined) continue;
       const entry = readEntry(texts[i] ?? "");
@@ -300,7 +304,9 @@ class LogVerification {
       }
       const isAfterStart = row.at > (this.#startedAt ?? 0);
       if (isAfterStart && sealedAt - row.at > UNSEALED_MS_MAX) this.counts.late++;
+      if (entry !== undefined) checked.push(entry);
     }
+    return checked;
   }
 
   /** Finds a missing passkey of a signature, and missing proofs of an approval. */

@@ -1,19 +1,8 @@
-/**
- * Finds the audit entries of requests: in the database, and in an archive. Requests come in the
- * order of their creation, so most of their entries are near those of their neighbours, and are
- * read together.
- */
+/** Finds the audit entries of a request: in the database, and in an archive. */
 
-import { firstIdAt, timeOfId } from "@countersign/protocol";
-import { findTransitions, type Transition } from "../audit/approval-proofs.ts";
-import type { EntryContent, StoredEntry } from "../core/audit-line.ts";
-import type { StoredRequest } from "../core/request.ts";
-import { requestIdOf, type TransitionKind } from "../core/request-entry.ts";
-import {
-  isAuthenticEntry,
-  readEntriesAt,
-  readFirstEntries,
-} from "../storage/sql/audit/audit-entries.ts";
+import { readTransitions } from "../audit/approval-proofs.ts";
+import type { EntryContent } from "../core/audit-line.ts";
+import type { TransitionKind } from "../core/request-entry.ts";
 import type { Reader } from "../storage/store.ts";
 
 /** The part of the log that is not in the database. */
@@ -26,55 +15,16 @@ export interface PastEntries {
     | undefined;
 }
 
-/** A page has 50 requests with one or two entries each. Further entries are between them. */
-export const ENTRIES_PER_READ = 200;
-
-/** Entries of a time, by their request. */
-interface Window {
-  /** Epoch ms. */
-  readonly from: number;
-  /** Epoch ms, exclusive. */
-  readonly until: number;
-  readonly byRequest: ReadonlyMap<string, readonly StoredEntry[]>;
-}
-
-const EMPTY: Window = { from: 0, until: 0, byRequest: new Map() };
-
 export class RequestLog {
   notCompared = 0;
   readonly #reader: Reader;
   readonly #projectId: string;
   readonly #past: PastEntries | undefined;
-  #window = EMPTY;
 
   constructor(reader: Reader, projectId: string, past: PastEntries | undefined) {
     this.#reader = reader;
     this.#projectId = projectId;
     this.#past = past;
-  }
-
-  /**
-   * Reads entries from the first creation of these requests on, and forgets others. Call it after
-   * the requests were read: entries that were written later are not found.
-   */
-  async load(requests: readonly StoredRequest[]): Promise<void> {
-    this.#window = EMPTY;
-    const created = requests.map(({ createdAt }) => createdAt);
-    const decided = requests.flatMap(({ decision }) => decision?.decidedAt ?? []);
-    if (created.length === 0) return;
-    const from = Math.min(...created);
-    const until = Math.max(...created, ...decided) + 1;
-    const [first, last] = [firstIdAt(from), firstIdAt(until)];
-    const limit = ENTRIES_PER_READ;
-    const rows = await readFirstEntries(this.#reader, this.#projectId, first, last, limit);
-    const isAll = rows.length < limit;
-    const byRequest = Map.groupBy(rows, (row) => requestIdOf(row) ?? "");
-    // Otherwise the time of the last one may have further entries.
-    this.#window = {
-      from,
-      until: isAll ? until : (timeOfId(rows.at(-1)?.id ?? "") ?? 0),
-      byRequest,
-    };
   }
 
   /** @param at epoch ms */
@@ -84,10 +34,7 @@ export class RequestLog {
     at: number,
   ): Promise<EntryContent | undefined> {
     const transition = { projectId: this.#projectId, requestId, kind, at };
-    const rows = (await this.#rowsOf(transition)).filter((row) => {
-      return isAuthenticEntry(this.#reader, row);
-    });
-    const [entry] = findTransitions(rows, transition);
+    const [entry] = await readTransitions(this.#reader, transition);
     return entry ?? this.#past?.find?.(kind, requestId);
   }
 
@@ -95,16 +42,5 @@ export class RequestLog {
   isElsewhere(at: number): boolean {
     const past = this.#past;
     return past !== undefined && past.find === undefined && at <= past.until;
-  }
-
-  async #rowsOf({ requestId, at }: Transition): Promise<readonly StoredEntry[]> {
-    const { from, until, byRequest } = this.#window;
-    const isLoaded = at >= from && at < until;
-    if (!isLoaded) {
-      const rows = await readEntriesAt(this.#reader, this.#projectId, at);
-      return rows.filter((row) => requestIdOf(row) === requestId);
-    }
-    const [first, last] = [firstIdAt(at), firstIdAt(at + 1)];
-    return (byRequest.get(requestId) ?? []).filter(({ id }) => id >= first && id <= last);
   }
 }

@@ -3,7 +3,6 @@
 import { findMissingProof } from "../audit/approval-proofs.ts";
 import { toAddedPasskeys } from "../audit/entry-checks.ts";
 import { type Finding, FindingError, found } from "../audit/finding.ts";
-import { readCutOf } from "../audit/pruned-part.ts";
 import {
   type PlacedEntry,
   readSince,
@@ -12,6 +11,7 @@ import {
   type VerifyOptions,
   verifyLog,
 } from "../audit/verify-log.ts";
+import type { EntryContent } from "../core/audit-line.ts";
 import type { Checkpoint, Verifier } from "../core/signed-note.ts";
 import { readProjects } from "../storage/sql/access/holders.ts";
 import { readAddedPasskeys, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
@@ -22,7 +22,7 @@ import type { ArchivedApprovals } from "./archived-approvals.ts";
 import type { AuditDatabase } from "./audit-database.ts";
 import { type ArchivedPart, verifyArchivedPart } from "./verify-archived-part.ts";
 import { findAlteredPolicy } from "./verify-policies.ts";
-import { compareRequests } from "./verify-requests.ts";
+import { RequestComparison } from "./verify-requests.ts";
 
 export interface DatabaseOptions {
   /** The log to verify; undefined: all logs. */
@@ -105,20 +105,18 @@ async function verifyOne(
   options: LogOptions,
 ): Promise<Omit<LogVerification, "project">> {
   const { origin, projectId } = log;
-  const { notCompared, ...verified } = await verifyLog(reader, log, options);
+  const since = await readSince(reader, log, options);
+  const comparison = new RequestComparison(reader, projectId, { now: options.now, since });
+  const onEntries = (entries: readonly EntryContent[]) => comparison.take(entries);
+  const { notCompared, ...verified } = await verifyLog(reader, log, { ...options, onEntries });
   const counted = { ...verified, archived: 0, notCompared: notCompared.length };
   if (verified.finding !== undefined) return counted;
   try {
     const { archived, requests, approvals } = await verifyPast(reader, log, options);
     if (approvals !== undefined) await compareAll(reader, log, notCompared, approvals, options);
-    // It may have been pruned since.
-    const cut = await readCutOf(reader, (await readLog(reader, projectId)) ?? log);
-    const past = cut && {
-      until: cut.until,
-      find: requests && ((...args: Parameters<typeof requests.find>) => requests.find(...args)),
-    };
-    const since = await readSince(reader, log, options);
-    const compared = await compareRequests(reader, projectId, { now: options.now, since, past });
+    const find =
+      requests && ((...args: Parameters<typeof requests.find>) => requests.find(...args));
+    const compared = await comparison.end(find);
     return {
       ...verified,
       archived,

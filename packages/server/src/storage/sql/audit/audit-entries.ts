@@ -102,22 +102,6 @@ export async function readEntriesBetween(
   return rows.map(toEntry);
 }
 
-/** At most `limit` from one id to another, both included, in their order. */
-export async function readFirstEntries(
-  reader: Reader,
-  projectId: string,
-  first: string,
-  last: string,
-  limit: number,
-): Promise<StoredEntry[]> {
-  const rows = await reader.all(
-    `select ${COLUMNS} from audit_entry where project_id = $1 and id >= $2 and id <= $3
-     order by id limit $4`,
-    [projectId, first, last, limit],
-  );
-  return rows.map(toEntry);
-}
-
 /** Those whose id has this time: an entry takes its id from the time of its transition. */
 export function readEntriesAt(
   reader: Reader,

@@ -1,0 +1,121 @@
+/**
+ * Matches the rows of requests with the entries of the log while the log is verified, so that no
+ * entry is read twice. Both come in the order of their time, with exceptions: an entry that was
+ * committed late is sealed late. A match is conclusive, and everything else is left to the caller.
+ *
+ * Memory holds one page of rows, requests that were pending together, and the ids of requests
+ * without a match.
+ */
+
+import { timeOfId } from "@countersign/protocol";
+import type { EntryContent } from "../core/audit-line.ts";
+import { requestIdOf, type TransitionKind, transitionsOf } from "../core/request-entry.ts";
+import { readRequestsAfter } from "../storage/sql/requests/request-states.ts";
+import type { Reader } from "../storage/store.ts";
+import { factsOf, findContradiction, findDifference, type RequestFacts } from "./request-facts.ts";
+
+/** Each row has up to 1 MiB of contents. */
+export const REQUESTS_PER_READ = 50;
+
+/** A row waits this long for an opening that was sealed late. */
+const LATE_MS = 60_000;
+
+interface Row {
+  readonly facts: RequestFacts;
+  needsOpening: boolean;
+  needsResolution: boolean;
+}
+
+export class RequestMatches {
+  readonly #reader: Reader;
+  readonly #projectId: string;
+  /** Id of the last row that was read. */
+  #after: string;
+  /** Rows without a matching opening so far, in the order of their ids. */
+  readonly #unopened = new Map<string, Row>();
+  /** Rows that are opened and decided, without a matching resolution so far. */
+  readonly #unresolved = new Map<string, Row>();
+  readonly #unmatched: string[] = [];
+
+  /** @param after an id: only later requests are read */
+  constructor(reader: Reader, projectId: string, after: string) {
+    this.#reader = reader;
+    this.#projectId = projectId;
+    this.#after = after;
+  }
+
+  /**
+   * @param entries authentic openings and resolutions
+   * @returns those that do not match a row in memory
+   */
+  async take(entries: readonly EntryContent[]): Promise<EntryContent[]> {
+    const latest = Math.max(...entries.map(({ id }) => timeOfId(id) ?? 0));
+    while (this.#readUntil <= latest) {
+      if (!(await this.#readRows())) break;
+    }
+    const others = entries.filter((entry) => !this.#match(entry));
+    this.#giveUpBefore(latest - LATE_MS);
+    return others;
+  }
+
+  /** @returns ids of the requests that lack an entry, in their order */
+  async end(): Promise<string[]> {
+    let hasMore = true;
+    while (hasMore) hasMore = await this.#readRows();
+    return [...this.#unmatched, ...this.#unopened.keys(), ...this.#unresolved.keys()].sort();
+  }
+
+  /** Epoch ms: all earlier requests were read. */
+  get #readUntil(): number {
+    return timeOfId(this.#after) ?? 0;
+  }
+
+  /** @returns false when there are no more rows */
+  async #readRows(): Promise<boolean> {
+    const rows = await readRequestsAfter(
+      this.#reader,
+      this.#projectId,
+      this.#after,
+      REQUESTS_PER_READ,
+    );
+    for (const { id, request } of rows) {
+      if (request === undefined) this.#unmatched.push(id);
+      else {
+        const needsResolution = request.decision !== null;
+        this.#unopened.set(id, { facts: factsOf(request), needsOpening: true, needsResolution });
+      }
+    }
+    this.#after = rows.at(-1)?.id ?? this.#after;
+    return rows.length > 0;
+  }
+
+  #match(entry: EntryContent): boolean {
+    const id = requestIdOf(entry) ?? "";
+    const row = this.#unopened.get(id) ?? this.#unresolved.get(id);
+    if (row === undefined) return false;
+    const kinds = transitionsOf(entry);
+    if (!kinds.every((kind) => isMatch(row.facts, kind, entry))) return false;
+    if (kinds.includes("request.opened")) row.needsOpening = false;
+    if (kinds.includes("request.resolved")) row.needsResolution = false;
+    if (row.needsOpening) return true;
+    this.#unopened.delete(id);
+    if (row.needsResolution) this.#unresolved.set(id, row);
+    else this.#unresolved.delete(id);
+    return true;
+  }
+
+  #giveUpBefore(time: number): void {
+    for (const [id, { facts }] of this.#unopened) {
+      if (facts.createdAt >= time) return;
+      this.#unopened.delete(id);
+      this.#unmatched.push(id);
+    }
+  }
+}
+
+/** The time in the id of an entry is that of its transition. */
+function isMatch(facts: RequestFacts, kind: TransitionKind, entry: EntryContent): boolean {
+  const at = kind === "request.opened" ? facts.createdAt : facts.decidedAt;
+  if (timeOfId(entry.id) !== at || findDifference(facts, entry) !== undefined) return false;
+  return kind === "request.opened" || findContradiction(entry, facts) === undefined;
+}

@@ -1,0 +1,160 @@
+/**
+ * `audit verify` compares requests with entries that were sealed long ago. Entries of the last
+ * minutes are read again, because they can be without a seal.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { UNSEALED_MS_MAX } from "../src/audit/verify-log.ts";
+import type { Row } from "../src/storage/store.ts";
+import {
+  assertVerified,
+  countUnsealed,
+  storeOf,
+  tamper,
+  untilSealed,
+  verifyAll,
+} from "./support/audit-logs.ts";
+import { overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
+import { policyOf } from "./support/policies.ts";
+import { publish, startPolicyScene } from "./support/publishing.ts";
+import { countRequests, end, type Scene, startScene } from "./support/scene.ts";
+import type { Lifetime } from "./support/test-provider.ts";
+import { turns, until } from "./support/until.ts";
+
+const HOUR = 3_600_000;
+
+/** Requests of every kind, whose entries are sealed and old. */
+async function startOld(t: Lifetime) {
+  const scene = await startPolicyScene(t);
+  const { server, instance, editor, clock } = scene;
+  const submit = async () => {
+    clock.advance(1);
+    return server.submit(instance.token);
+  };
+  const pending = (await submit()).id;
+  const denied = await submit();
+  const older = await requestRow(scene, denied.id);
+  clock.advance(1);
+  await end(scene, denied, "denied");
+  const approving = policyOf('{ id: all, match: { tool: "*" }, then: approve }');
+  assert.equal((await publish(server, editor, approving, 0)).status, 201);
+  const atOnce = (await submit()).id;
+  await untilSealed(scene);
+  clock.advance(2 * UNSEALED_MS_MAX);
+  await untilSealed(scene);
+  await assertVerified(scene);
+  return { scene, pending, denied: denied.id, atOnce, older };
+}
+
+async function messageOf(scene: Scene): Promise<string> {
+  return (await verifyAll(scene)).finding?.message ?? "";
+}
+
+test("[ours.audit.requests] audit verify names a changed row of a request with old entries", async (t) => {
+  const { scene, pending, denied, atOnce } = await startOld(t);
+  const changed = [
+    [
+      pending,
+      { tool: '"another"' },
+      "tool_sha256 of its row differs from the entry request.opened",
+    ],
+    [
+      denied,
+      { arguments: '{"a":1}' },
+      "arguments_sha256 of its row differs from the entry request.",
+    ],
+    [
+      denied,
+      { note: '"another"' },
+      "note_sha256 of its row differs from the entry request.resolved",
+    ],
+    [denied, { decided_by: "reviewer:other" }, "decided_by of its row differs from the entry"],
+    [
+      atOnce,
+      { tool: '"another"' },
+      "tool_sha256 of its row differs from the entry request.resolved",
+    ],
+    [atOnce, { expires_at: 9_999_999_999_999 }, "expires_at of its row differs from the entry"],
+  ] as const;
+  for (const [id, columns, says] of changed) {
+    const before = await requestRow(scene, id);
+    await overwriteRequest(scene, id, columns);
+    const message = await messageOf(scene);
+    assert.ok(message.startsWith(`request ${id}: ${says}`), message);
+    await overwriteRequest(scene, id, before);
+  }
+  for (const id of [denied, atOnce]) {
+    const before = await requestRow(scene, id);
+    await overwriteRequest(scene, id, { decided_at: Number(before.decided_at) + 1 });
+    assert.match(await messageOf(scene), /no entry request\.resolved with the time of its row$/);
+    await overwriteRequest(scene, id, before);
+  }
+  await assertVerified(scene);
+});
+
+test("[ours.audit.requests] audit verify names a decided request with old entries after its pending row came back", async (t) => {
+  const { scene, denied, older } = await startOld(t);
+  await overwriteRequest(scene, denied, older);
+  const says = `request ${denied}: its row has the status pending, but the log has denied`;
+  assert.equal(await messageOf(scene), says);
+});
+
+test("[ours.audit.requests] audit verify names a missing row of a request with old entries", async (t) => {
+  const { scene, pending, denied, atOnce } = await startOld(t);
+  for (const [id, says] of [
+    [atOnce, "its row is missing, but it was resolved within the last 168 h"],
+    [denied, "its row is missing, but it was resolved within the last 168 h"],
+    [pending, "its row is missing, but it is pending in the log"],
+  ] as const) {
+    const row = await requestRow(scene, id);
+    await tamper(scene, "delete from request where id = $1", id);
+    assert.equal(await messageOf(scene), `request ${id}: ${says}`);
+    await insert(scene, row);
+    await assertVerified(scene);
+  }
+});
+
+test("[ours.audit.requests] audit verify names a row that no server wrote before rows with later ids", async (t) => {
+  const { scene, pending, denied } = await startOld(t);
+  await tamper(scene, "update request set note = '\"another\"' where id = $1", denied);
+  const foreign = "no server with the secret key of this database wrote its row";
+  assert.equal(await messageOf(scene), `request ${denied}: ${foreign}`);
+  await overwriteRequest(scene, pending, { tool: '"another"' });
+  assert.match(await messageOf(scene), new RegExp(`^request ${pending}: tool_sha256`));
+});
+
+test("[ours.audit.requests] audit verify passes a request with an opening that was sealed after its resolution, also when it is purged", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance, clock } = scene;
+  const request = await server.submit(instance.token);
+  const opening = "subject = $1 and kind = 'request.opened'";
+  const subject = `request:${request.id}`;
+  const sql = `select * from audit_entry where ${opening}`;
+  const entry = await storeOf(scene).get(sql, [subject]);
+  assert.ok(entry);
+  await tamper(scene, `delete from audit_entry where ${opening}`, subject);
+  clock.advance(1);
+  await end(scene, request, "denied");
+  await untilSealed(scene);
+  await insert(scene, entry, "audit_entry");
+  const untilAllSealed = async (requests: number) =>
+    until(async () => {
+      clock.advance(HOUR);
+      await turns();
+      const isDone = (await countRequests(scene)) === requests;
+      return isDone && (await countUnsealed(storeOf(scene))) === 0;
+    }, "everything is sealed");
+  await untilAllSealed(1);
+  await assertVerified(scene);
+  clock.advance(168 * HOUR);
+  await untilAllSealed(0);
+  await assertVerified(scene);
+});
+
+async function insert(scene: Scene, row: Row, table = "request"): Promise<void> {
+  const names = Object.keys(row);
+  const params = names.map((_, i) => `$${i + 1}`);
+  const sql = `insert into ${table} (${names.join(", ")}) values (${params.join(", ")})`;
+  await tamper(scene, sql, ...Object.values(row));
+}
