@@ -6,10 +6,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UNSEALED_MS_MAX } from "../src/audit/verify-log.ts";
+import { readEntry, writeEntry } from "../src/core/audit-line.ts";
+import { EntryComparison } from "../src/maintenance/compare-entries.ts";
+import { RequestLog } from "../src/maintenance/request-log.ts";
+import { readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
+import { REQUEST_STATES_MAX } from "../src/storage/sql/requests/request-states.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,
   countUnsealed,
+  projectId,
   storeOf,
   tamper,
   untilSealed,
@@ -90,6 +96,10 @@ test("[ours.audit.requests] audit verify names a changed row of a request with o
     assert.match(await messageOf(scene), /no entry request\.resolved with the time of its row$/);
     await overwriteRequest(scene, id, before);
   }
+  const { created_at: createdAt } = await requestRow(scene, pending);
+  await overwriteRequest(scene, pending, { created_at: Number(createdAt) + 1 });
+  assert.match(await messageOf(scene), /no entry request\.opened with the time of its row$/);
+  await overwriteRequest(scene, pending, { created_at: createdAt ?? null });
   await assertVerified(scene);
 });
 
@@ -115,8 +125,9 @@ test("[ours.audit.requests] audit verify names a missing row of a request with o
   }
 });
 
-test("[ours.audit.requests] audit verify names a row that no server wrote before rows with later ids", async (t) => {
-  const { scene, pending, denied } = await startOld(t);
+test("[ours.audit.requests] of several changed rows, audit verify names the one with the first id", async (t) => {
+  const { scene, pending, denied, atOnce } = await startOld(t);
+  await overwriteRequest(scene, atOnce, { tool: '"another"' });
   await tamper(scene, "update request set note = '\"another\"' where id = $1", denied);
   const foreign = "no server with the secret key of this database wrote its row";
   assert.equal(await messageOf(scene), `request ${denied}: ${foreign}`);
@@ -150,6 +161,44 @@ test("[ours.audit.requests] audit verify passes a request with an opening that w
   clock.advance(168 * HOUR);
   await untilAllSealed(0);
   await assertVerified(scene);
+});
+
+test("[ours.audit.requests] audit verify names a missing or pending row of a request with a resolution that is not sealed yet", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance, clock } = scene;
+  await untilSealed(scene);
+  const request = await server.submit(instance.token);
+  const { id } = request;
+  const pending = await requestRow(scene, id);
+  clock.advance(1);
+  await end(scene, request, "denied");
+  const denied = await requestRow(scene, id);
+  await overwriteRequest(scene, id, pending);
+  const says = `request ${id}: its row has the status pending, but the log has denied`;
+  assert.equal(await messageOf(scene), says);
+  await tamper(scene, "delete from request where id = $1", id);
+  const isMissing = `request ${id}: its row is missing, but it was resolved within the last 168 h`;
+  assert.equal(await messageOf(scene), isMissing);
+  await insert(scene, denied);
+  await assertVerified(scene);
+});
+
+test("[ours.audit.requests] more entries than are read with one statement are compared with their rows", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance, clock } = scene;
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  for (let n = 0; n <= REQUEST_STATES_MAX; n++) await server.submit(instance.token);
+  const rows = await readEntriesAfter(store, project, "", 2 * REQUEST_STATES_MAX);
+  const entries = rows.flatMap((row) => readEntry(writeEntry(row)) ?? []);
+  const opened = entries.filter(({ kind }) => kind === "request.opened");
+  assert.ok(opened.length > REQUEST_STATES_MAX);
+  const comparison = new EntryComparison(store, project, () => clock.now());
+  const log = new RequestLog(store, project, undefined);
+  const some = opened.slice(0, REQUEST_STATES_MAX - 1);
+  await comparison.take(some);
+  await comparison.take(opened.slice(some.length));
+  assert.equal(await comparison.end(log), undefined);
 });
 
 async function insert(scene: Scene, row: Row, table = "request"): Promise<void> {

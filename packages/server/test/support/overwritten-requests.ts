@@ -7,6 +7,7 @@ import type { Scene } from "./scene.ts";
 
 const CHANGED = [
   "instance_id",
+  "created_at",
   "status",
   "decided_at",
   "expires_at",
