@@ -11,16 +11,19 @@ import { EntryComparison } from "../src/maintenance/compare-entries.ts";
 import { RequestLog } from "../src/maintenance/request-log.ts";
 import { readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
 import { REQUEST_STATES_MAX } from "../src/storage/sql/requests/request-states.ts";
-import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,
   countUnsealed,
+  insertRow,
   projectId,
   storeOf,
+  takeOpening,
   tamper,
+  untilPurgedAndSealed,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
+import { ENGINE } from "./support/engine.ts";
 import { overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
 import { policyOf } from "./support/policies.ts";
 import { publish, startPolicyScene } from "./support/publishing.ts";
@@ -120,7 +123,7 @@ test("[ours.audit.requests] audit verify names a missing row of a request with o
     const row = await requestRow(scene, id);
     await tamper(scene, "delete from request where id = $1", id);
     assert.equal(await messageOf(scene), `request ${id}: ${says}`);
-    await insert(scene, row);
+    await insertRow(scene, "request", row);
     await assertVerified(scene);
   }
 });
@@ -139,27 +142,34 @@ test("[ours.audit.requests] audit verify passes a request with an opening that w
   const scene = await startScene(t);
   const { server, instance, clock } = scene;
   const request = await server.submit(instance.token);
-  const opening = "subject = $1 and kind = 'request.opened'";
-  const subject = `request:${request.id}`;
-  const sql = `select * from audit_entry where ${opening}`;
-  const entry = await storeOf(scene).get(sql, [subject]);
-  assert.ok(entry);
-  await tamper(scene, `delete from audit_entry where ${opening}`, subject);
+  const putBack = await takeOpening(scene, request.id);
   clock.advance(1);
   await end(scene, request, "denied");
   await untilSealed(scene);
-  await insert(scene, entry, "audit_entry");
-  const untilAllSealed = async (requests: number) =>
-    until(async () => {
-      clock.advance(HOUR);
-      await turns();
-      const isDone = (await countRequests(scene)) === requests;
-      return isDone && (await countUnsealed(storeOf(scene))) === 0;
-    }, "everything is sealed");
-  await untilAllSealed(1);
+  await putBack();
+  await until(async () => {
+    clock.advance(HOUR);
+    await turns();
+    return (await countUnsealed(storeOf(scene))) === 0;
+  }, "the opening is sealed");
+  assert.equal(await countRequests(scene), 1);
   await assertVerified(scene);
-  clock.advance(168 * HOUR);
-  await untilAllSealed(0);
+  await untilPurgedAndSealed(scene);
+  await assertVerified(scene);
+});
+
+test("[ours.audit.requests] audit verify names a row with an id that no server makes", async (t) => {
+  const { scene, denied } = await startOld(t);
+  const names = Object.keys(await requestRow(scene, denied))
+    .filter((name) => name !== "id" && name !== "key_hash")
+    .join(", ");
+  const ids = ENGINE === "sqlite" ? ["x'303132'", "cast(x'30313980' as text)"] : ["'012'"];
+  for (const id of ids) {
+    const copy = `select ${id}, 'other', ${names} from request where id = $1`;
+    await tamper(scene, `insert into request (id, key_hash, ${names}) ${copy}`, denied);
+    assert.match(await messageOf(scene), /no server with the secret key of this database wrote/);
+    await tamper(scene, "delete from request where key_hash = 'other'");
+  }
   await assertVerified(scene);
 });
 
@@ -179,7 +189,7 @@ test("[ours.audit.requests] audit verify names a missing or pending row of a req
   await tamper(scene, "delete from request where id = $1", id);
   const isMissing = `request ${id}: its row is missing, but it was resolved within the last 168 h`;
   assert.equal(await messageOf(scene), isMissing);
-  await insert(scene, denied);
+  await insertRow(scene, "request", denied);
   await assertVerified(scene);
 });
 
@@ -200,10 +210,3 @@ test("[ours.audit.requests] more entries than are read with one statement are co
   await comparison.take(opened.slice(some.length));
   assert.equal(await comparison.end(log), undefined);
 });
-
-async function insert(scene: Scene, row: Row, table = "request"): Promise<void> {
-  const names = Object.keys(row);
-  const params = names.map((_, i) => `$${i + 1}`);
-  const sql = `insert into ${table} (${names.join(", ")}) values (${params.join(", ")})`;
-  await tamper(scene, sql, ...Object.values(row));
-}

@@ -15,11 +15,14 @@ import {
   projectId,
   sealedIds,
   storeOf,
+  takeOpening,
   tamper,
+  untilPurgedAndSealed,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
-import { startScene } from "./support/scene.ts";
+import { overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
+import { end, startScene } from "./support/scene.ts";
 import type { Lifetime } from "./support/test-provider.ts";
 
 /** A sealed log of two parts, far apart in time, and the checkpoint between them. */
@@ -167,4 +170,43 @@ test("[ours.audit.since] a checkpoint before the cut of a pruned log is refused,
     return true;
   });
   await assertVerified(own.scene, { older: await checkpointOf(own.scene), isIncremental: true });
+});
+
+test("[ours.audit.since] requests of the minutes before the checkpoint are compared with the log", async (t) => {
+  const own = await startScene(t);
+  const { server, instance, clock } = own;
+  const request = await server.submit(instance.token);
+  const pending = await requestRow(own, request.id);
+  clock.advance(1);
+  await end(own, request, "denied");
+  const { id } = await server.submit(instance.token);
+  await untilSealed(own);
+  const checkpoint = { older: await checkpointOf(own), isIncremental: true };
+  clock.advance(2 * UNSEALED_MS_MAX);
+  await server.submit(instance.token);
+  await untilSealed(own);
+  await assertVerified(own, checkpoint);
+  const denied = await requestRow(own, request.id);
+  await overwriteRequest(own, request.id, pending);
+  const messageOf = async () => (await verifyAll(own, checkpoint)).finding?.message;
+  const cameBack = "its row has the status pending, but the log has denied";
+  assert.equal(await messageOf(), `request ${request.id}: ${cameBack}`);
+  await overwriteRequest(own, request.id, denied);
+  await tamper(own, "delete from request where id = $1", id);
+  const isMissing = "its row is missing, but it is pending in the log";
+  assert.equal(await messageOf(), `request ${id}: ${isMissing}`);
+});
+
+test("[ours.audit.since] an opening that was sealed after the checkpoint, and its resolution before it, pass after the purge", async (t) => {
+  const own = await startScene(t);
+  const { server, instance, clock } = own;
+  const request = await server.submit(instance.token);
+  const putBack = await takeOpening(own, request.id);
+  clock.advance(1);
+  await end(own, request, "denied");
+  await untilSealed(own);
+  const checkpoint = { older: await checkpointOf(own), isIncremental: true };
+  await putBack();
+  await untilPurgedAndSealed(own);
+  await assertVerified(own, checkpoint);
 });

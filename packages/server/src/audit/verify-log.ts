@@ -56,7 +56,9 @@ export interface VerifyOptions {
   readonly passkeys: AddedPasskeys;
   /** Time of the database, epoch ms. */
   readonly now: number;
-  /** Receives the entries of each seal after they were verified. */
+  /** Called at the start, and again for a log that was pruned meanwhile and is verified again. */
+  readonly onStart?: () => void;
+  /** Receives the entries of each seal after they were verified, except for its signature. */
   readonly onEntries?: (entries: readonly EntryContent[]) => Promise<void>;
   /** Called at intervals with the number of verified entries. An error stops the verification. */
   readonly onProgress?: (entries: number) => void | Promise<void>;
@@ -97,6 +99,7 @@ export async function verifyLog(
   const { origin, projectId, size, checkpoint, pruned } = log;
   const since = options.isIncremental ? (options.older?.size ?? 0) : 0;
   const summary = { origin, projectId, size, checkpoint, pruned, since };
+  options.onStart?.();
   const run = new LogVerification(reader, log, options);
   try {
     await run.verify();

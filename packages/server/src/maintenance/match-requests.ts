@@ -3,12 +3,13 @@
  * entry is read twice. Both come in the order of their time, with exceptions: an entry that was
  * committed late is sealed late. A match is conclusive, and everything else is left to the caller.
  *
- * Memory holds one page of rows, requests that were pending together, and the ids of requests
+ * Memory holds a few pages of rows, requests that were pending together, and the ids of requests
  * without a match.
  */
 
 import { timeOfId } from "@countersign/protocol";
 import type { EntryContent } from "../core/audit-line.ts";
+import type { StoredRequest } from "../core/request.ts";
 import { requestIdOf, type TransitionKind, transitionsOf } from "../core/request-entry.ts";
 import { readRequestsAfter } from "../storage/sql/requests/request-states.ts";
 import type { Reader } from "../storage/store.ts";
@@ -26,6 +27,13 @@ interface Row {
   needsResolution: boolean;
 }
 
+export interface Unmatched {
+  /** Requests with an entry that is missing or differs, in their order. */
+  readonly ids: readonly string[];
+  /** Id of the first row that no server wrote. Later rows are not in `ids`. */
+  readonly foreign: string | undefined;
+}
+
 export class RequestMatches {
   readonly #reader: Reader;
   readonly #projectId: string;
@@ -36,6 +44,7 @@ export class RequestMatches {
   /** Rows that are opened and decided, without a matching resolution so far. */
   readonly #unresolved = new Map<string, Row>();
   readonly #unmatched: string[] = [];
+  #foreign: string | undefined;
 
   /** @param after an id: only later requests are read */
   constructor(reader: Reader, projectId: string, after: string) {
@@ -49,20 +58,24 @@ export class RequestMatches {
    * @returns those that do not match a row in memory
    */
   async take(entries: readonly EntryContent[]): Promise<EntryContent[]> {
-    const latest = Math.max(...entries.map(({ id }) => timeOfId(id) ?? 0));
-    while (this.#readUntil <= latest) {
-      if (!(await this.#readRows())) break;
+    const times = entries.map(({ id }) => timeOfId(id) ?? 0);
+    const [earliest, latest] = [Math.min(...times), Math.max(...times)];
+    // At most one page for each entry, because a wrong clock makes an id that is far ahead.
+    for (let pages = 0; pages < entries.length && this.#readUntil <= latest; pages++) {
+      if (!(await this.#addRows())) break;
     }
     const others = entries.filter((entry) => !this.#match(entry));
-    this.#giveUpBefore(latest - LATE_MS);
+    this.#giveUpBefore(earliest - LATE_MS);
     return others;
   }
 
-  /** @returns ids of the requests that lack an entry, in their order */
-  async end(): Promise<string[]> {
-    let hasMore = true;
-    while (hasMore) hasMore = await this.#readRows();
-    return [...this.#unmatched, ...this.#unopened.keys(), ...this.#unresolved.keys()].sort();
+  /** Reads the remaining rows. */
+  async end(): Promise<Unmatched> {
+    const ids = [...this.#unmatched, ...this.#unopened.keys(), ...this.#unresolved.keys()];
+    for (let rows = await this.#readRows(); rows.length > 0; rows = await this.#readRows()) {
+      for (const { id } of rows) ids.push(id);
+    }
+    return { ids: ids.sort(), foreign: this.#foreign };
   }
 
   /** Epoch ms: all earlier requests were read. */
@@ -71,22 +84,32 @@ export class RequestMatches {
   }
 
   /** @returns false when there are no more rows */
-  async #readRows(): Promise<boolean> {
-    const rows = await readRequestsAfter(
-      this.#reader,
-      this.#projectId,
-      this.#after,
-      REQUESTS_PER_READ,
-    );
-    for (const { id, request } of rows) {
-      if (request === undefined) this.#unmatched.push(id);
-      else {
-        const needsResolution = request.decision !== null;
-        this.#unopened.set(id, { facts: factsOf(request), needsOpening: true, needsResolution });
-      }
+  async #addRows(): Promise<boolean> {
+    const requests = await this.#readRows();
+    for (const request of requests) {
+      const needsResolution = request.decision !== null;
+      const row = { facts: factsOf(request), needsOpening: true, needsResolution };
+      this.#unopened.set(request.id, row);
     }
-    this.#after = rows.at(-1)?.id ?? this.#after;
-    return rows.length > 0;
+    return requests.length > 0;
+  }
+
+  /** Reads no row behind the first foreign one: that one is a finding. */
+  async #readRows(): Promise<StoredRequest[]> {
+    const requests: StoredRequest[] = [];
+    if (this.#foreign !== undefined) return requests;
+    const limit = REQUESTS_PER_READ;
+    const rows = await readRequestsAfter(this.#reader, this.#projectId, this.#after, limit);
+    for (const { id, request } of rows) {
+      // An id that is not text can come again.
+      if (request === undefined || id <= this.#after) {
+        this.#foreign = id;
+        break;
+      }
+      this.#after = id;
+      requests.push(request);
+    }
+    return requests;
   }
 
   #match(entry: EntryContent): boolean {
@@ -105,8 +128,8 @@ export class RequestMatches {
   }
 
   #giveUpBefore(time: number): void {
-    for (const [id, { facts }] of this.#unopened) {
-      if (facts.createdAt >= time) return;
+    for (const id of this.#unopened.keys()) {
+      if ((timeOfId(id) ?? 0) >= time) return;
       this.#unopened.delete(id);
       this.#unmatched.push(id);
     }

@@ -11,7 +11,6 @@ import {
   type VerifyOptions,
   verifyLog,
 } from "../audit/verify-log.ts";
-import type { EntryContent } from "../core/audit-line.ts";
 import type { Checkpoint, Verifier } from "../core/signed-note.ts";
 import { readProjects } from "../storage/sql/access/holders.ts";
 import { readAddedPasskeys, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
@@ -70,6 +69,8 @@ export async function verifyDatabase(
     const message = `the log ${origin} does not exist; check that this is the right database`;
     return { logs: [], finding: { fault: "rewritten", origin, message } };
   }
+  const startedAt = performance.now();
+  const clock = () => now + (performance.now() - startedAt);
   const passkeys = toAddedPasskeys(await readAddedPasskeys(reader, SERVER));
   const logs: LogVerification[] = [];
   for (const log of chosen) {
@@ -81,6 +82,7 @@ export async function verifyDatabase(
       isIncremental,
       passkeys,
       now,
+      clock,
       hasArchive: archive !== undefined,
       archive,
       onProgress: (entries) => onProgress?.(project, entries, size),
@@ -94,6 +96,8 @@ export async function verifyDatabase(
 }
 
 interface LogOptions extends VerifyOptions {
+  /** Time of the database, epoch ms. */
+  readonly clock: () => number;
   readonly archive: string | undefined;
   readonly onProgress: (entries: number) => void;
 }
@@ -105,10 +109,17 @@ async function verifyOne(
   options: LogOptions,
 ): Promise<Omit<LogVerification, "project">> {
   const { origin, projectId } = log;
+  const { now, clock } = options;
   const since = await readSince(reader, log, options);
-  const comparison = new RequestComparison(reader, projectId, { now: options.now, since });
-  const onEntries = (entries: readonly EntryContent[]) => comparison.take(entries);
-  const { notCompared, ...verified } = await verifyLog(reader, log, { ...options, onEntries });
+  const newComparison = () => new RequestComparison(reader, projectId, { now, clock, since });
+  let comparison = newComparison();
+  const { notCompared, ...verified } = await verifyLog(reader, log, {
+    ...options,
+    onStart() {
+      comparison = newComparison();
+    },
+    onEntries: (entries) => comparison.takeSealed(entries),
+  });
   const counted = { ...verified, archived: 0, notCompared: notCompared.length };
   if (verified.finding !== undefined) return counted;
   try {
@@ -116,7 +127,7 @@ async function verifyOne(
     if (approvals !== undefined) await compareAll(reader, log, notCompared, approvals, options);
     const find =
       requests && ((...args: Parameters<typeof requests.find>) => requests.find(...args));
-    const compared = await comparison.end(find);
+    const compared = await comparison.end({ size: verified.size, find });
     return {
       ...verified,
       archived,

@@ -2,16 +2,16 @@
  * Compares the requests of a project with its audit log, in both directions, while the log is
  * verified.
  *
- * Requests and entries without a match in memory are read again: rows before their entries, and
- * entries before their rows. A transaction writes both, so concurrent writes of a server cause no
- * finding.
+ * Rows without a match in memory are read again: before their entries in one direction, after them
+ * in the other. A transaction writes both, so concurrent writes of a server cause no finding.
  */
 
 import { firstIdAt } from "@countersign/protocol";
 import type { Finding } from "../audit/finding.ts";
 import { readCutOf } from "../audit/pruned-part.ts";
+import { readSealedEntries } from "../audit/sealed-entries.ts";
 import { UNSEALED_MS_MAX } from "../audit/verify-log.ts";
-import { type EntryContent, readEntry, writeEntry } from "../core/audit-line.ts";
+import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
 import { readLog } from "../storage/sql/audit/audit-logs.ts";
@@ -34,10 +34,19 @@ export interface ComparedRequests {
 }
 
 export interface CompareOptions {
-  /** Time of the database, epoch ms. */
+  /** Time of the database at the start, epoch ms. */
   readonly now: number;
-  /** Epoch ms: only requests that were created or decided since; 0: all. */
+  /** Time of the database, epoch ms. */
+  readonly clock: () => number;
+  /** Epoch ms: only requests that were created or decided since, and later entries; 0: all. */
   readonly since: number;
+}
+
+export interface EndOptions {
+  /** Entries before this position were verified. */
+  readonly size: number;
+  /** Searches the archive; undefined: none was given. */
+  readonly find: PastEntries["find"];
 }
 
 export class RequestComparison {
@@ -51,33 +60,31 @@ export class RequestComparison {
     this.#reader = reader;
     this.#projectId = projectId;
     this.#options = options;
-    const { now, since } = options;
+    const { since, clock } = options;
     this.#matches = new RequestMatches(reader, projectId, since === 0 ? "" : firstIdAt(since));
-    const startedAt = performance.now();
-    const clock = () => now + (performance.now() - startedAt);
     this.#entries = new EntryComparison(reader, projectId, clock);
   }
 
-  /** @param entries authentic entries of any kind; all sealed ones, most of them in their order */
-  async take(entries: readonly EntryContent[]): Promise<void> {
-    const transitions = entries.filter(({ kind }) => {
-      return kind === "request.opened" || kind === "request.resolved";
-    });
-    if (transitions.length === 0) return;
-    await this.#entries.take(await this.#matches.take(transitions));
+  /**
+   * Takes all entries of a seal that was verified. With `since`, {@link end} reads them instead:
+   * those behind a checkpoint are not all that it needs.
+   */
+  async takeSealed(entries: readonly EntryContent[]): Promise<void> {
+    if (this.#options.since === 0) await this.#take(entries);
   }
 
   /**
    * Call it after the verification of the log.
    *
-   * @param find searches the archive; undefined: none was given
    * @throws FindingError when entries are missing that were not pruned
    */
-  async end(find: PastEntries["find"]): Promise<ComparedRequests> {
-    await this.#takeUnsealed();
+  async end({ size, find }: EndOptions): Promise<ComparedRequests> {
+    const { now, since } = this.#options;
+    if (since === 0) await this.#takeSealedAfter(size);
+    // The verification of the log reports older ones without a seal.
+    await this.#takeAfter(since === 0 ? now - UNSEALED_MS_MAX : since);
     const past = await this.#readPast(find);
     const log = new RequestLog(this.#reader, this.#projectId, past);
-    const { since } = this.#options;
     const finding =
       (await this.#compareUnmatched(log)) ??
       (since === 0 ? undefined : await this.#compareDecided(log, since)) ??
@@ -85,16 +92,38 @@ export class RequestComparison {
     return { finding, notCompared: log.notCompared };
   }
 
-  /** The verification of the log finds older ones. */
-  async #takeUnsealed(): Promise<void> {
-    for (let after = firstIdAt(this.#options.now - UNSEALED_MS_MAX); ; ) {
+  /** Entries that were sealed during the verification. They can be old. */
+  async #takeSealedAfter(size: number): Promise<void> {
+    const log = await readLog(this.#reader, this.#projectId);
+    if (log === undefined) return;
+    for await (const { entry } of readSealedEntries(this.#reader, log, size)) {
+      if (entry !== undefined) await this.#takeRows([entry]);
+    }
+  }
+
+  /** Entries since a time, sealed or not. */
+  async #takeAfter(time: number): Promise<void> {
+    for (let after = firstIdAt(time); ; ) {
       const rows = await readEntriesAfter(this.#reader, this.#projectId, after, ENTRIES_PER_READ);
-      const authentic = rows.filter((row) => isAuthenticEntry(this.#reader, row));
-      await this.take(authentic.flatMap((row) => readEntry(writeEntry(row)) ?? []));
+      await this.#takeRows(rows);
       const last = rows.at(-1);
       if (last === undefined || rows.length < ENTRIES_PER_READ) return;
       after = last.id;
     }
+  }
+
+  async #takeRows(rows: readonly StoredEntry[]): Promise<void> {
+    const authentic = rows.filter((row) => isAuthenticEntry(this.#reader, row));
+    await this.#take(authentic.flatMap((row) => readEntry(writeEntry(row)) ?? []));
+  }
+
+  /** An entry may be taken twice. */
+  async #take(entries: readonly EntryContent[]): Promise<void> {
+    const transitions = entries.filter(({ kind }) => {
+      return kind === "request.opened" || kind === "request.resolved";
+    });
+    if (transitions.length === 0) return;
+    await this.#entries.take(await this.#matches.take(transitions));
   }
 
   async #readPast(find: PastEntries["find"]): Promise<PastEntries | undefined> {
@@ -104,12 +133,12 @@ export class RequestComparison {
   }
 
   async #compareUnmatched(log: RequestLog): Promise<Finding | undefined> {
-    const ids = await this.#matches.end();
-    while (ids.length > 0) {
-      const finding = await this.#compareRows(log, ids.splice(0, REQUESTS_PER_READ));
+    const { ids, foreign } = await this.#matches.end();
+    for (let from = 0; from < ids.length; from += REQUESTS_PER_READ) {
+      const finding = await this.#compareRows(log, ids.slice(from, from + REQUESTS_PER_READ));
       if (finding !== undefined) return finding;
     }
-    return undefined;
+    return foreign === undefined ? undefined : foreignRow(this.#projectId, foreign);
   }
 
   /** Requests that were decided since a time, and created before it. */
@@ -131,15 +160,18 @@ export class RequestComparison {
 
   async #compareRows(log: RequestLog, ids: readonly string[]): Promise<Finding | undefined> {
     const { requests, damaged } = await readRequests(this.#reader, this.#projectId, ids);
+    const findings = await Promise.all(requests.map((request) => compareRow(log, request)));
     const [foreign] = damaged;
-    const message = "no server with the secret key of this database wrote its row";
-    for (const request of requests) {
-      if (foreign !== undefined && foreign < request.id) break;
-      const finding = await compareRow(log, request);
-      if (finding !== undefined) return finding;
-    }
-    return foreign === undefined ? undefined : alteredRequest(this.#projectId, foreign, message);
+    return (
+      findings.find((finding) => finding !== undefined) ??
+      (foreign === undefined ? undefined : foreignRow(this.#projectId, foreign))
+    );
   }
+}
+
+function foreignRow(projectId: string, id: string): Finding {
+  const message = "no server with the secret key of this database wrote its row";
+  return alteredRequest(projectId, id, message);
 }
 
 async function compareRow(log: RequestLog, request: StoredRequest): Promise<Finding | undefined> {

@@ -9,8 +9,8 @@ import type { StoredEntry } from "../../src/core/audit-line.ts";
 import { type Checkpoint, readCheckpoint, type Verifier, verifyDatabase } from "../../src/index.ts";
 import { macOfEntry } from "../../src/storage/sql/audit/audit-entries.ts";
 import { readLog, type StoredLog } from "../../src/storage/sql/audit/audit-logs.ts";
-import type { SqlValue, Store } from "../../src/storage/store.ts";
-import type { Scene } from "./scene.ts";
+import type { Row, SqlValue, Store } from "../../src/storage/store.ts";
+import { countRequests, type Scene } from "./scene.ts";
 import { turns, until } from "./until.ts";
 
 export type Logged = Pick<Scene, "server" | "clock">;
@@ -137,4 +137,40 @@ export async function authenticateEntries(scene: Pick<Scene, "server">): Promise
       await tx.run(update, [projectId, id, mac]);
     }
   });
+}
+
+export async function insertRow(
+  scene: Pick<Scene, "server">,
+  table: string,
+  row: Row,
+): Promise<void> {
+  const names = Object.keys(row);
+  const params = names.map((_, i) => `$${i + 1}`);
+  const sql = `insert into ${table} (${names.join(", ")}) values (${params.join(", ")})`;
+  await tamper(scene, sql, ...Object.values(row));
+}
+
+/**
+ * Removes the entry of the opening of a request before it is sealed.
+ *
+ * @returns a function that puts it back, like a commit that took long
+ */
+export async function takeOpening(scene: Scene, requestId: string): Promise<() => Promise<void>> {
+  const rows = "from audit_entry where subject = $1 and kind = 'request.opened'";
+  const subject = `request:${requestId}`;
+  const entry = await storeOf(scene).get(`select * ${rows}`, [subject]);
+  assert.ok(entry);
+  await tamper(scene, `delete ${rows}`, subject);
+  return () => insertRow(scene, "audit_entry", entry);
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Lets the time pass until all requests are purged; late entries are sealed by a daily scan. */
+export async function untilPurgedAndSealed(scene: Scene): Promise<void> {
+  await until(async () => {
+    scene.clock.advance(HOUR_MS);
+    await turns();
+    return (await countRequests(scene)) === 0 && (await countUnsealed(storeOf(scene))) === 0;
+  }, "all requests are purged, and all entries are sealed");
 }
