@@ -160,6 +160,8 @@ class Run {
     this.#countEnds();
     if (world.broken === undefined) facts.atEnd();
     await this.#expireAll();
+    // Signatures are verified in threads, which need a different number of turns each time.
+    world.endSchedule();
     // After the walks that find what clocks set back have hidden from the sealing.
     if (world.broken === undefined) await this.#verifyAuditLog(tokens);
   }

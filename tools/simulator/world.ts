@@ -85,6 +85,7 @@ export class World {
   /** Whether the last turn was one of timers. */
   #hasLooked = false;
   #digest = 0x811c_9dc5;
+  #isEnded = false;
 
   constructor({ draw, paceMs, isTraced }: WorldOptions) {
     this.draw = draw;
@@ -138,8 +139,14 @@ export class World {
     this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
+  /** Ends the schedule that a seed always produces: what happens afterwards is not written down. */
+  endSchedule(): void {
+    this.#isEnded = true;
+  }
+
   /** Writes down what happened. */
   note(actor: Pick<Actor, "name">, what: string): void {
+    if (this.#isEnded) return;
     const line = `${this.turns} +${Math.floor(this.elapsedMs)} ${actor.name}: ${what}`;
     let digest = this.#digest;
     for (let i = 0; i < line.length; i++) {
