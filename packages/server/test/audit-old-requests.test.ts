@@ -9,12 +9,15 @@ import { UNSEALED_MS_MAX } from "../src/audit/verify-log.ts";
 import { readEntry, writeEntry } from "../src/core/audit-line.ts";
 import { EntryComparison } from "../src/maintenance/compare-entries.ts";
 import { RequestLog } from "../src/maintenance/request-log.ts";
+import { verifyDatabase } from "../src/maintenance/verify-database.ts";
+import { Integrity } from "../src/storage/integrity.ts";
 import { readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
 import { REQUEST_STATES_MAX } from "../src/storage/sql/requests/request-states.ts";
 import {
   assertVerified,
   countUnsealed,
   insertRow,
+  logOf,
   projectId,
   storeOf,
   takeOpening,
@@ -128,6 +131,35 @@ test("[ours.audit.requests] audit verify names a missing row of a request with o
   }
 });
 
+/** As `countersign audit verify` does without the secret key. */
+async function verifyWithoutKey(scene: Scene) {
+  const store = storeOf(scene);
+  const integrity = new Integrity();
+  integrity.skipMacs();
+  const reader = {
+    integrity,
+    search: store.search,
+    get: store.get.bind(store),
+    getMany: store.getMany.bind(store),
+    all: store.all.bind(store),
+  };
+  const log = () => logOf(scene);
+  return verifyDatabase({ reader, now: scene.clock.now(), log }, {});
+}
+
+test("[ours.audit.requests] an altered entry is named although a row of a request cannot be read", async (t) => {
+  const { scene, pending } = await startOld(t);
+  // In a later seal.
+  const { id } = await scene.server.submit(scene.instance.token);
+  await untilSealed(scene);
+  const unreadable = "9223372036854775807";
+  await tamper(scene, `update request set decided_at = ${unreadable} where id = $1`, pending);
+  await assert.rejects(verifyAll(scene), /too large/);
+  const sql = "update audit_entry set actor = 'operator:other' where subject = $1";
+  await tamper(scene, sql, `request:${id}`);
+  assert.equal((await verifyAll(scene)).finding?.fault, "altered");
+});
+
 test("[ours.audit.requests] of several changed rows, audit verify names the one with the first id", async (t) => {
   const { scene, pending, denied, atOnce } = await startOld(t);
   await overwriteRequest(scene, atOnce, { tool: '"another"' });
@@ -163,11 +195,17 @@ test("[ours.audit.requests] audit verify names a row with an id that no server m
   const names = Object.keys(await requestRow(scene, denied))
     .filter((name) => name !== "id" && name !== "key_hash")
     .join(", ");
-  const ids = ENGINE === "sqlite" ? ["x'303132'", "cast(x'30313980' as text)"] : ["'012'"];
+  const ids =
+    ENGINE === "sqlite"
+      ? ["x'303132'", "cast(x'30313980' as text)", "cast(x'3030FF' as text)"]
+      : ["'012'"];
   for (const id of ids) {
     const copy = `select ${id}, 'other', ${names} from request where id = $1`;
     await tamper(scene, `insert into request (id, key_hash, ${names}) ${copy}`, denied);
-    assert.match(await messageOf(scene), /no server with the secret key of this database wrote/);
+    for (const verify of [verifyAll, verifyWithoutKey]) {
+      const { message = "" } = (await verify(scene)).finding ?? {};
+      assert.match(message, /no server with the secret key of this database wrote its row$/);
+    }
     await tamper(scene, "delete from request where key_hash = 'other'");
   }
   await assertVerified(scene);

@@ -21,6 +21,7 @@ import {
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
+import { ENGINE } from "./support/engine.ts";
 import { overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
 import { end, startScene } from "./support/scene.ts";
 import type { Lifetime } from "./support/test-provider.ts";
@@ -195,6 +196,42 @@ test("[ours.audit.since] requests of the minutes before the checkpoint are compa
   await tamper(own, "delete from request where id = $1", id);
   const isMissing = "its row is missing, but it is pending in the log";
   assert.equal(await messageOf(), `request ${id}: ${isMissing}`);
+});
+
+test("[ours.audit.since] a changed time of the seal before the checkpoint hides no changed request", async (t) => {
+  const own = await startScene(t);
+  const { server, instance, clock } = own;
+  const request = await server.submit(instance.token);
+  await untilSealed(own);
+  const older = await checkpointOf(own);
+  clock.advance(2 * UNSEALED_MS_MAX);
+  const pending = await requestRow(own, request.id);
+  await end(own, request, "denied");
+  await untilSealed(own);
+  clock.advance(2 * UNSEALED_MS_MAX);
+  await overwriteRequest(own, request.id, pending);
+  const sql = "update audit_seal set sealed_at = 9000000000000 where position < $1";
+  await tamper(own, sql, older.size);
+  const { message } = (await verifyAll(own, { older, isIncremental: true })).finding ?? {};
+  const says = "its row has the status pending, but the log has denied";
+  assert.equal(message, `request ${request.id}: ${says}`);
+});
+
+test("[ours.audit.since] a decided row with an id that no server makes is reported", async (t) => {
+  const own = await startTwoParts(t);
+  const names = Object.keys(await requestRow(own.scene, own.late))
+    .filter((name) => !["id", "key_hash", "status", "decided_at", "decided_by"].includes(name))
+    .join(", ");
+  const made = ENGINE === "sqlite" ? "cast(x'3030FF' as text)" : "'00'";
+  const values = `${made}, 'other', 'denied', ${own.scene.clock.now()}, 'system:other', ${names}`;
+  await tamper(
+    own.scene,
+    `insert into request (id, key_hash, status, decided_at, decided_by, ${names})
+     select ${values} from request where id = $1`,
+    own.late,
+  );
+  const { message = "" } = (await verifyAll(own.scene, own.kept)).finding ?? {};
+  assert.match(message, /no server with the secret key of this database wrote its row$/);
 });
 
 test("[ours.audit.since] an opening that was sealed after the checkpoint, and its resolution before it, pass after the purge", async (t) => {

@@ -55,7 +55,7 @@ export interface VerifyOptions {
   /** Keys of passkeys that may have signed. */
   readonly passkeys: AddedPasskeys;
   /** Time of the database, epoch ms. */
-  readonly now: number;
+  readonly clock: () => number;
   /** Called at the start, and again for a log that was pruned meanwhile and is verified again. */
   readonly onStart?: () => void;
   /** Receives the entries of each seal after they were verified, except for its signature. */
@@ -438,7 +438,7 @@ class LogVerification {
   async #judgeUnsealed(id: string): Promise<void> {
     const [row] = await readEntriesBetween(this.#reader, this.#log.projectId, id, id);
     if (row === undefined) return;
-    const { now } = this.#options;
+    const now = this.#options.clock();
     const since = Math.min(row.at, timeOfId(id) ?? 0);
     if (now - since <= UNSEALED_MS_MAX && since <= now + UNSEALED_MS_MAX) {
       this.counts.unsealed++;
@@ -455,11 +455,15 @@ class LogVerification {
 export async function readSince(
   reader: Reader,
   { projectId }: StoredLog,
-  { older, isIncremental = false }: Pick<VerifyOptions, "older" | "isIncremental">,
+  { older, isIncremental = false, clock }: Pick<VerifyOptions, "older" | "isIncremental" | "clock">,
 ): Promise<number> {
   if (older === undefined || !isIncremental || older.size === 0) return 0;
   const seal = await readSealAt(reader, projectId, older.size - 1);
-  return seal === undefined ? 0 : Math.max(0, seal.sealedAt - UNSEALED_MS_MAX);
+  if (seal === undefined) return 0;
+  // Nothing signs `sealedAt`, but the ids of the next seal are verified.
+  const [next] = await readSeals(reader, projectId, older.size, 1);
+  const before = next === undefined ? clock() : (timeOfId(next.firstId) ?? 0);
+  return Math.max(0, Math.min(seal.sealedAt, before) - UNSEALED_MS_MAX);
 }
 
 interface Unfitting {

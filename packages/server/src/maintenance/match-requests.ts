@@ -101,8 +101,8 @@ export class RequestMatches {
     const limit = REQUESTS_PER_READ;
     const rows = await readRequestsAfter(this.#reader, this.#projectId, this.#after, limit);
     for (const { id, request } of rows) {
-      // An id that is not text can come again.
-      if (request === undefined || id <= this.#after) {
+      // An id that is not of a server can be read, but not found or passed again.
+      if (request === undefined || timeOfId(id) === undefined) {
         this.#foreign = id;
         break;
       }

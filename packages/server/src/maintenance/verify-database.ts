@@ -81,23 +81,20 @@ export async function verifyDatabase(
       older: older?.origin === origin ? older : undefined,
       isIncremental,
       passkeys,
-      now,
       clock,
       hasArchive: archive !== undefined,
       archive,
       onProgress: (entries) => onProgress?.(project, entries, size),
     });
     logs.push({ ...verified, project });
-    const finding = verified.finding ?? (await findAlteredPolicy(reader, projectId, now));
+    const finding = verified.finding ?? (await findAlteredPolicy(reader, projectId, clock()));
     if (finding !== undefined) return { logs, finding: { ...finding, project } };
   }
   if (wanted !== undefined || only !== undefined) return { logs, finding: undefined };
-  return { logs, finding: await findWithoutLog(reader, names, now) };
+  return { logs, finding: await findWithoutLog(reader, names, clock()) };
 }
 
 interface LogOptions extends VerifyOptions {
-  /** Time of the database, epoch ms. */
-  readonly clock: () => number;
   readonly archive: string | undefined;
   readonly onProgress: (entries: number) => void;
 }
@@ -109,9 +106,9 @@ async function verifyOne(
   options: LogOptions,
 ): Promise<Omit<LogVerification, "project">> {
   const { origin, projectId } = log;
-  const { now, clock } = options;
+  const { clock } = options;
   const since = await readSince(reader, log, options);
-  const newComparison = () => new RequestComparison(reader, projectId, { now, clock, since });
+  const newComparison = () => new RequestComparison(reader, projectId, { clock, since });
   let comparison = newComparison();
   const { notCompared, ...verified } = await verifyLog(reader, log, {
     ...options,
@@ -123,7 +120,9 @@ async function verifyOne(
   const counted = { ...verified, archived: 0, notCompared: notCompared.length };
   if (verified.finding !== undefined) return counted;
   try {
-    const { archived, requests, approvals } = await verifyPast(reader, log, options);
+    // A server or a prune may have changed it since.
+    const current = (await readLog(reader, projectId)) ?? log;
+    const { archived, requests, approvals } = await verifyPast(reader, current, options);
     if (approvals !== undefined) await compareAll(reader, log, notCompared, approvals, options);
     const find =
       requests && ((...args: Parameters<typeof requests.find>) => requests.find(...args));

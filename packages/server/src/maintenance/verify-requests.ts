@@ -1,12 +1,12 @@
 /**
  * Compares the requests of a project with its audit log, in both directions, while the log is
- * verified.
+ * verified, or after the verification of its end.
  *
  * Rows without a match in memory are read again: before their entries in one direction, after them
  * in the other. A transaction writes both, so concurrent writes of a server cause no finding.
  */
 
-import { firstIdAt } from "@countersign/protocol";
+import { firstIdAt, timeOfId } from "@countersign/protocol";
 import type { Finding } from "../audit/finding.ts";
 import { readCutOf } from "../audit/pruned-part.ts";
 import { readSealedEntries } from "../audit/sealed-entries.ts";
@@ -34,11 +34,9 @@ export interface ComparedRequests {
 }
 
 export interface CompareOptions {
-  /** Time of the database at the start, epoch ms. */
-  readonly now: number;
   /** Time of the database, epoch ms. */
   readonly clock: () => number;
-  /** Epoch ms: only requests that were created or decided since, and later entries; 0: all. */
+  /** Epoch ms: only requests that were created or decided since, and entries since; 0: all. */
   readonly since: number;
 }
 
@@ -55,12 +53,17 @@ export class RequestComparison {
   readonly #options: CompareOptions;
   readonly #matches: RequestMatches;
   readonly #entries: EntryComparison;
+  /** Epoch ms. */
+  readonly #startedAt: number;
+  /** The first error of {@link takeSealed}. The log can have a finding, which comes first. */
+  #error: unknown;
 
   constructor(reader: Reader, projectId: string, options: CompareOptions) {
     this.#reader = reader;
     this.#projectId = projectId;
     this.#options = options;
     const { since, clock } = options;
+    this.#startedAt = clock();
     this.#matches = new RequestMatches(reader, projectId, since === 0 ? "" : firstIdAt(since));
     this.#entries = new EntryComparison(reader, projectId, clock);
   }
@@ -70,7 +73,12 @@ export class RequestComparison {
    * those behind a checkpoint are not all that it needs.
    */
   async takeSealed(entries: readonly EntryContent[]): Promise<void> {
-    if (this.#options.since === 0) await this.#take(entries);
+    if (this.#options.since > 0 || this.#error !== undefined) return;
+    try {
+      await this.#take(entries);
+    } catch (error) {
+      this.#error = error;
+    }
   }
 
   /**
@@ -79,10 +87,11 @@ export class RequestComparison {
    * @throws FindingError when entries are missing that were not pruned
    */
   async end({ size, find }: EndOptions): Promise<ComparedRequests> {
-    const { now, since } = this.#options;
+    if (this.#error !== undefined) throw this.#error;
+    const { since } = this.#options;
     if (since === 0) await this.#takeSealedAfter(size);
-    // The verification of the log reports older ones without a seal.
-    await this.#takeAfter(since === 0 ? now - UNSEALED_MS_MAX : since);
+    // The verification of the log reports entries without a seal that are older than this.
+    await this.#takeAfter(since === 0 ? this.#startedAt - UNSEALED_MS_MAX : since);
     const past = await this.#readPast(find);
     const log = new RequestLog(this.#reader, this.#projectId, past);
     const finding =
@@ -150,6 +159,8 @@ export class RequestComparison {
         after,
         REQUESTS_PER_READ,
       );
+      const made = decided.find(({ id }) => timeOfId(id) === undefined);
+      if (made !== undefined) return foreignRow(this.#projectId, made.id);
       const older = decided.map(({ id }) => id).filter((id) => id <= firstIdAt(since));
       const finding = await this.#compareRows(log, older);
       const last = decided.at(-1);

@@ -62,7 +62,8 @@ export async function verifyAuditLog(
     const passkeys = toAddedPasskeys(await readAddedPasskeys(store, SERVER));
     const verifier = { name: origin, publicKey };
     const now = await store.transact((tx) => tx.now(), "process");
-    const result = await verifyLog(store, log, { verifier, passkeys, now, onProgress });
+    const options = { verifier, passkeys, clock: () => now, onProgress };
+    const result = await verifyLog(store, log, options);
     signal.throwIfAborted();
     await emit({ kind: "verified", verified, result });
   } catch (error) {
