@@ -144,7 +144,7 @@ async function verifyWithoutKey(scene: Scene) {
     all: store.all.bind(store),
   };
   const log = () => logOf(scene);
-  return verifyDatabase({ reader, now: scene.clock.now(), log }, {});
+  return verifyDatabase({ reader, clock: scene.clock, log }, {});
 }
 
 test("[ours.audit.requests] an altered entry is named although a row of a request cannot be read", async (t) => {
@@ -241,7 +241,7 @@ test("[ours.audit.requests] more entries than are read with one statement are co
   const entries = rows.flatMap((row) => readEntry(writeEntry(row)) ?? []);
   const opened = entries.filter(({ kind }) => kind === "request.opened");
   assert.ok(opened.length > REQUEST_STATES_MAX);
-  const comparison = new EntryComparison(store, project, () => clock.now());
+  const comparison = new EntryComparison(store, project, clock);
   const log = new RequestLog(store, project, undefined);
   const some = opened.slice(0, REQUEST_STATES_MAX - 1);
   await comparison.take(some);

@@ -47,7 +47,7 @@ export const auditArchive: Command = {
       const archives = archiveDatabase(database, {
         log: isLogNamed(line) ? { project: projectOf(line) } : undefined,
         directory,
-        before: age === undefined ? time : database.now - age,
+        before: age === undefined ? time : database.clock.now() - age,
         prunes,
         sinks: sinksOf(toSettings(config), toSecrets(config)),
         without,

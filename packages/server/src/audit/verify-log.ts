@@ -4,6 +4,7 @@
  */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";
+import type { Clock } from "../clock.ts";
 import { KEPT_KINDS } from "../core/audit-cut.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
@@ -54,8 +55,8 @@ export interface VerifyOptions {
   readonly hasArchive?: boolean;
   /** Keys of passkeys that may have signed. */
   readonly passkeys: AddedPasskeys;
-  /** Time of the database, epoch ms. */
-  readonly clock: () => number;
+  /** The clock of the database. */
+  readonly clock: Pick<Clock, "now">;
   /** Called at the start, and again for a log that was pruned meanwhile and is verified again. */
   readonly onStart?: () => void;
   /** Receives the entries of each seal after they were verified, except for its signature. */
@@ -438,7 +439,7 @@ class LogVerification {
   async #judgeUnsealed(id: string): Promise<void> {
     const [row] = await readEntriesBetween(this.#reader, this.#log.projectId, id, id);
     if (row === undefined) return;
-    const now = this.#options.clock();
+    const now = this.#options.clock.now();
     const since = Math.min(row.at, timeOfId(id) ?? 0);
     if (now - since <= UNSEALED_MS_MAX && since <= now + UNSEALED_MS_MAX) {
       this.counts.unsealed++;
@@ -462,7 +463,7 @@ export async function readSince(
   if (seal === undefined) return 0;
   // Nothing signs `sealedAt`, but the ids of the next seal are verified.
   const [next] = await readSeals(reader, projectId, older.size, 1);
-  const before = next === undefined ? clock() : (timeOfId(next.firstId) ?? 0);
+  const before = next === undefined ? clock.now() : (timeOfId(next.firstId) ?? 0);
   return Math.max(0, Math.min(seal.sealedAt, before) - UNSEALED_MS_MAX);
 }
 

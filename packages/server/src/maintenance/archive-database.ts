@@ -42,8 +42,8 @@ export async function* archiveDatabase(
   database: AuditDatabase,
   options: DatabaseArchiveOptions,
 ): AsyncGenerator<LogArchive> {
-  const { reader, now } = database;
-  const before = options.before ?? now + 1;
+  const { reader, clock } = database;
+  const before = options.before ?? clock.now() + 1;
   assertPrunable(database, options, before);
   const names = new Map((await readProjects(reader)).map(({ id, name }) => [id, name]));
   const all =
@@ -60,7 +60,7 @@ export async function* archiveDatabase(
 }
 
 function assertPrunable(
-  { writer, now }: AuditDatabase,
+  { writer, clock }: AuditDatabase,
   { prunes }: DatabaseArchiveOptions,
   before: number,
 ): void {
@@ -68,7 +68,7 @@ function assertPrunable(
   if (writer === undefined) {
     throw failure("--prune writes an audit entry and needs the secret key of the database");
   }
-  if (before > now - PRUNED_AGE_MS_MIN) {
+  if (before > clock.now() - PRUNED_AGE_MS_MIN) {
     throw failure("--prune keeps the entries of the last 30 days: give an earlier --before");
   }
 }

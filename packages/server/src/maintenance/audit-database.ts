@@ -5,6 +5,7 @@
 
 import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock } from "../clock.ts";
 import type { SecretSettings, Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import { Keyring } from "../secrets/keyring.ts";
@@ -23,8 +24,8 @@ export interface AuditDatabase {
   readonly reader: Reader;
   /** Undefined without the secret key: then nothing can be written. */
   readonly writer?: Store | undefined;
-  /** Time of the database, epoch ms. */
-  readonly now: number;
+  /** The clock of the database. */
+  readonly clock: Pick<Clock, "now">;
   /**
    * @param project its name; undefined for the log of the whole server
    * @throws Failure when the project does not exist, or has no sealed entries
@@ -94,7 +95,7 @@ async function withKeys<T>(
     assertMigrated(await readAnySchemaVersion(store), schemaOf(readMigrations()));
     const writer = (await useRowKey(store, keyring)) ? store : undefined;
     const log = (project: string | undefined) => findLog(store, project);
-    return await work({ reader: store, writer, now: clock.now(), log });
+    return await work({ reader: store, writer, clock, log });
   } finally {
     await close();
   }

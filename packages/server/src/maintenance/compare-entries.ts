@@ -5,6 +5,7 @@
 
 import { timeOfId } from "@countersign/protocol";
 import type { Finding } from "../audit/finding.ts";
+import type { Clock } from "../clock.ts";
 import type { EntryContent } from "../core/audit-line.ts";
 import { requestIdOf, transitionsOf } from "../core/request-entry.ts";
 import { REQUEST_STATES_MAX, readRequestStates } from "../storage/sql/requests/request-states.ts";
@@ -19,8 +20,7 @@ const KEPT_MS_MIN = 168 * 3_600_000;
 export class EntryComparison {
   readonly #reader: Reader;
   readonly #projectId: string;
-  /** Time of the database, epoch ms. */
-  readonly #clock: () => number;
+  readonly #clock: Pick<Clock, "now">;
   #waiting: EntryContent[] = [];
   #finding: Finding | undefined;
   /** Opened requests without a row or a resolution so far: they are purged if one follows. */
@@ -28,7 +28,8 @@ export class EntryComparison {
   /** Requests without a row or an opening so far: one that was committed late can follow. */
   readonly #ended = new Set<string>();
 
-  constructor(reader: Reader, projectId: string, clock: () => number) {
+  /** @param clock that of the database */
+  constructor(reader: Reader, projectId: string, clock: Pick<Clock, "now">) {
     this.#reader = reader;
     this.#projectId = projectId;
     this.#clock = clock;
@@ -68,7 +69,7 @@ export class EntryComparison {
     }
     const isWhole = this.#gone.delete(id) || transitionsOf(entry).includes("request.opened");
     if (!isWhole) this.#ended.add(id);
-    if (this.#clock() - entry.at >= KEPT_MS_MIN) return undefined;
+    if (this.#clock.now() - entry.at >= KEPT_MS_MIN) return undefined;
     const message = "its row is missing, but it was resolved within the last 168 h";
     return missingRequest(this.#projectId, id, message);
   }

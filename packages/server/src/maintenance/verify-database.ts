@@ -57,7 +57,7 @@ export interface DatabaseVerification {
 
 /** @throws Failure when the database cannot be read, or the log does not exist */
 export async function verifyDatabase(
-  { reader, now, log: findLog }: AuditDatabase,
+  { reader, clock, log: findLog }: AuditDatabase,
   { log: wanted, verifier, older, isIncremental = false, archive, onProgress }: DatabaseOptions,
 ): Promise<DatabaseVerification> {
   const all = wanted === undefined ? await readLogs(reader) : [await findLog(wanted.project)];
@@ -69,8 +69,6 @@ export async function verifyDatabase(
     const message = `the log ${origin} does not exist; check that this is the right database`;
     return { logs: [], finding: { fault: "rewritten", origin, message } };
   }
-  const startedAt = performance.now();
-  const clock = () => now + (performance.now() - startedAt);
   const passkeys = toAddedPasskeys(await readAddedPasskeys(reader, SERVER));
   const logs: LogVerification[] = [];
   for (const log of chosen) {
@@ -87,11 +85,11 @@ export async function verifyDatabase(
       onProgress: (entries) => onProgress?.(project, entries, size),
     });
     logs.push({ ...verified, project });
-    const finding = verified.finding ?? (await findAlteredPolicy(reader, projectId, clock()));
+    const finding = verified.finding ?? (await findAlteredPolicy(reader, projectId, clock.now()));
     if (finding !== undefined) return { logs, finding: { ...finding, project } };
   }
   if (wanted !== undefined || only !== undefined) return { logs, finding: undefined };
-  return { logs, finding: await findWithoutLog(reader, names, clock()) };
+  return { logs, finding: await findWithoutLog(reader, names, clock.now()) };
 }
 
 interface LogOptions extends VerifyOptions {

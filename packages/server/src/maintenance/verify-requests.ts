@@ -11,6 +11,7 @@ import type { Finding } from "../audit/finding.ts";
 import { readCutOf } from "../audit/pruned-part.ts";
 import { readSealedEntries } from "../audit/sealed-entries.ts";
 import { UNSEALED_MS_MAX } from "../audit/verify-log.ts";
+import type { Clock } from "../clock.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
@@ -34,8 +35,8 @@ export interface ComparedRequests {
 }
 
 export interface CompareOptions {
-  /** Time of the database, epoch ms. */
-  readonly clock: () => number;
+  /** The clock of the database. */
+  readonly clock: Pick<Clock, "now">;
   /** Epoch ms: only requests that were created or decided since, and entries since; 0: all. */
   readonly since: number;
 }
@@ -63,7 +64,7 @@ export class RequestComparison {
     this.#projectId = projectId;
     this.#options = options;
     const { since, clock } = options;
-    this.#startedAt = clock();
+    this.#startedAt = clock.now();
     this.#matches = new RequestMatches(reader, projectId, since === 0 ? "" : firstIdAt(since));
     this.#entries = new EntryComparison(reader, projectId, clock);
   }

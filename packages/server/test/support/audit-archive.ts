@@ -26,7 +26,7 @@ export async function archiveAll(
   const store = storeOf(scene);
   const now = scene.clock.now() + 2 * PRUNED_AGE_MS_MIN;
   const log = (name = "") => logOf(scene, name);
-  const database = { reader: store, writer: store, now, log };
+  const database = { reader: store, writer: store, clock: { now: () => now }, log };
   const options = {
     directory,
     before: now - PRUNED_AGE_MS_MIN,
@@ -42,7 +42,7 @@ export async function archiveAll(
 export async function verifyWith(scene: Logged, archive?: string, older?: Checkpoint) {
   const reader = storeOf(scene);
   const log = (name = "") => logOf(scene, name);
-  return verifyDatabase({ reader, now: scene.clock.now(), log }, { archive, older });
+  return verifyDatabase({ reader, clock: scene.clock, log }, { archive, older });
 }
 
 /** Paths of the archive files of a log, in order. */

@@ -88,9 +88,8 @@ export interface Kept {
 /** As `countersign audit verify` does. */
 export async function verifyAll(scene: Logged, kept: Kept = {}) {
   const reader = storeOf(scene);
-  const now = scene.clock.now();
   const log = (name = "") => logOf(scene, name);
-  return verifyDatabase({ reader, now, log }, kept);
+  return verifyDatabase({ reader, clock: scene.clock, log }, kept);
 }
 
 /** @throws when anything is wrong with any log */

@@ -61,9 +61,7 @@ export async function verifyAuditLog(
   try {
     const passkeys = toAddedPasskeys(await readAddedPasskeys(store, SERVER));
     const verifier = { name: origin, publicKey };
-    const now = await store.transact((tx) => tx.now(), "process");
-    const options = { verifier, passkeys, clock: () => now, onProgress };
-    const result = await verifyLog(store, log, options);
+    const result = await verifyLog(store, log, { verifier, passkeys, clock, onProgress });
     signal.throwIfAborted();
     await emit({ kind: "verified", verified, result });
   } catch (error) {
