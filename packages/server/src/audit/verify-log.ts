@@ -57,8 +57,8 @@ export interface VerifyOptions {
   readonly passkeys: AddedPasskeys;
   /** The clock of the database. */
   readonly clock: Pick<Clock, "now">;
-  /** Called at the start, and again for a log that was pruned meanwhile and is verified again. */
-  readonly onStart?: () => void;
+  /** Called when a log that was pruned meanwhile is verified again, from its first entry on. */
+  readonly onRestart?: () => void;
   /** Receives the entries of each seal after they were verified, except for its signature. */
   readonly onEntries?: (entries: readonly EntryContent[]) => Promise<void>;
   /** Called at intervals with the number of verified entries. An error stops the verification. */
@@ -100,7 +100,6 @@ export async function verifyLog(
   const { origin, projectId, size, checkpoint, pruned } = log;
   const since = options.isIncremental ? (options.older?.size ?? 0) : 0;
   const summary = { origin, projectId, size, checkpoint, pruned, since };
-  options.onStart?.();
   const run = new LogVerification(reader, log, options);
   try {
     await run.verify();
@@ -110,6 +109,7 @@ export async function verifyLog(
     // Entries may have been pruned since the log was read.
     const current = await readLog(reader, projectId);
     if (current !== undefined && current.pruned > pruned) {
+      options.onRestart?.();
       return verifyLog(reader, current, options);
     }
     const finding = { origin, projectId, ...error.finding };

@@ -110,7 +110,7 @@ async function verifyOne(
   let comparison = newComparison();
   const { notCompared, ...verified } = await verifyLog(reader, log, {
     ...options,
-    onStart() {
+    onRestart() {
       comparison = newComparison();
     },
     onEntries: (entries) => comparison.takeSealed(entries),
