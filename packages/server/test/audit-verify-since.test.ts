@@ -5,8 +5,6 @@ import { after, test } from "node:test";
 import { temporaryFolder } from "@countersign/testing/child";
 import { UNSEALED_MS_MAX } from "../src/audit/verify-log.ts";
 import { Failure } from "../src/failure.ts";
-import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
-import type { Row } from "../src/storage/store.ts";
 import { archiveAll } from "./support/audit-archive.ts";
 import {
   assertVerified,
@@ -14,15 +12,15 @@ import {
   type Kept,
   projectId,
   sealedIds,
+  sealResolutionFirst,
   storeOf,
-  takeOpening,
   tamper,
   untilPurgedAndSealed,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
 import { ENGINE } from "./support/engine.ts";
-import { overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
+import { copyRequest, overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
 import { end, startScene } from "./support/scene.ts";
 import type { Lifetime } from "./support/test-provider.ts";
 
@@ -54,20 +52,6 @@ const { scene, older, early, late, kept } = await startTwoParts({ after }, 130);
 
 async function faultOf(options: Kept) {
   return (await verifyAll(scene, options)).finding?.fault;
-}
-
-/** As an insider with the secret key. */
-async function alterRequest(id: string, change: Partial<Row>): Promise<void> {
-  const { integrity } = storeOf(scene);
-  const row = await storeOf(scene).get("select * from request where id = $1", [id]);
-  assert.ok(row);
-  const altered = { ...row, ...change } as Row;
-  const { mac, checksum } = authenticateRow(integrity, altered);
-  const names = Object.keys(change);
-  const sets = names.map((name, i) => `${name} = $${i + 4}`).join(", ");
-  const values = names.map((name) => altered[name] ?? null);
-  const sql = `update request set mac = $2, checksum = $3, ${sets} where id = $1`;
-  await tamper(scene, sql, id, mac, checksum, ...values);
 }
 
 test("[ours.audit.since] only the log of the checkpoint is verified, from the checkpoint on", async () => {
@@ -129,20 +113,20 @@ test("[ours.audit.since] requests that were created or decided after the checkpo
     [decided, { arguments: '{"other":1}' }],
   ] as const) {
     const row = await storeOf(scene).get("select * from request where id = $1", [id]);
-    await alterRequest(id, change);
+    await overwriteRequest(scene, id, change);
     const { finding } = await verifyAll(scene, kept);
     assert.deepEqual([finding?.fault, finding?.kind, finding?.id], ["altered", "request", id]);
     const [[name, value]] = Object.entries(change) as [[string, string]];
-    await alterRequest(id, { [name]: row?.[name] ?? value });
+    await overwriteRequest(scene, id, { [name]: row?.[name] ?? value });
   }
   const [{ tool = null } = {}] = await storeOf(scene).all(
     "select tool from request where id = $1",
     [before],
   );
-  await alterRequest(before, { tool: '"other"' });
+  await overwriteRequest(scene, before, { tool: '"other"' });
   await assertVerified(scene, kept);
   assert.equal(await faultOf({}), "altered");
-  await alterRequest(before, { tool });
+  await overwriteRequest(scene, before, { tool });
   await assertVerified(scene);
 });
 
@@ -219,31 +203,18 @@ test("[ours.audit.since] a changed time of the seal before the checkpoint hides 
 
 test("[ours.audit.since] a decided row with an id that no server makes is reported", async (t) => {
   const own = await startTwoParts(t);
-  const names = Object.keys(await requestRow(own.scene, own.late))
-    .filter((name) => !["id", "key_hash", "status", "decided_at", "decided_by"].includes(name))
-    .join(", ");
-  const made = ENGINE === "sqlite" ? "cast(x'3030FF' as text)" : "'00'";
-  const values = `${made}, 'other', 'denied', ${own.scene.clock.now()}, 'system:other', ${names}`;
-  await tamper(
-    own.scene,
-    `insert into request (id, key_hash, status, decided_at, decided_by, ${names})
-     select ${values} from request where id = $1`,
-    own.late,
-  );
+  const newId = ENGINE === "sqlite" ? "cast(x'3030FF' as text)" : "'00'";
+  const decided_at = own.scene.clock.now();
+  await copyRequest(own.scene, own.late, newId, { status: "denied", decided_at });
   const { message = "" } = (await verifyAll(own.scene, own.kept)).finding ?? {};
   assert.match(message, /no server with the secret key of this database wrote its row$/);
 });
 
 test("[ours.audit.since] an opening that was sealed after the checkpoint, and its resolution before it, pass after the purge", async (t) => {
   const own = await startScene(t);
-  const { server, instance, clock } = own;
-  const request = await server.submit(instance.token);
-  const putBack = await takeOpening(own, request.id);
-  clock.advance(1);
-  await end(own, request, "denied");
-  await untilSealed(own);
+  const commitOpening = await sealResolutionFirst(own);
   const checkpoint = { older: await checkpointOf(own), isIncremental: true };
-  await putBack();
+  await commitOpening();
   await untilPurgedAndSealed(own);
   await assertVerified(own, checkpoint);
 });

@@ -9,8 +9,9 @@ import type { StoredEntry } from "../../src/core/audit-line.ts";
 import { type Checkpoint, readCheckpoint, type Verifier, verifyDatabase } from "../../src/index.ts";
 import { macOfEntry } from "../../src/storage/sql/audit/audit-entries.ts";
 import { readLog, type StoredLog } from "../../src/storage/sql/audit/audit-logs.ts";
-import type { Row, SqlValue, Store } from "../../src/storage/store.ts";
-import { countRequests, type Scene } from "./scene.ts";
+import type { SqlValue, Store } from "../../src/storage/store.ts";
+import { insertRow } from "./rows.ts";
+import { countRequests, end, type Scene } from "./scene.ts";
 import { turns, until } from "./until.ts";
 
 export type Logged = Pick<Scene, "server" | "clock">;
@@ -138,29 +139,23 @@ export async function authenticateEntries(scene: Pick<Scene, "server">): Promise
   });
 }
 
-export async function insertRow(
-  scene: Pick<Scene, "server">,
-  table: string,
-  row: Row,
-): Promise<void> {
-  const names = Object.keys(row);
-  const params = names.map((_, i) => `$${i + 1}`);
-  const sql = `insert into ${table} (${names.join(", ")}) values (${params.join(", ")})`;
-  await tamper(scene, sql, ...Object.values(row));
-}
-
 /**
- * Removes the entry of the opening of a request before it is sealed.
+ * Ends a request whose opening is not committed yet: its resolution is sealed first.
  *
- * @returns a function that puts it back, like a commit that took long
+ * @returns commits the opening
  */
-export async function takeOpening(scene: Scene, requestId: string): Promise<() => Promise<void>> {
+export async function sealResolutionFirst(scene: Scene): Promise<() => Promise<void>> {
+  const { server, instance, clock } = scene;
+  const request = await server.submit(instance.token);
   const rows = "from audit_entry where subject = $1 and kind = 'request.opened'";
-  const subject = `request:${requestId}`;
-  const entry = await storeOf(scene).get(`select * ${rows}`, [subject]);
-  assert.ok(entry);
+  const subject = `request:${request.id}`;
+  const opening = await storeOf(scene).get(`select * ${rows}`, [subject]);
+  assert.ok(opening);
   await tamper(scene, `delete ${rows}`, subject);
-  return () => insertRow(scene, "audit_entry", entry);
+  clock.advance(1);
+  await end(scene, request, "denied");
+  await untilSealed(scene);
+  return () => storeOf(scene).transact((tx) => insertRow(tx, "audit_entry", opening));
 }
 
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { ErrorResponse } from "@countersign/protocol";
-import type { Row, Transaction } from "../../src/storage/store.ts";
+import { insertRow } from "./rows.ts";
 import type { Lifetime, TestProvider } from "./test-provider.ts";
 import type { AnswerMessage } from "./tls-receiver.ts";
 import {
@@ -121,11 +121,4 @@ export async function copyDeliveries(
     }
     return ids;
   });
-}
-
-async function insertRow(tx: Transaction, table: string, row: Row): Promise<void> {
-  const columns = Object.keys(row);
-  const places = columns.map((_, i) => `$${i + 1}`).join(", ");
-  const sql = `insert into ${table} (${columns.join(", ")}) values (${places})`;
-  await tx.run(sql, Object.values(row));
 }

@@ -1,6 +1,6 @@
 /**
- * `audit verify` compares requests with entries that were sealed long ago. Entries of the last
- * minutes are read again, because they can be without a seal.
+ * Rows of requests that `audit verify` compares with the log: while it verifies entries that were
+ * sealed long ago, and afterwards with those of the last minutes, which can be without a seal.
  */
 
 import assert from "node:assert/strict";
@@ -16,20 +16,20 @@ import { REQUEST_STATES_MAX } from "../src/storage/sql/requests/request-states.t
 import {
   assertVerified,
   countUnsealed,
-  insertRow,
   logOf,
   projectId,
+  sealResolutionFirst,
   storeOf,
-  takeOpening,
   tamper,
   untilPurgedAndSealed,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
 import { ENGINE } from "./support/engine.ts";
-import { overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
+import { copyRequest, overwriteRequest, requestRow } from "./support/overwritten-requests.ts";
 import { policyOf } from "./support/policies.ts";
 import { publish, startPolicyScene } from "./support/publishing.ts";
+import { insertRow } from "./support/rows.ts";
 import { countRequests, end, type Scene, startScene } from "./support/scene.ts";
 import type { Lifetime } from "./support/test-provider.ts";
 import { turns, until } from "./support/until.ts";
@@ -126,7 +126,7 @@ test("[ours.audit.requests] audit verify names a missing row of a request with o
     const row = await requestRow(scene, id);
     await tamper(scene, "delete from request where id = $1", id);
     assert.equal(await messageOf(scene), `request ${id}: ${says}`);
-    await insertRow(scene, "request", row);
+    await storeOf(scene).transact((tx) => insertRow(tx, "request", row));
     await assertVerified(scene);
   }
 });
@@ -172,15 +172,10 @@ test("[ours.audit.requests] of several changed rows, audit verify names the one 
 
 test("[ours.audit.requests] audit verify passes a request with an opening that was sealed after its resolution, also when it is purged", async (t) => {
   const scene = await startScene(t);
-  const { server, instance, clock } = scene;
-  const request = await server.submit(instance.token);
-  const putBack = await takeOpening(scene, request.id);
-  clock.advance(1);
-  await end(scene, request, "denied");
-  await untilSealed(scene);
-  await putBack();
+  const commitOpening = await sealResolutionFirst(scene);
+  await commitOpening();
   await until(async () => {
-    clock.advance(HOUR);
+    scene.clock.advance(HOUR);
     await turns();
     return (await countUnsealed(storeOf(scene))) === 0;
   }, "the opening is sealed");
@@ -192,21 +187,17 @@ test("[ours.audit.requests] audit verify passes a request with an opening that w
 
 test("[ours.audit.requests] audit verify names a row with an id that no server makes", async (t) => {
   const { scene, denied } = await startOld(t);
-  const names = Object.keys(await requestRow(scene, denied))
-    .filter((name) => name !== "id" && name !== "key_hash")
-    .join(", ");
   const ids =
     ENGINE === "sqlite"
       ? ["x'303132'", "cast(x'30313980' as text)", "cast(x'3030FF' as text)"]
       : ["'012'"];
   for (const id of ids) {
-    const copy = `select ${id}, 'other', ${names} from request where id = $1`;
-    await tamper(scene, `insert into request (id, key_hash, ${names}) ${copy}`, denied);
+    const remove = await copyRequest(scene, denied, id);
     for (const verify of [verifyAll, verifyWithoutKey]) {
       const { message = "" } = (await verify(scene)).finding ?? {};
       assert.match(message, /no server with the secret key of this database wrote its row$/);
     }
-    await tamper(scene, "delete from request where key_hash = 'other'");
+    await remove();
   }
   await assertVerified(scene);
 });
@@ -227,7 +218,7 @@ test("[ours.audit.requests] audit verify names a missing or pending row of a req
   await tamper(scene, "delete from request where id = $1", id);
   const isMissing = `request ${id}: its row is missing, but it was resolved within the last 168 h`;
   assert.equal(await messageOf(scene), isMissing);
-  await insertRow(scene, "request", denied);
+  await storeOf(scene).transact((tx) => insertRow(tx, "request", denied));
   await assertVerified(scene);
 });
 
