@@ -5,14 +5,17 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { uuidV7 } from "@countersign/protocol";
 import { UNSEALED_MS_MAX } from "../src/audit/verify-log.ts";
 import { readEntry, writeEntry } from "../src/core/audit-line.ts";
 import { EntryComparison } from "../src/maintenance/compare-entries.ts";
+import { REQUESTS_PER_READ, RequestMatches } from "../src/maintenance/match-requests.ts";
 import { RequestLog } from "../src/maintenance/request-log.ts";
 import { verifyDatabase } from "../src/maintenance/verify-database.ts";
 import { Integrity } from "../src/storage/integrity.ts";
 import { readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
 import { REQUEST_STATES_MAX } from "../src/storage/sql/requests/request-states.ts";
+import type { Reader } from "../src/storage/store.ts";
 import {
   assertVerified,
   countUnsealed,
@@ -58,6 +61,34 @@ async function startOld(t: Lifetime) {
   await assertVerified(scene);
   return { scene, pending, denied: denied.id, atOnce, older };
 }
+
+test("[ours.audit.requests] an entry with an id that is far ahead does not load all requests", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance, clock } = scene;
+  const store = storeOf(scene);
+  const ids: string[] = [];
+  for (let n = 0; n < 3 * REQUESTS_PER_READ; n++) {
+    ids.push((await server.submit(instance.token)).id);
+  }
+  let reads = 0;
+  const all: Reader["all"] = (sql, values) => {
+    reads++;
+    return store.all(sql, values);
+  };
+  const { integrity, search } = store;
+  const reader = { integrity, search, all, get: store.get, getMany: store.getMany };
+  const matches = new RequestMatches(reader, await projectId(store), "");
+  const entry = {
+    id: uuidV7(clock.now() + HOUR, new Uint8Array(10)),
+    at: clock.now(),
+    kind: "request.opened",
+    actor: `instance:${instance.id}`,
+    subject: "request:other",
+    detail: {},
+  };
+  assert.deepEqual([await matches.take([entry]), reads], [[entry], 1]);
+  assert.deepEqual((await matches.end()).ids, ids.toSorted());
+});
 
 async function messageOf(scene: Scene): Promise<string> {
   return (await verifyAll(scene)).finding?.message ?? "";

@@ -21,7 +21,7 @@ export const REQUESTS_PER_READ = 50;
 /** A row waits this long for an opening that was sealed late. */
 const LATE_MS = 60_000;
 
-interface Row {
+interface HeldRow {
   readonly facts: RequestFacts;
   needsOpening: boolean;
   needsResolution: boolean;
@@ -40,9 +40,9 @@ export class RequestMatches {
   /** Id of the last row that was read. */
   #after: string;
   /** Rows without a matching opening so far, in the order of their ids. */
-  readonly #unopened = new Map<string, Row>();
+  readonly #unopened = new Map<string, HeldRow>();
   /** Rows that are opened and decided, without a matching resolution so far. */
-  readonly #unresolved = new Map<string, Row>();
+  readonly #unresolved = new Map<string, HeldRow>();
   readonly #unmatched: string[] = [];
   #foreign: string | undefined;
 
@@ -101,7 +101,7 @@ export class RequestMatches {
     const limit = REQUESTS_PER_READ;
     const rows = await readRequestsAfter(this.#reader, this.#projectId, this.#after, limit);
     for (const { id, request } of rows) {
-      // An id that is not of a server can be read, but not found or passed again.
+      // A text that is not valid UTF-8 is read as another one, which finds no row.
       if (request === undefined || timeOfId(id) === undefined) {
         this.#foreign = id;
         break;

@@ -57,7 +57,10 @@ export function findDifference(
   return `${column} of its row differs from the entry ${kind} in the log`;
 }
 
-/** @param entry a resolution @returns the contradiction, for people */
+/**
+ * @param entry a resolution
+ * @returns the contradiction, for people
+ */
 export function findContradiction(
   { at, actor, detail }: EntryContent,
   { status, decidedAt, decidedBy }: RequestState,

@@ -2,8 +2,9 @@
  * Compares the requests of a project with its audit log, in both directions, while the log is
  * verified, or after the verification of its end.
  *
- * Rows without a match in memory are read again: before their entries in one direction, after them
- * in the other. A transaction writes both, so concurrent writes of a server cause no finding.
+ * What does not match in memory is read again, because a server may have written it meanwhile. To
+ * find a missing entry, the row is read first, then the entry; to find a missing row, the entry.
+ * A transaction writes both, so the second one exists if a server wrote the first.
  */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";
@@ -160,8 +161,8 @@ export class RequestComparison {
         after,
         REQUESTS_PER_READ,
       );
-      const made = decided.find(({ id }) => timeOfId(id) === undefined);
-      if (made !== undefined) return foreignRow(this.#projectId, made.id);
+      const foreign = decided.find(({ id }) => timeOfId(id) === undefined);
+      if (foreign !== undefined) return foreignRow(this.#projectId, foreign.id);
       const older = decided.map(({ id }) => id).filter((id) => id <= firstIdAt(since));
       const finding = await this.#compareRows(log, older);
       const last = decided.at(-1);

@@ -1,4 +1,4 @@
-/** Rows of requests that somebody with write access to the database changes. */
+/** Rows of requests that an attacker with write access to the database changes. */
 
 import { authenticateRow } from "../../src/storage/sql/requests/request-rows.ts";
 import type { Row } from "../../src/storage/store.ts";
