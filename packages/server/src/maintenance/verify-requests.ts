@@ -2,9 +2,9 @@
  * Compares the requests of a project with its audit log, in both directions, while the log is
  * verified, or after the verification of its end.
  *
- * What does not match in memory is read again, because a server may have written it meanwhile. To
- * find a missing entry, the row is read first, then the entry; to find a missing row, the entry.
- * A transaction writes both, so the second one exists if a server wrote the first.
+ * Rows and entries without a match in memory are read again, because a server may have written them
+ * meanwhile. To find a missing entry, the row is read first, then the entry; to find a missing row,
+ * the entry. A transaction writes both, so the second one exists if a server wrote the first.
  */
 
 import { firstIdAt, timeOfId } from "@countersign/protocol";
