@@ -4,10 +4,14 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { pbkdf2 } from "node:crypto";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { promisify } from "node:util";
 import { Template } from "./database.ts";
 import { runSeed } from "./run-seed.ts";
+
+const derive = promisify(pbkdf2);
 
 const SHAPE = { replicas: 3, steps: 2_500 };
 
@@ -17,6 +21,23 @@ after(() => template.remove());
 function simulate(...options: readonly string[]) {
   const program = join(import.meta.dirname, "simulate.ts");
   return spawnSync(process.execPath, [program, ...options], { encoding: "utf8" });
+}
+
+/**
+ * Occupies all threads for signatures and files.
+ *
+ * @returns releases them
+ */
+function occupyThreads(): () => Promise<void> {
+  let isOver = false;
+  const work = async () => {
+    while (!isOver) await derive("password", "salt", 20_000, 32, "sha256");
+  };
+  const working = Array.from({ length: 16 }, work);
+  return async () => {
+    isOver = true;
+    await Promise.all(working);
+  };
 }
 
 test("[ours.simulation.promises] no promise is broken by what these seeds do, and everything ends", () => {
@@ -32,6 +53,16 @@ test("[ours.simulation.replayed] the same seed produces the same schedule, turn 
   assert.ok(first.trace.length > SHAPE.steps);
   const other = await runSeed(template, { ...SHAPE, seed: 4, isTraced: false });
   assert.notEqual(first.digest, other.digest);
+});
+
+test("[ours.simulation.replayed] threads that are busy do not change the schedule", async () => {
+  const play = () => runSeed(template, { ...SHAPE, seed: 3, isTraced: true });
+  const idle = await play();
+  const release = occupyThreads();
+  const busy = await play();
+  await release();
+  assert.deepEqual(busy.trace, idle.trace);
+  assert.equal(busy.digest, idle.digest);
 });
 
 test("[ours.simulation.finds] a planted defect is found, and reported with the command that replays it", () => {

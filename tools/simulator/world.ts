@@ -63,7 +63,7 @@ export class World {
   aheadMs = 0;
   /** {@link elapsedMs} when a clock was last set by more than its margin. */
   clockSetAt = Number.NEGATIVE_INFINITY;
-  /** Turns that were given. */
+  /** Turns of the schedule. */
   turns = 0;
   paceMs: number;
   /** How likely a read is asked in a turn of its own, and answered in another one. */
@@ -248,7 +248,7 @@ export class World {
       : [];
     const drawnTurns = timers.length + messages.length > 0 ? [...timers, ...messages] : [drawn];
     for (const turn of drawnTurns) this.#ready.splice(this.#ready.indexOf(turn), 1);
-    this.turns++;
+    if (!this.#isEnded) this.turns++;
     this.#hasLooked = timers.length > 0;
     for (const { actor, what, go } of drawnTurns) {
       setImmediate(() => {
