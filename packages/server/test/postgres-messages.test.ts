@@ -11,10 +11,12 @@ import { indexRequests } from "../src/operations/search/indexRequests.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
 import { projectId } from "./support/audit-logs.ts";
 import { startCuttingProxy } from "./support/cutting-proxy.ts";
+import { databaseIdle } from "./support/database-idle.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { createDatabase } from "./support/postgres.ts";
 import { startReplicas } from "./support/replicas.ts";
 import { type ReviewedRequest, SUBMISSION, type TestProvider } from "./support/test-provider.ts";
+import { until } from "./support/until.ts";
 
 interface Counted {
   readonly server: TestProvider;
@@ -25,8 +27,15 @@ async function startCounted(t: TestContext): Promise<Counted> {
   const proxy = await startCuttingProxy(t, await createDatabase());
   // Its clock does not advance, so that no worker sends anything.
   const { servers } = await startReplicas(t, 1, proxy.url, { clock: new ManualClock() });
+  const server = servers[0] as TestProvider;
+  // Until the first rounds of the workers have ended.
+  await until(async () => {
+    const before = proxy.messages;
+    await databaseIdle();
+    return proxy.messages === before;
+  }, "the server is idle");
   return {
-    server: servers[0] as TestProvider,
+    server,
     async messagesOf(work) {
       const before = proxy.messages;
       const result = await work();
@@ -73,4 +82,12 @@ test("the index of the search writes all requests of a batch in one message", as
   };
   await index(1);
   assert.equal(await index(9), await index(2));
+});
+
+test("notifications are not counted as messages, also with a prepared statement", async (t) => {
+  const { server, messagesOf } = await startCounted(t);
+  const { store } = server.provider.context;
+  const values = ["countersign_wake", "probe of a test"];
+  const notify = () => store.all("select pg_notify($1, $2)", values);
+  for (let n = 0; n < 3; n++) assert.equal((await messagesOf(notify)).messages, 0);
 });
